@@ -1,0 +1,41 @@
+package io.holdfast.core;
+
+import java.util.List;
+
+/**
+ * An immutable picture of one engine: what we believe, what is held, what was decided and why.
+ *
+ * @param incarnation which life of the engine's cache this is, counted from 1 since we follow it
+ * @param certain whether {@code blocks} is exactly what the engine holds
+ * @param certainty one sentence: why it is, or what is missing and how it heals
+ * @param blocks blocks resident on the GPU as far as the events told
+ * @param ghosts removed blocks that are still remembered
+ */
+public record EngineView(
+        String engineId,
+        long incarnation,
+        boolean certain,
+        String certainty,
+        int blocks,
+        int ghosts,
+        Counters counters,
+        Capabilities capabilities,
+        EngineReadings readings,
+        Budget budget,
+        List<HoldView> holds,
+        Plan lastPlan,
+        TtftEffect ttft) {
+    public EngineView {
+        holds = List.copyOf(holds);
+    }
+
+    /** What was counted since we follow the engine. */
+    public record Counters(
+            long batches,
+            long storedBlocks,
+            long removedBlocks,
+            long clears,
+            long gaps,
+            long lostBatches,
+            long restarts) {}
+}

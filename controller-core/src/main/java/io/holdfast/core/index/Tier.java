@@ -1,0 +1,9 @@
+package io.holdfast.core.index;
+
+/** Where a block's KV is. */
+public enum Tier {
+    GPU,
+    HOST,
+    DISK,
+    EXTERNAL
+}
