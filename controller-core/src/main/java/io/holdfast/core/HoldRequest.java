@@ -2,15 +2,12 @@ package io.holdfast.core;
 
 import java.time.Duration;
 
-/**
- * A wish to keep one prefix.
- *
- * @param blocks the engine's hashes of the prefix, root first
- * @param lease how long; every hold ages
- */
-public record HoldRequest(long[] blocks, Duration lease) {
-    public HoldRequest {
-        blocks = blocks.clone();
+/** A wish to keep one prefix: the engine's hashes of its blocks, root first, and how long; every hold ages. */
+public final class HoldRequest {
+    private final long[] blocks;
+    private final Duration lease;
+
+    public HoldRequest(long[] blocks, Duration lease) {
         if (blocks.length == 0) {
             throw new IllegalArgumentException(
                     "A hold needs at least one full block: the prefix is shorter than the engine's block size.");
@@ -18,10 +15,20 @@ public record HoldRequest(long[] blocks, Duration lease) {
         if (lease.isZero() || lease.isNegative()) {
             throw new IllegalArgumentException("The lease must be longer than zero, it is " + lease + ".");
         }
+        this.blocks = blocks.clone();
+        this.lease = lease;
     }
 
-    @Override
-    public long[] blocks() {
-        return blocks.clone();
+    public int blocks() {
+        return blocks.length;
+    }
+
+    /** The block at this depth, 0 being the root. */
+    public long block(int depth) {
+        return blocks[depth];
+    }
+
+    public Duration lease() {
+        return lease;
     }
 }
