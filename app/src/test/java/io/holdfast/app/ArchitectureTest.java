@@ -1,0 +1,280 @@
+package io.holdfast.app;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
+import org.jspecify.annotations.NullMarked;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** The house plan of docs/design.md, held against the compiled classes. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ArchitectureTest {
+    private JavaClasses ours;
+
+    @BeforeAll
+    void read() {
+        ours = new ClassFileImporter()
+                .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+                .importPackages("io.holdfast");
+    }
+
+    @Test
+    @DisplayName("arrows only go one way: app, sidecar and load test, adapters and emulator, events, core, evidence")
+    void arrowsGoOneWay() {
+        layeredArchitecture()
+                .consideringOnlyDependenciesInLayers()
+                .layer("app")
+                .definedBy("io.holdfast.app..")
+                .layer("sidecar")
+                .definedBy("io.holdfast.sidecar..")
+                .layer("loadtest")
+                .definedBy("io.holdfast.loadtest..")
+                .layer("emulator")
+                .definedBy("io.holdfast.emulator..")
+                .layer("sglang")
+                .definedBy("io.holdfast.sglang..")
+                .layer("vllm")
+                .definedBy("io.holdfast.vllm..")
+                .layer("kvcached")
+                .definedBy("io.holdfast.kvcached..")
+                .layer("http")
+                .definedBy("io.holdfast.http..")
+                .layer("events")
+                .definedBy("io.holdfast.events..")
+                .layer("core")
+                .definedBy("io.holdfast.core..")
+                .layer("evidence")
+                .definedBy("io.holdfast.evidence..")
+                .whereLayer("app")
+                .mayOnlyAccessLayers("sidecar", "loadtest", "emulator", "events", "core", "evidence")
+                .whereLayer("sidecar")
+                .mayOnlyAccessLayers("sglang", "vllm", "kvcached", "http", "events", "core", "evidence")
+                .whereLayer("loadtest")
+                .mayOnlyAccessLayers("sglang", "vllm", "http", "events", "core", "evidence")
+                .whereLayer("emulator")
+                .mayOnlyAccessLayers("events", "core")
+                .whereLayer("sglang")
+                .mayOnlyAccessLayers("http", "events", "core")
+                .whereLayer("vllm")
+                .mayOnlyAccessLayers("http", "events", "core")
+                .whereLayer("kvcached")
+                .mayOnlyAccessLayers("events", "core")
+                .whereLayer("http")
+                .mayOnlyAccessLayers("core")
+                .whereLayer("events")
+                .mayOnlyAccessLayers("core")
+                .whereLayer("core")
+                .mayOnlyAccessLayers("evidence")
+                .whereLayer("evidence")
+                .mayNotAccessAnyLayer()
+                .check(ours);
+    }
+
+    @Test
+    @DisplayName("no package depends on itself in a circle")
+    void packagesHaveNoCycles() {
+        slices().matching("io.holdfast.(**)").should().beFreeOfCycles().check(ours);
+    }
+
+    @Test
+    @DisplayName("evidence depends on the JDK alone")
+    void evidenceDependsOnNothing() {
+        onlyDependOn("io.holdfast.evidence..", "java..", "org.jspecify..", "io.holdfast.evidence..")
+                .check(ours);
+    }
+
+    @Test
+    @DisplayName("the core knows no I/O, no Vert.x, no JeroMQ, no msgpack")
+    void coreDependsOnLittle() {
+        onlyDependOn(
+                        "io.holdfast.core..",
+                        "java.lang..",
+                        "java.util..",
+                        "java.time..",
+                        "java.io",
+                        "org.jspecify..",
+                        "org.slf4j..",
+                        "com.github.benmanes.caffeine..",
+                        "io.holdfast.core..",
+                        "io.holdfast.evidence..")
+                .check(ours);
+        noClasses()
+                .that()
+                .resideInAPackage("io.holdfast.core..")
+                .should()
+                .dependOnClassesThat(inJavaIoButNot("IOException", "UncheckedIOException"))
+                .check(ours);
+    }
+
+    @Test
+    @DisplayName("Vert.x lives in the processes, JeroMQ and msgpack behind the event stream")
+    void librariesStayInTheirRooms() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackages(
+                        "io.holdfast.emulator..", "io.holdfast.sidecar..", "io.holdfast.loadtest..", "io.holdfast.app..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("io.vertx..", "io.netty..")
+                .check(ours);
+        noClasses()
+                .that()
+                .resideOutsideOfPackages("io.holdfast.events..", "io.holdfast.emulator..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("org.zeromq..", "org.msgpack..")
+                .check(ours);
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.holdfast.app..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("picocli..", "ch.qos.logback..")
+                .check(ours);
+    }
+
+    @Test
+    @DisplayName("libraries take no clock, random source, thread or executor from the air, and print nothing")
+    void nothingIsTakenFromTheAir() {
+        String[] libraries = {
+            "io.holdfast.evidence..",
+            "io.holdfast.core..",
+            "io.holdfast.events..",
+            "io.holdfast.http..",
+            "io.holdfast.sglang..",
+            "io.holdfast.vllm..",
+            "io.holdfast.kvcached.."
+        };
+        noClasses()
+                .that()
+                .resideInAnyPackage(libraries)
+                .should()
+                .callMethod(System.class, "currentTimeMillis")
+                .orShould()
+                .callMethod(System.class, "nanoTime")
+                .orShould()
+                .callMethod(java.time.Instant.class, "now")
+                .orShould()
+                .callMethod(ThreadLocalRandom.class, "current")
+                .orShould()
+                .dependOnClassesThat()
+                .haveFullyQualifiedName("java.util.concurrent.Executors")
+                .orShould()
+                .callMethod(Thread.class, "start")
+                .orShould()
+                .accessField(System.class, "out")
+                .orShould()
+                .accessField(System.class, "err")
+                .check(ours);
+    }
+
+    @Test
+    @DisplayName("nobody keeps mutable state in a static field")
+    void noStaticState() {
+        noClasses()
+                .should(HaveMutableStatics.haveMutableStaticFields())
+                .check(ours);
+    }
+
+    @Test
+    @DisplayName("every package says what it is for and rules null out")
+    void packagesAreNullMarked() {
+        assertThat(ours.stream().map(JavaClass::getPackage).distinct())
+                .allSatisfy(place -> assertThat(place.tryGetAnnotationOfType(NullMarked.class))
+                        .as(place.getName())
+                        .isPresent());
+    }
+
+    @Test
+    @DisplayName("the rules look at real classes of every module")
+    void everyModuleIsSeen() {
+        assertThat(Stream.of(
+                        "evidence",
+                        "core",
+                        "core.index",
+                        "events",
+                        "http",
+                        "sglang",
+                        "vllm",
+                        "kvcached",
+                        "emulator",
+                        "sidecar",
+                        "loadtest",
+                        "app"))
+                .allSatisfy(room -> assertThat(ours.stream()
+                                .filter(type -> type.getPackageName().equals("io.holdfast." + room))
+                                .count())
+                        .as(room)
+                        .isGreaterThan(1));
+    }
+
+    @Test
+    @DisplayName("what is public is meant to be used: no public mutable field anywhere")
+    void noPublicMutableFields() {
+        classes()
+                .that()
+                .resideInAPackage("io.holdfast..")
+                .should(HaveMutableStatics.haveNoPublicMutableFields())
+                .check(ours);
+    }
+
+    private static ArchRule onlyDependOn(String place, String... allowed) {
+        return classes().that().resideInAPackage(place).should().onlyDependOnClassesThat().resideInAnyPackage(allowed);
+    }
+
+    private static DescribedPredicate<JavaClass> inJavaIoButNot(String... allowed) {
+        return DescribedPredicate.describe(
+                "do I/O",
+                type -> type.getPackageName().equals("java.io")
+                        && Stream.of(allowed).noneMatch(type.getSimpleName()::equals)
+                        && !type.getSimpleName().equals("Serializable"));
+    }
+
+    /** Conditions on fields that ArchUnit has no words for. */
+    private static final class HaveMutableStatics {
+        private HaveMutableStatics() {}
+
+        static com.tngtech.archunit.lang.ArchCondition<JavaClass> haveMutableStaticFields() {
+            return condition(
+                    "have mutable static fields",
+                    true,
+                    modifiers -> modifiers.contains(JavaModifier.STATIC) && !modifiers.contains(JavaModifier.FINAL));
+        }
+
+        static com.tngtech.archunit.lang.ArchCondition<JavaClass> haveNoPublicMutableFields() {
+            return condition(
+                    "have no public mutable fields",
+                    false,
+                    modifiers -> modifiers.contains(JavaModifier.PUBLIC) && !modifiers.contains(JavaModifier.FINAL));
+        }
+
+        private static com.tngtech.archunit.lang.ArchCondition<JavaClass> condition(
+                String words, boolean findingIsEvent, java.util.function.Predicate<java.util.Set<JavaModifier>> hit) {
+            return new com.tngtech.archunit.lang.ArchCondition<>(words) {
+                @Override
+                public void check(JavaClass type, com.tngtech.archunit.lang.ConditionEvents events) {
+                    type.getFields().stream()
+                            .filter(field -> hit.test(field.getModifiers()))
+                            .filter(field -> !field.getModifiers().contains(JavaModifier.SYNTHETIC))
+                            .forEach(field -> events.add(new com.tngtech.archunit.lang.SimpleConditionEvent(
+                                    field, findingIsEvent, field.getFullName())));
+                }
+            };
+        }
+    }
+}
