@@ -1,0 +1,14 @@
+package io.holdfast.app;
+
+/** The front door's exit codes, the same for every subcommand. */
+final class ExitCode {
+    static final int OK = 0;
+    /** The command did its work and the check that it stands for failed. */
+    static final int CHECK_FAILED = 1;
+    /** Bad input or bad data; one sentence on the error stream says which and what to do. */
+    static final int BAD_INPUT = 2;
+    /** The data cannot tell. */
+    static final int INCONCLUSIVE = 3;
+
+    private ExitCode() {}
+}

@@ -1,0 +1,95 @@
+package io.holdfast.app;
+
+import io.holdfast.emulator.EmulatorException;
+import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.sidecar.ConfigException;
+import io.holdfast.sidecar.SidecarException;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.util.Optional;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** The front door: one command with subcommands. */
+@Command(
+        name = "holdfast",
+        description = "Keeps the prefixes worth keeping in an inference server's KV cache, and proves that it helped.",
+        mixinStandardHelpOptions = true,
+        version = "holdfast 0.1.0",
+        synopsisSubcommandLabel = "COMMAND",
+        footer = {
+            "",
+            "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive.",
+            "Start with: holdfast demo"
+        },
+        subcommands = {DemoCommand.class, SidecarCommand.class, LoadtestCommand.class, EmulateCommand.class})
+public final class Holdfast implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    Holdfast() {}
+
+    public static void main(String[] args) {
+        System.exit(run(args, System.out, System.err));
+    }
+
+    static int run(String[] args, PrintStream out, PrintStream err) {
+        CommandLine command = new CommandLine(new Holdfast());
+        command.setOut(new PrintWriter(out, true));
+        command.setErr(new PrintWriter(err, true));
+        command.setParameterExceptionHandler((fault, arguments) -> refuse(fault));
+        command.setExecutionExceptionHandler((fault, line, parsed) -> explain(fault, line, parsed));
+        command.setExitCodeExceptionMapper(fault -> ExitCode.BAD_INPUT);
+        command.setCaseInsensitiveEnumValuesAllowed(true);
+        return command.execute(args);
+    }
+
+    @Override
+    public void run() {
+        spec.commandLine().usage(spec.commandLine().getOut());
+    }
+
+    /** One sentence for whatever was typed wrong. */
+    private static int refuse(ParameterException fault) {
+        CommandLine line = fault.getCommandLine();
+        String name = line.getCommandSpec().qualifiedName(" ");
+        String sentence = fault.getMessage();
+        if (fault instanceof UnmatchedArgumentException unmatched && !unmatched.getUnmatched().isEmpty()) {
+            String word = unmatched.getUnmatched().getFirst();
+            Optional<String> planned =
+                    name.equals("holdfast") ? Planned.frontDoor(word) : name.equals("holdfast loadtest") ? Planned.loadTest(word) : Optional.empty();
+            sentence = planned.orElse(
+                    word.startsWith("-")
+                            ? "unknown option '%s'; see '%s --help'.".formatted(word, name)
+                            : "unknown %s '%s'; see '%s --help'."
+                                    .formatted(line.getSubcommands().isEmpty() ? "argument" : "subcommand", word, name));
+        }
+        line.getErr().println("holdfast: " + sentence);
+        return ExitCode.BAD_INPUT;
+    }
+
+    /** One sentence for what went wrong while running; a stack trace only for whoever asks for it. */
+    private static int explain(Exception fault, CommandLine line, ParseResult parsed) {
+        boolean mendable = fault instanceof CommandException
+                || fault instanceof ConfigException
+                || fault instanceof SidecarException
+                || fault instanceof EmulatorException
+                || fault instanceof LoadTestException;
+        if (mendable) {
+            line.getErr().println("holdfast: " + fault.getMessage());
+            return ExitCode.BAD_INPUT;
+        }
+        line.getErr()
+                .println("holdfast: a fault of its own, please report it: " + fault
+                        + " (HOLDFAST_DEBUG=1 prints where)");
+        if (System.getenv("HOLDFAST_DEBUG") != null) {
+            fault.printStackTrace(line.getErr());
+        }
+        return ExitCode.BAD_INPUT;
+    }
+}
