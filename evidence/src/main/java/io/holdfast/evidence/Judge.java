@@ -205,7 +205,7 @@ public final class Judge {
         }
         return Optional.of(give(
                 Finding.REAL,
-                "%s, in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %d/%d by permutation), while the baseline lost %s of the prefix and pinned legs kept %s more of it; the naive comparison says %s."
+                "%s, in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %s/%s by permutation), while the baseline lost %s of the prefix and pinned legs kept %s more of it; the naive comparison says %s."
                         .formatted(
                                 gain,
                                 Words.percent(of.tauNormal),
@@ -239,7 +239,7 @@ public final class Judge {
         CrossoverData data = estimate.data();
         return lacking(
                 Shortfall.DESIGN,
-                "The experiment has %d AA, %d BP and %d PB pairs where at least %d of each are needed to tell pinning from being second."
+                "The experiment has %s AA, %s BP and %s PB pairs where at least %s of each are needed to tell pinning from being second."
                         .formatted(
                                 data.count(PairOrder.AA),
                                 data.count(PairOrder.BP),
