@@ -95,13 +95,17 @@ public final class Judge {
             }
         }
         if (exposed == Answer.NO) {
+            CacheProof proof = experiment.cacheProof();
+            Interval loss = proof.exposure().orElseThrow();
             return give(
                     Finding.NO_EXPOSURE,
-                    "The baseline was not shown to lose its prefix: it lost %s, where more than %s is needed, so there was nothing for a pin to win."
+                    "The baseline was not shown to lose its prefix: it lost %s, where more than %s is needed, so %s."
                             .formatted(
-                                    Words.share(
-                                            experiment.cacheProof().exposure().orElseThrow()),
-                                    Words.share(experiment.cacheProof().threshold())),
+                                    Words.share(loss),
+                                    Words.share(proof.threshold()),
+                                    loss.high() > proof.threshold()
+                                            ? "nothing shows that there was something for a pin to win"
+                                            : "there was nothing for a pin to win"),
                     hasProvenOrderBias(of));
         }
         if (of.ci90.within(delta)) {

@@ -325,6 +325,15 @@ final class JudgeTest {
         }
 
         @Test
+        void lossTooUncertain_isNoExposureAndDoesNotClaimThatNothingWasLost() {
+            Verdict verdict = judge(Pairs.model(0, 0, 0, CALM), Pairs.proof(new Interval(-0.1, 0.5), NOTHING));
+            assertThat(verdict.headline()).isEqualTo("NO_EXPOSURE");
+            assertThat(verdict.reason())
+                    .contains("nothing shows that there was something for a pin to win")
+                    .doesNotContain("so there was nothing");
+        }
+
+        @Test
         void provenOrderBias_isNamed() {
             assertThat(judge(Pairs.model(-0.22, 0, 0, CALM), Pairs.proof(NOTHING, NOTHING))
                             .headline())
