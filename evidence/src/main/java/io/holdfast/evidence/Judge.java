@@ -95,13 +95,17 @@ public final class Judge {
             }
         }
         if (exposed == Answer.NO) {
+            CacheProof proof = experiment.cacheProof();
+            Interval loss = proof.exposure().orElseThrow();
             return give(
                     Finding.NO_EXPOSURE,
-                    "The baseline was not shown to lose its prefix: it lost %s, where more than %s is needed, so there was nothing for a pin to win."
+                    "The baseline was not shown to lose its prefix: it lost %s, where more than %s is needed, so %s."
                             .formatted(
-                                    Words.share(
-                                            experiment.cacheProof().exposure().orElseThrow()),
-                                    Words.share(experiment.cacheProof().threshold())),
+                                    Words.share(loss),
+                                    Words.share(proof.threshold()),
+                                    loss.high() > proof.threshold()
+                                            ? "nothing shows that there was something for a pin to win"
+                                            : "there was nothing for a pin to win"),
                     hasProvenOrderBias(of));
         }
         if (of.ci90.within(delta)) {
@@ -205,7 +209,7 @@ public final class Judge {
         }
         return Optional.of(give(
                 Finding.REAL,
-                "%s, in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %d/%d by permutation), while the baseline lost %s of the prefix and pinned legs kept %s more of it; the naive comparison says %s."
+                "%s, in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %s/%s by permutation), while the baseline lost %s of the prefix and pinned legs kept %s more of it; the naive comparison says %s."
                         .formatted(
                                 gain,
                                 Words.percent(of.tauNormal),
@@ -239,7 +243,7 @@ public final class Judge {
         CrossoverData data = estimate.data();
         return lacking(
                 Shortfall.DESIGN,
-                "The experiment has %d AA, %d BP and %d PB pairs where at least %d of each are needed to tell pinning from being second."
+                "The experiment has %s AA, %s BP and %s PB pairs where at least %s of each are needed to tell pinning from being second."
                         .formatted(
                                 data.count(PairOrder.AA),
                                 data.count(PairOrder.BP),

@@ -325,6 +325,15 @@ final class JudgeTest {
         }
 
         @Test
+        void lossTooUncertain_isNoExposureAndDoesNotClaimThatNothingWasLost() {
+            Verdict verdict = judge(Pairs.model(0, 0, 0, CALM), Pairs.proof(new Interval(-0.1, 0.5), NOTHING));
+            assertThat(verdict.headline()).isEqualTo("NO_EXPOSURE");
+            assertThat(verdict.reason())
+                    .contains("nothing shows that there was something for a pin to win")
+                    .doesNotContain("so there was nothing");
+        }
+
+        @Test
         void provenOrderBias_isNamed() {
             assertThat(judge(Pairs.model(-0.22, 0, 0, CALM), Pairs.proof(NOTHING, NOTHING))
                             .headline())
@@ -460,11 +469,20 @@ final class JudgeTest {
         }
 
         @Test
-        void effectJustInsideTheMargin_needsMorePairsThanThereAre() {
-            CrossoverData data = Pairs.model(0, -0.045, 0, CALM);
-            Verdict verdict = judge(data);
+        void effectJustInsideTheMargin_needsThePairsThatSetItApartFromTheMargin() {
+            Verdict verdict = judge(Pairs.model(0, -0.045, 0, CALM));
             assertThat(verdict.shortfall()).contains(Shortfall.PRECISION);
-            assertThat(verdict.requiredPerOrder().getAsInt()).isGreaterThan(4);
+            int needed = RequiredPairs.toNarrow(CALM * Math.sqrt(4.0 / 3), Math.log(1.05) - 0.045)
+                    .orElseThrow();
+            assertThat(needed).isGreaterThan(4);
+            assertThat(verdict.requiredPerOrder()).hasValue(needed);
+        }
+
+        @Test
+        void largeCalmEffectThatNoisyAaPairsHide_needsOneMorePairAtLeast() {
+            CrossoverData data = CrossoverData.of(
+                    Pairs.balanced(4, 0, 0.3), Pairs.balanced(4, -0.1, CALM), Pairs.balanced(4, 0.1, CALM));
+            assertThat(judge(data).requiredPerOrder()).hasValue(5);
         }
 
         @Test
