@@ -34,7 +34,8 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
                 HttpClient client = HttpClient.newHttpClient()) {
             return new Script(client, stage, new SplittableRandom(seed)).play();
         } catch (IOException e) {
-            throw new CommandException("the demo's own engine stopped answering (" + e.getMessage() + "); run it again.");
+            throw new CommandException(
+                    "the demo's own engine stopped answering (" + e.getMessage() + "); run it again.");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new CommandException("the demo was interrupted.");
@@ -55,7 +56,10 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
             flood();
             int after = generate(prefix);
             return new AutomaticScene(
-                    before, after, hold.path("heldBlocks").asInt(), hold.path("reason").asText());
+                    before,
+                    after,
+                    hold.path("heldBlocks").asInt(),
+                    hold.path("reason").asText());
         }
 
         private int[] prompt() {
@@ -81,7 +85,8 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
                     .timeout(PATIENCE)
                     .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
                     .build();
-            JsonNode answer = JSON.readTree(client.send(request, BodyHandlers.ofString()).body());
+            JsonNode answer =
+                    JSON.readTree(client.send(request, BodyHandlers.ofString()).body());
             return answer.path("meta_info").path("cached_tokens").asInt();
         }
 
@@ -95,7 +100,8 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
         private JsonNode awaitHold() throws IOException, InterruptedException {
             long until = System.nanoTime() + PATIENCE.toNanos();
             while (true) {
-                JsonNode holds = JSON.readTree(client.send(get(holds()), BodyHandlers.ofString()).body())
+                JsonNode holds = JSON.readTree(client.send(get(holds()), BodyHandlers.ofString())
+                                .body())
                         .path("holds");
                 for (JsonNode hold : holds) {
                     if (hold.path("state").asText().equals("held")) {

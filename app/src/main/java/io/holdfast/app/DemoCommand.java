@@ -84,7 +84,8 @@ final class DemoCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         DemoSettings settings = settings();
-        Demo demo = new Demo(settings, spec.commandLine().getOut(), spec.commandLine().getErr(), json);
+        Demo demo = new Demo(
+                settings, spec.commandLine().getOut(), spec.commandLine().getErr(), json);
         return demo.play() ? ExitCode.OK : ExitCode.CHECK_FAILED;
     }
 

@@ -11,13 +11,7 @@ import java.util.List;
  * @param faults what else the engine does to a benchmark
  */
 record DemoSettings(
-        long seed,
-        int blocks,
-        int cycles,
-        boolean warming,
-        boolean burnIn,
-        Statistic statistic,
-        List<Fault> faults) {
+        long seed, int blocks, int cycles, boolean warming, boolean burnIn, Statistic statistic, List<Fault> faults) {
     DemoSettings {
         faults = List.copyOf(faults);
     }

@@ -53,8 +53,7 @@ final class DemoStory implements Progress {
                 "then %d x (a flood of %,d unrelated tokens, 1 probe with the prefix)",
                 scene.shape().cycles(), scene.shape().floodDemand());
         int each = settings.blocks();
-        page.line(
-                "%d engine lives in seeded random order: %d A/A, %d baseline then pinned,", 3 * each, each, each);
+        page.line("%d engine lives in seeded random order: %d A/A, %d baseline then pinned,", 3 * each, each, each);
         page.line("%d pinned then baseline", each);
     }
 
@@ -78,12 +77,11 @@ final class DemoStory implements Progress {
 
     private String position(Optional<Duration> left) {
         int done = lives == 0 ? 0 : BAR * life / lives;
-        String what =
-                switch (order) {
-                    case AA -> "baseline twice (A/A)";
-                    case BP -> "baseline then pinned";
-                    case PB -> "pinned then baseline";
-                };
+        String what = switch (order) {
+            case AA -> "baseline twice (A/A)";
+            case BP -> "baseline then pinned";
+            case PB -> "pinned then baseline";
+        };
         return "%s  %-20s  [%s%s]%s"
                 .formatted(
                         life == 0 ? "rehearsal " : String.format(Locale.ROOT, "life %2d/%2d", life, lives),
@@ -135,8 +133,13 @@ final class DemoStory implements Progress {
         for (Played one : played) {
             page.line(
                     "(%s) %-32s %s",
-                    one.scene().letter(), one.result().verdict().headline(), one.asExpected() ? "as it should be" : "expected " + one.expectation());
+                    one.scene().letter(),
+                    one.result().verdict().headline(),
+                    one.asExpected() ? "as it should be" : "expected " + one.expectation());
         }
-        page.line(good ? "The load test found what is there." : "The load test did not find what the demo expects: exit code 1.");
+        page.line(
+                good
+                        ? "The load test found what is there."
+                        : "The load test did not find what the demo expects: exit code 1.");
     }
 }

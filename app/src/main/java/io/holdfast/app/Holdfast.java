@@ -59,15 +59,18 @@ public final class Holdfast implements Runnable {
         CommandLine line = fault.getCommandLine();
         String name = line.getCommandSpec().qualifiedName(" ");
         String sentence = fault.getMessage();
-        if (fault instanceof UnmatchedArgumentException unmatched && !unmatched.getUnmatched().isEmpty()) {
+        if (fault instanceof UnmatchedArgumentException unmatched
+                && !unmatched.getUnmatched().isEmpty()) {
             String word = unmatched.getUnmatched().getFirst();
-            Optional<String> planned =
-                    name.equals("holdfast") ? Planned.frontDoor(word) : name.equals("holdfast loadtest") ? Planned.loadTest(word) : Optional.empty();
+            Optional<String> planned = name.equals("holdfast")
+                    ? Planned.frontDoor(word)
+                    : name.equals("holdfast loadtest") ? Planned.loadTest(word) : Optional.empty();
             sentence = planned.orElse(
                     word.startsWith("-")
                             ? "unknown option '%s'; see '%s --help'.".formatted(word, name)
                             : "unknown %s '%s'; see '%s --help'."
-                                    .formatted(line.getSubcommands().isEmpty() ? "argument" : "subcommand", word, name));
+                                    .formatted(
+                                            line.getSubcommands().isEmpty() ? "argument" : "subcommand", word, name));
         }
         line.getErr().println("holdfast: " + sentence);
         return ExitCode.BAD_INPUT;

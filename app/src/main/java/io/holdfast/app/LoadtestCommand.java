@@ -176,7 +176,9 @@ final class LoadtestCommand implements Runnable {
                 description = "Exit 1 unless this is found: ${COMPLETION-CANDIDATES}.")
         private @Nullable Finding expected;
 
-        @Option(names = "--json", description = "One JSON document on standard output; progress goes to the error stream.")
+        @Option(
+                names = "--json",
+                description = "One JSON document on standard output; progress goes to the error stream.")
         private boolean json;
 
         Run() {}
@@ -195,7 +197,8 @@ final class LoadtestCommand implements Runnable {
             checkAddress("--engine", engine);
             checkAddress("--sidecar", sidecar);
             PrintStream progress = json ? System.err : System.out;
-            boolean terminal = !json && System.console() != null && System.console().isTerminal();
+            boolean terminal =
+                    !json && System.console() != null && System.console().isTerminal();
             Vertx vertx = Vertx.vertx();
             try (SidecarHolder holder = new SidecarHolder(sidecar, engineId, Duration.ofHours(1), System::nanoTime)) {
                 TestBench bench = new TestBench(vertx, System::nanoTime, new ExistingServer(engine), holder);

@@ -47,8 +47,11 @@ final class ResultReport {
         arm(page, "pinned", result.pinned());
         page.blank();
         Estimate estimate = result.estimate();
-        page.line("  naive claim    %s   baseline first, then pinned: often published", percent(estimate.naivePercent()));
-        page.line("  order bias     %s   A/A: second leg against first, nothing changed", percent(estimate.orderBiasPercent()));
+        page.line(
+                "  naive claim    %s   baseline first, then pinned: often published", percent(estimate.naivePercent()));
+        page.line(
+                "  order bias     %s   A/A: second leg against first, nothing changed",
+                percent(estimate.orderBiasPercent()));
         page.line(
                 "  effect         %s   %s",
                 percent(estimate.effectPercent()),
@@ -99,8 +102,7 @@ final class ResultReport {
 
     private static void arm(Page page, String name, ArmSummary arm) {
         page.line(
-                "  %-10s      %13s  %10s",
-                name, shown("%.0f", arm.cachedTokens()), shown("%.1f ms", arm.ttftMillis()));
+                "  %-10s      %13s  %10s", name, shown("%.0f", arm.cachedTokens()), shown("%.1f ms", arm.ttftMillis()));
     }
 
     private static String interval(Interval log) {

@@ -42,7 +42,8 @@ final class SidecarCommand implements Callable<Integer> {
         }
         Path file = Optional.ofNullable(config)
                 .orElseThrow(() -> new CommandException(
-                        "the sidecar needs --config FILE; 'holdfast sidecar --print-example' prints one to start from."));
+                        "the sidecar needs --config FILE; 'holdfast sidecar --print-example' prints one to"
+                                + " start from."));
         SidecarConfig read = SidecarConfig.load(file);
         if (checkOnly) {
             spec.commandLine().getOut().println(file + " is sound.");

@@ -70,8 +70,7 @@ final class Stage implements ServerUnit, AutoCloseable {
                     maxOutputTokens: 64
                     readingsMillis: 100
                     tickMillis: 20
-                """
-                        .formatted(state, ENGINE, emulator.uri(), emulator.eventsEndpoint(), automaticHolds),
+                """.formatted(state, ENGINE, emulator.uri(), emulator.eventsEndpoint(), automaticHolds),
                 "the demo's configuration");
     }
 

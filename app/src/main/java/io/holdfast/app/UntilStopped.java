@@ -32,7 +32,8 @@ final class UntilStopped implements AutoCloseable {
         asked.countDown();
         try {
             if (!cleanedUp.await(MOST_SECONDS, TimeUnit.SECONDS)) {
-                System.err.println("holdfast: stopped before everything was cleaned up; the next start releases the rest.");
+                System.err.println(
+                        "holdfast: stopped before everything was cleaned up; the next start releases the rest.");
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
