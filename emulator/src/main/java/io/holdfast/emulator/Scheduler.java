@@ -35,8 +35,8 @@ import org.slf4j.LoggerFactory;
  * answer (all but the last token) when a request ends. The branch evicts the whole amount when less is free, wants pages
  * only where one is full, and stores prompts only. With one token to say, a prompt is stored once, at the end.
  *
- * Events leave after each prefill, when a request ends, every 40 decode steps and when the engine runs idle; what decoding
- * evicts waits for one of these.
+ * Events leave after each prefill, when a request ends and when the engine runs idle, on the branch every 40 decode steps as
+ * well; what decoding evicts waits for one of these.
  */
 final class Scheduler {
     private static final Logger log = LoggerFactory.getLogger(Scheduler.class);
@@ -249,7 +249,7 @@ final class Scheduler {
         if (running.size() < batch.size()) {
             batchFull = false;
             publish();
-        } else if (decodeSteps % DECODE_LOG_INTERVAL == 0) {
+        } else if (pinBranch && decodeSteps % DECODE_LOG_INTERVAL == 0) {
             publish();
         }
         stats = snapshot(0);
