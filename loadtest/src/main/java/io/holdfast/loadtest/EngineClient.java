@@ -222,17 +222,27 @@ final class EngineClient implements AutoCloseable {
             exchange.head(response.statusCode());
             response.handler(exchange::body);
             response.exceptionHandler(cause -> end(over, exchange.broken(cause)));
-            response.endHandler(whole -> end(over, exchange.whole()));
+            response.endHandler(whole -> {
+                if ("close".equalsIgnoreCase(response.getHeader("connection"))) {
+                    drop();
+                }
+                end(over, exchange.whole());
+            });
         }
 
         /** The first end counts. After a bad one the connection may still carry the rest of the stream: it goes. */
         private void end(Promise<RequestRecord> over, RequestRecord record) {
-            boolean reusable = record.status() == RequestStatus.OK
-                    || record.status() == RequestStatus.EMPTY
-                    || record.status() == RequestStatus.HTTP_ERROR;
-            if (over.tryComplete(record) && !reusable) {
-                close().otherwiseEmpty();
+            if (over.future().isComplete()) {
+                return;
             }
+            if (record.status() == RequestStatus.BROKEN_STREAM || record.status() == RequestStatus.TIMED_OUT) {
+                drop();
+            }
+            over.complete(record);
+        }
+
+        private void drop() {
+            close().otherwiseEmpty();
         }
     }
 }

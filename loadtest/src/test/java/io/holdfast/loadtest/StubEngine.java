@@ -41,7 +41,7 @@ final class StubEngine implements AutoCloseable {
 
     /** What is sent in answer to one completion. */
     interface Script {
-        void play(HttpServerResponse response);
+        void play(HttpServerRequest request);
     }
 
     private StubEngine(Vertx vertx) {
@@ -69,7 +69,7 @@ final class StubEngine implements AutoCloseable {
 
     private void route(HttpServerRequest request) {
         paths.add(request.method() + " " + request.path());
-        switch (request.path()) {
+        switch (String.valueOf(request.path())) {
             case "/health" -> request.response().end();
             case "/server_info" -> request.response().end(serverInfo);
             case "/flush_cache" -> {
@@ -88,7 +88,7 @@ final class StubEngine implements AutoCloseable {
                     mostInFlight.accumulateAndGet(inFlight.incrementAndGet(), Math::max);
                     HttpServerResponse response = request.response();
                     response.endHandler(ended -> inFlight.decrementAndGet());
-                    answers.apply(json).play(response);
+                    answers.apply(json).play(request);
                 });
         }
     }
@@ -118,8 +118,9 @@ final class StubEngine implements AutoCloseable {
 
     /** A proper stream in the manner of SGLang's own route. */
     static Script stream(int prompt, int completion, OptionalInt cached) {
-        return response -> {
-            response.setChunked(true).putHeader("content-type", "text/event-stream");
+        return request -> {
+            HttpServerResponse response = request.response().setChunked(true);
+            response.putHeader("content-type", "text/event-stream");
             StringBuilder text = new StringBuilder();
             for (int i = 1; i <= completion; i++) {
                 text.append(" a");
@@ -138,23 +139,24 @@ final class StubEngine implements AutoCloseable {
 
     /** These bytes as a stream, and a regular end. */
     static Script events(String text) {
-        return response -> response.setChunked(true).end(text);
+        return request -> request.response().setChunked(true).end(text);
     }
 
     static Script status(int status, String body) {
-        return response -> response.setStatusCode(status).end(body);
+        return request -> request.response().setStatusCode(status).end(body);
     }
 
     /** Says a little and closes the connection. */
     static Script breakAfter(String text) {
-        return response -> response.setChunked(true)
+        return request -> request.response()
+                .setChunked(true)
                 .write(text)
-                .onComplete(written -> response.request().connection().close());
+                .onComplete(written -> request.connection().close());
     }
 
     /** Begins a stream and never ends it. */
     static Script stall() {
-        return response -> response.setChunked(true).write(": still here\n\n");
+        return request -> request.response().setChunked(true).write(": still here\n\n");
     }
 
     private static JsonNode parse(byte[] body) {
