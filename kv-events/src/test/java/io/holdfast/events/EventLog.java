@@ -1,0 +1,68 @@
+package io.holdfast.events;
+
+import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+
+/** Writes down, one line each, what a sink is told. */
+final class EventLog implements KvEventSink {
+    private final List<String> lines = new ArrayList<>();
+
+    List<String> lines() {
+        return lines;
+    }
+
+    static String textOfStored(StoredBlocks chain) {
+        long[] hashes =
+                LongStream.range(0, chain.count()).map(i -> chain.hash((int) i)).toArray();
+        int[] tokens = IntStream.range(0, chain.tokenCount()).map(chain::token).toArray();
+        return "stored " + Arrays.toString(hashes)
+                + (chain.rooted() ? " at the root" : " under " + chain.parent())
+                + " " + Arrays.toString(tokens) + " by " + chain.blockTokens() + " in " + chain.tier()
+                + (chain.namespaced() ? " namespaced" : "");
+    }
+
+    static String textOfRemoved(long[] hashes, int count, Tier tier) {
+        return "removed " + Arrays.toString(Arrays.copyOf(hashes, count)) + " from " + tier;
+    }
+
+    @Override
+    public void batchStarted(long sequence) {
+        lines.add("batch " + sequence);
+    }
+
+    @Override
+    public void stored(StoredBlocks chain) {
+        lines.add(textOfStored(chain));
+    }
+
+    @Override
+    public void removed(long[] hashes, int count, Tier tier) {
+        lines.add(textOfRemoved(hashes, count, tier));
+    }
+
+    @Override
+    public void cleared() {
+        lines.add("cleared");
+    }
+
+    @Override
+    public void batchEnded() {
+        lines.add("end");
+    }
+
+    @Override
+    public void gap(long expected, long seen) {
+        lines.add("gap " + expected + " " + seen);
+    }
+
+    @Override
+    public void restarted(long seen) {
+        lines.add("restarted " + seen);
+    }
+}

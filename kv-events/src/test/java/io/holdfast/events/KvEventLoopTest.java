@@ -1,0 +1,353 @@
+package io.holdfast.events;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.core.index.Tier;
+import io.holdfast.events.KvEventEncoder.Dialect;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
+
+/** Real sockets on both sides. */
+@Timeout(60)
+final class KvEventLoopTest {
+    private static final String TOPIC = "kv-events";
+
+    private final KvEventLoop loop = new KvEventLoop();
+    private final EventLog log = new EventLog();
+
+    @AfterEach
+    void close() {
+        loop.close();
+    }
+
+    @Test
+    void batches_reachTheSinkInOrder() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.send(0, cleared());
+            engine.send(1, removed(5));
+            until(() -> subscription.received() == 2);
+            assertThat(log.lines())
+                    .containsExactly("batch 0", "cleared", "end", "batch 1", "removed [5] from GPU", "end");
+            assertThat(subscription.refused() + subscription.gaps() + subscription.restarts())
+                    .isZero();
+            assertThat(subscription.lastRefusal()).isEmpty();
+        }
+    }
+
+    @Test
+    void firstBatch_isNeitherGapNorRestart() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.send(70, cleared());
+            until(() -> subscription.received() == 1);
+            assertThat(log.lines()).containsExactly("batch 70", "cleared", "end");
+        }
+    }
+
+    @Test
+    void jumpForward_isAGapBeforeTheBatch() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.send(3, cleared());
+            engine.send(7, cleared());
+            until(() -> subscription.received() == 2);
+            assertThat(log.lines())
+                    .containsExactly("batch 3", "cleared", "end", "gap 4 7", "batch 7", "cleared", "end");
+            assertThat(subscription.gaps()).isEqualTo(1);
+            assertThat(subscription.lostBatches()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void fallBack_isARestartBeforeTheBatch() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.send(3, cleared());
+            engine.send(0, cleared());
+            engine.send(0, cleared());
+            engine.send(1, cleared());
+            until(() -> subscription.received() == 4);
+            assertThat(log.lines())
+                    .containsSubsequence("batch 3", "restarted 0", "batch 0", "restarted 0", "batch 0", "batch 1");
+            assertThat(subscription.restarts()).isEqualTo(2);
+            assertThat(subscription.gaps()).isZero();
+        }
+    }
+
+    @Test
+    void refusedPayload_showsAsAGapAtTheNextBatch() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.send(0, cleared());
+            engine.send(1, new byte[] {(byte) 0x92, 0});
+            engine.send(2, cleared());
+            until(() -> subscription.received() == 3);
+            assertThat(log.lines())
+                    .containsExactly("batch 0", "cleared", "end", "gap 1 2", "batch 2", "cleared", "end");
+            assertThat(subscription.refused()).isEqualTo(1);
+            assertThat(subscription.lastRefusal())
+                    .hasValue("The payload of batch 1 from " + engine.endpoint
+                            + " is no batch of events: a size of 2 is declared, more than the rest of it could hold.");
+        }
+    }
+
+    @Test
+    void messagesOfOtherShapes_areRefused() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.sendFrames(TOPIC.getBytes(StandardCharsets.UTF_8), cleared());
+            until(() -> subscription.refused() == 1);
+            assertThat(subscription.lastRefusal().orElseThrow()).contains("a batch has three");
+            engine.sendFrames(TOPIC.getBytes(StandardCharsets.UTF_8));
+            engine.sendFrames(TOPIC.getBytes(StandardCharsets.UTF_8), sequence(0), cleared(), cleared());
+            engine.sendFrames(TOPIC.getBytes(StandardCharsets.UTF_8), new byte[7], cleared());
+            engine.sendFrames(TOPIC.getBytes(StandardCharsets.UTF_8), sequence(-1), cleared());
+            until(() -> subscription.refused() == 5);
+            assertThat(log.lines()).isEmpty();
+            engine.send(0, cleared());
+            until(() -> subscription.received() == 6);
+            assertThat(log.lines()).containsExactly("batch 0", "cleared", "end");
+        }
+    }
+
+    @Test
+    void sequenceWithAnIdentityBehindIt_isItsFirstEightBytes() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            byte[] longer =
+                    ByteBuffer.allocate(24).putLong(258).putLong(-1).putLong(-1).array();
+            engine.sendFrames(TOPIC.getBytes(StandardCharsets.UTF_8), longer, cleared());
+            until(() -> subscription.received() == 1);
+            assertThat(log.lines()).containsExactly("batch 258", "cleared", "end");
+        }
+    }
+
+    @Test
+    void unknownEvents_areCountedPerSubscription() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*");
+                Publisher other = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription first = loop.subscribe(engine.endpoint, TOPIC, log);
+            Subscription second = loop.subscribe(other.endpoint, TOPIC, new EventLog());
+            until(engine::hasSubscriber);
+            until(other::hasSubscriber);
+            engine.send(0, HexFormat.of().parseHex("92c09191a3457672"));
+            other.send(0, cleared());
+            until(() -> first.received() == 1 && second.received() == 1);
+            assertThat(first.unknownEvents()).isEqualTo(1);
+            assertThat(second.unknownEvents()).isZero();
+            assertThat(log.lines()).containsExactly("batch 0", "end");
+        }
+    }
+
+    @Test
+    void engines_haveTheirOwnSinksAndSequences() {
+        EventLog otherLog = new EventLog();
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*");
+                Publisher other = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription first = loop.subscribe(engine.endpoint, TOPIC, log);
+            Subscription second = loop.subscribe(other.endpoint, TOPIC, otherLog);
+            until(engine::hasSubscriber);
+            until(other::hasSubscriber);
+            engine.send(5, cleared());
+            other.send(0, removed(1));
+            other.send(1, removed(2));
+            engine.send(6, cleared());
+            until(() -> first.received() == 2 && second.received() == 2);
+            assertThat(log.lines()).containsExactly("batch 5", "cleared", "end", "batch 6", "cleared", "end");
+            assertThat(otherLog.lines())
+                    .containsExactly(
+                            "batch 0", "removed [1] from GPU", "end", "batch 1", "removed [2] from GPU", "end");
+        }
+    }
+
+    @Test
+    void otherTopics_areNotHeard() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.sendFrames("load".getBytes(StandardCharsets.UTF_8), sequence(0), removed(9));
+            engine.send(0, cleared());
+            until(() -> subscription.received() == 1);
+            assertThat(log.lines()).containsExactly("batch 0", "cleared", "end");
+        }
+    }
+
+    @Test
+    void engineThatComesLaterAndComesBack_isHeardAgain() {
+        String endpoint;
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            endpoint = engine.endpoint;
+        }
+        Subscription subscription = loop.subscribe(endpoint, "", log);
+        assertThat(loop.doWork(0)).isZero();
+        assertThat(subscription.connected()).isFalse();
+        try (Publisher engine = new Publisher(endpoint)) {
+            until(engine::hasSubscriber);
+            engine.send(4, cleared());
+            until(() -> subscription.received() == 1);
+            assertThat(subscription.connected()).isTrue();
+        }
+        until(() -> !subscription.connected());
+        try (Publisher engine = new Publisher(endpoint)) {
+            until(engine::hasSubscriber);
+            engine.send(0, cleared());
+            until(() -> subscription.received() == 2);
+        }
+        assertThat(log.lines())
+                .containsExactly("batch 4", "cleared", "end", "restarted 0", "batch 0", "cleared", "end");
+    }
+
+    @Test
+    void flood_isTakenInBursts_andNothingIsLost() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            int batches = 5000;
+            for (int i = 0; i < batches; i++) {
+                engine.send(i, cleared());
+            }
+            int most = 0;
+            int applied = 0;
+            while (applied < batches) {
+                int now = loop.doWork(10);
+                most = Math.max(most, now);
+                applied += now;
+            }
+            assertThat(most).isBetween(1, 256);
+            assertThat(subscription.gaps()).isZero();
+            assertThat(log.lines()).hasSize(3 * batches);
+        }
+    }
+
+    @Test
+    void wakeup_endsTheWait() throws InterruptedException {
+        Thread owner = Thread.ofPlatform()
+                .start(() -> assertThat(loop.doWork(Integer.MAX_VALUE)).isZero());
+        loop.wakeup();
+        owner.join();
+        loop.wakeup();
+        loop.wakeup();
+        assertThat(loop.doWork(Integer.MAX_VALUE)).isZero();
+    }
+
+    @Test
+    void wakeupsThatNobodyHears_doNotBlock() {
+        for (int i = 0; i < 200_000; i++) {
+            loop.wakeup();
+        }
+        assertThat(loop.doWork(Integer.MAX_VALUE)).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "127.0.0.1:5557",
+                "tcp://127.0.0.1",
+                "tcp://:5557",
+                "tcp://127.0.0.1:0",
+                "tcp://127.0.0.1:70000",
+                "tcp://127.0.0.1:999999999999",
+                "tcp://*:5557",
+                "tcp://0.0.0.0:5557",
+                "tcp://[::]:5557",
+                "ipc:///tmp/events",
+                "udp://127.0.0.1:5557",
+                "tcp://no such host:1"
+            })
+    void endpointThatCannotBe_isOneSentence(String endpoint) {
+        assertThatThrownBy(() -> loop.subscribe(endpoint, "", log))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("The events endpoint \"" + endpoint + "\" ")
+                .hasMessageEndingWith(".");
+        assertThat(loop.doWork(0)).isZero();
+    }
+
+    @Test
+    void closedLoop_refusesWork_andWakesNobody() {
+        loop.close();
+        loop.wakeup();
+        loop.close();
+        assertThatThrownBy(() -> loop.doWork(0)).isInstanceOf(IllegalStateException.class);
+    }
+
+    private void until(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime())
+                    .as("still waiting, log %s", log.lines())
+                    .isLessThan(deadline);
+            loop.doWork(10);
+        }
+    }
+
+    private static byte[] cleared() {
+        KvEventEncoder encoder = new KvEventEncoder(Dialect.SGLANG_MAPS);
+        encoder.cleared();
+        return encoder.finish(1.5, 0);
+    }
+
+    private static byte[] removed(long hash) {
+        KvEventEncoder encoder = new KvEventEncoder(Dialect.VLLM_ARRAYS);
+        encoder.removed(new long[] {hash}, 1, Tier.GPU);
+        return encoder.finish(1.5, 0);
+    }
+
+    private static byte[] sequence(long number) {
+        return ByteBuffer.allocate(Long.BYTES).putLong(number).array();
+    }
+
+    /** An engine's end of the stream; an extended PUB, so that a test can wait for its subscriber. */
+    private static final class Publisher implements AutoCloseable {
+        private final ZContext context = new ZContext();
+        private final ZMQ.Socket socket = context.createSocket(SocketType.XPUB);
+        private final String endpoint;
+
+        Publisher(String at) {
+            socket.setSndHWM(0);
+            socket.setLinger(0);
+            socket.bind(at);
+            endpoint = socket.getLastEndpoint();
+        }
+
+        boolean hasSubscriber() {
+            byte[] wish = socket.recv(ZMQ.DONTWAIT);
+            return wish != null && wish[0] == 1;
+        }
+
+        void send(long number, byte[] payload) {
+            sendFrames(TOPIC.getBytes(StandardCharsets.UTF_8), sequence(number), payload);
+        }
+
+        void sendFrames(byte[]... frames) {
+            for (int i = 0; i < frames.length; i++) {
+                socket.send(frames[i], i + 1 < frames.length ? ZMQ.SNDMORE : 0);
+            }
+        }
+
+        @Override
+        public void close() {
+            context.close();
+        }
+    }
+}

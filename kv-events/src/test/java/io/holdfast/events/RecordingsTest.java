@@ -1,0 +1,229 @@
+package io.holdfast.events;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import io.holdfast.events.KvEventEncoder.Dialect;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What real servers published, request by request, and what a listener had to believe after each. */
+final class RecordingsTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private final KvEventDecoder decoder = new KvEventDecoder();
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sglang_p16_lru.jsonl", "sglang_p1_lru.jsonl"})
+    void sglangStream_yieldsTheRecordedStateAfterEachStep(String recording) throws IOException {
+        Mirror mirror = new Mirror();
+        int steps = 0;
+        long sequence = 0;
+        for (JsonNode step : lines(recording)) {
+            for (JsonNode frame : step.path("frames")) {
+                assertThat(Long.parseUnsignedLong(frame.get("seq_hex").textValue(), 16))
+                        .isEqualTo(sequence);
+                byte[] payload =
+                        HexFormat.of().parseHex(frame.get("payload_hex").textValue());
+                assertThat(decoder.decode(payload, sequence++, mirror))
+                        .as(decoder.refusal())
+                        .isTrue();
+                assertRewritten(payload, Dialect.SGLANG_MAPS);
+            }
+            if (step.has("state")) {
+                Map<Long, Optional<Long>> state = new TreeMap<>();
+                for (JsonNode block : step.get("state")) {
+                    assertThat(block.get(2)).hasSize(1);
+                    assertThat(block.get(2).get(0).textValue()).isEqualTo("GPU");
+                    JsonNode parent = block.get(1);
+                    state.put(
+                            block.get(0).longValue(),
+                            parent.isNull() ? Optional.empty() : Optional.of(parent.longValue()));
+                }
+                assertThat(mirror.blocks).as("after step %s", step.get("step")).isEqualTo(state);
+                steps++;
+            }
+        }
+        assertThat(steps).isGreaterThan(30);
+        assertThat(mirror.recomputed).isGreaterThan(50);
+        assertThat(decoder.unknownEvents()).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"vllm_maps.jsonl, VLLM_MAPS", "vllm_arrays.jsonl, VLLM_ARRAYS"})
+    void vllmStream_yieldsTheRecordedEvents(String recording, Dialect dialect) throws IOException {
+        int frames = 0;
+        for (JsonNode line : lines(recording)) {
+            if (!line.path("type").asText().equals("frame")) {
+                continue;
+            }
+            byte[] payload = HexFormat.of().parseHex(line.get("frames").get(2).textValue());
+            EventLog log = new EventLog();
+            assertThat(decoder.decode(payload, line.get("seq").longValue(), log))
+                    .as(decoder.refusal())
+                    .isTrue();
+            List<String> expected = new ArrayList<>();
+            expected.add("batch " + line.get("seq"));
+            for (JsonNode event : line.get("batch").get(1)) {
+                expected.add(event.isArray() ? text(positional(event)) : text(event));
+            }
+            expected.add("end");
+            assertThat(log.lines()).isEqualTo(expected);
+            assertRewritten(payload, dialect);
+            frames++;
+        }
+        assertThat(frames).isGreaterThan(10);
+        assertThat(decoder.unknownEvents()).isZero();
+    }
+
+    /** The encoder writes the engine's own bytes again, but for salts, whose text the chain does not carry. */
+    private void assertRewritten(byte[] payload, Dialect dialect) {
+        EventLog log = new EventLog();
+        KvEventEncoder encoder = new KvEventEncoder(dialect);
+        decoder.deliver(0, log);
+        if (log.lines().stream().noneMatch(line -> line.endsWith("namespaced"))) {
+            decoder.deliver(0, new EncoderSink(encoder));
+            double time = ByteBuffer.wrap(payload).getDouble(2);
+            assertThat(encoder.finish(time, 0)).isEqualTo(payload);
+        }
+    }
+
+    private static JsonNode positional(JsonNode event) {
+        List<String> names = event.get(0).textValue().equals("BlockStored")
+                ? List.of(
+                        "type",
+                        "block_hashes",
+                        "parent_block_hash",
+                        "token_ids",
+                        "block_size",
+                        "lora_id",
+                        "medium",
+                        "lora_name",
+                        "extra_keys")
+                : List.of("type", "block_hashes", "medium");
+        var named = JSON.createObjectNode();
+        for (int i = 0; i < Math.min(names.size(), event.size()); i++) {
+            named.set(names.get(i), event.get(i));
+        }
+        return named;
+    }
+
+    private static String text(JsonNode event) {
+        assertThat(event.path("medium").asText("GPU")).isEqualTo("GPU");
+        return switch (event.get("type").textValue()) {
+            case "BlockStored" -> {
+                JsonNode parent = event.get("parent_block_hash");
+                boolean namespaced = false;
+                for (JsonNode extra : event.path("extra_keys")) {
+                    namespaced |= !extra.isNull();
+                }
+                yield "stored " + hashes(event)
+                        + (parent.isNull() ? " at the root" : " under " + hash(parent))
+                        + " " + event.get("token_ids").toString().replace(",", ", ")
+                        + " by " + event.get("block_size") + " in GPU" + (namespaced ? " namespaced" : "");
+            }
+            case "BlockRemoved" -> "removed " + hashes(event) + " from GPU";
+            default -> "cleared";
+        };
+    }
+
+    private static List<Long> hashes(JsonNode event) {
+        List<Long> hashes = new ArrayList<>();
+        event.get("block_hashes").forEach(hash -> hashes.add(hash(hash)));
+        return hashes;
+    }
+
+    private static long hash(JsonNode number) {
+        return new BigInteger(number.asText()).longValue();
+    }
+
+    private static List<JsonNode> lines(String recording) throws IOException {
+        List<JsonNode> lines = new ArrayList<>();
+        try (BufferedReader reader = new BufferedReader(new InputStreamReader(
+                Objects.requireNonNull(RecordingsTest.class.getResourceAsStream(recording)), StandardCharsets.UTF_8))) {
+            for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+                lines.add(JSON.readTree(line));
+            }
+        }
+        return lines;
+    }
+
+    /** The plainest listener that could be right; recomputes the name of every unsalted block from its tokens. */
+    private static final class Mirror implements KvEventSink {
+        private final Map<Long, Optional<Long>> blocks = new TreeMap<>();
+        private final Map<Long, int[]> prompts = new TreeMap<>();
+        private int recomputed;
+
+        @Override
+        public void stored(StoredBlocks chain) {
+            assertThat(chain.tier()).isEqualTo(Tier.GPU);
+            assertThat(chain.tokenCount()).isEqualTo(chain.count() * chain.blockTokens());
+            Optional<Long> parent = chain.rooted() ? Optional.empty() : Optional.of(chain.parent());
+            int[] prompt =
+                    parent.map(hash -> prompts.getOrDefault(hash, new int[0])).orElse(new int[0]);
+            int token = 0;
+            for (int i = 0; i < chain.count(); i++) {
+                blocks.put(chain.hash(i), parent);
+                parent = Optional.of(chain.hash(i));
+                prompt = Arrays.copyOf(prompt, prompt.length + chain.blockTokens());
+                for (int j = prompt.length - chain.blockTokens(); j < prompt.length; j++) {
+                    prompt[j] = chain.token(token++);
+                }
+                prompts.put(chain.hash(i), prompt);
+            }
+            if (!chain.namespaced()) {
+                long[] names = SglangBlockNames.of(prompt, chain.blockTokens());
+                for (int i = 0; i < chain.count(); i++) {
+                    assertThat(names[names.length - chain.count() + i]).isEqualTo(chain.hash(i));
+                    recomputed++;
+                }
+            }
+        }
+
+        @Override
+        public void removed(long[] hashes, int count, Tier tier) {
+            for (int i = 0; i < count; i++) {
+                blocks.remove(hashes[i]);
+            }
+        }
+
+        @Override
+        public void cleared() {
+            blocks.clear();
+        }
+
+        @Override
+        public void batchStarted(long sequence) {}
+
+        @Override
+        public void batchEnded() {}
+
+        @Override
+        public void gap(long expected, long seen) {
+            throw new AssertionError("no recording has a gap");
+        }
+
+        @Override
+        public void restarted(long seen) {
+            throw new AssertionError("no recording has a restart");
+        }
+    }
+}
