@@ -20,9 +20,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 
 /**
  * The ledger of one engine as a file: one JSON object per line, on the disk before {@link #append} returns.
@@ -54,8 +54,8 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     private final Path file;
     private final FileChannel lock;
     private FileChannel channel;
-    /** Holds that an earlier process may have left pinned, until their release is recorded. */
-    private final Set<Long> inherited = new HashSet<>();
+    /** Holds that an earlier process may have left pinned, and on which block, until their release is recorded. */
+    private final Map<Long, Long> inherited = new HashMap<>();
 
     private boolean ownEntries;
 
@@ -161,11 +161,16 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         return inherited.size();
     }
 
+    /** Waits no longer for this block: the engine refused to let go of it, and asking again will not help. */
+    synchronized void stuck(long block) {
+        inherited.values().removeIf(each -> each == block);
+    }
+
     private void followInherited(LedgerEntry entry) {
         if (entry.step() == LedgerEntry.Step.RELEASED) {
             inherited.remove(entry.holdId());
         } else if (!ownEntries) {
-            inherited.add(entry.holdId());
+            inherited.put(entry.holdId(), entry.lastBlock());
         }
     }
 
@@ -209,7 +214,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         channel = fresh;
         old.close();
         ownEntries = true;
-        inherited.retainAll(entries.stream().map(LedgerEntry::holdId).toList());
+        inherited.keySet().retainAll(entries.stream().map(LedgerEntry::holdId).toList());
         try (FileChannel directory = FileChannel.open(file.toAbsolutePath().getParent(), StandardOpenOption.READ)) {
             directory.force(true);
         }
