@@ -29,11 +29,17 @@ public record EngineView(
         holds = List.copyOf(holds);
     }
 
-    /** What was counted since we follow the engine. */
+    /**
+     * What was counted since we follow the engine.
+     *
+     * @param removedUnknown removals of blocks that were not known to be there while the view was certain: signs of a
+     *     misunderstanding
+     */
     public record Counters(
             long batches,
             long storedBlocks,
             long removedBlocks,
+            long removedUnknown,
             long clears,
             long gaps,
             long lostBatches,

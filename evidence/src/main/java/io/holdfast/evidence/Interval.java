@@ -1,11 +1,52 @@
 package io.holdfast.evidence;
 
-/** A closed interval of real numbers, as estimates carry it. */
+/** A closed range that a quantity lies in with a stated confidence. A point when the data did not vary at all. */
 public record Interval(double low, double high) {
     public Interval {
-        if (!(low <= high)) {
-            throw new IllegalArgumentException(
-                    "An interval runs from low to high, not from " + low + " to " + high + ".");
+        if (!(Double.isFinite(low) && Double.isFinite(high) && low <= high)) {
+            throw new IllegalArgumentException("An interval runs from a finite low to a finite high end, not from "
+                    + low + " to " + high + "; leave it absent when the data does not bound it.");
         }
+    }
+
+    /** The interval of {@code halfWidth} to either side of {@code middle}. */
+    public static Interval around(double middle, double halfWidth) {
+        return new Interval(middle - halfWidth, middle + halfWidth);
+    }
+
+    public boolean excludesZero() {
+        return low > 0 || high < 0;
+    }
+
+    /** Whether all of it is smaller than {@code value}. */
+    public boolean below(double value) {
+        return high < value;
+    }
+
+    /** Whether all of it is larger than {@code value}. */
+    public boolean above(double value) {
+        return low > value;
+    }
+
+    /** Whether all of it lies strictly between {@code -delta} and {@code delta}. */
+    public boolean within(double delta) {
+        return low > -delta && high < delta;
+    }
+
+    public boolean contains(double value) {
+        return low <= value && value <= high;
+    }
+
+    public double middle() {
+        return low + (high - low) / 2;
+    }
+
+    public double halfWidth() {
+        return (high - low) / 2;
+    }
+
+    /** Both ends, read as log ratios, in percent of change. */
+    public Interval asPercent() {
+        return new Interval(100 * Math.expm1(low), 100 * Math.expm1(high));
     }
 }

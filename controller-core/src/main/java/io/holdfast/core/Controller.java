@@ -1,0 +1,443 @@
+package io.holdfast.core;
+
+import io.holdfast.core.index.BlockTree;
+import io.holdfast.core.index.KvEventSink;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.random.RandomGenerator;
+
+/**
+ * Keeps the prefixes worth keeping in one engine's cache.
+ *
+ * <p>One thread owns it: the one that applies events to {@link #events()} and calls {@link #poll}. Everything else may
+ * be called by any thread and goes through a bounded mailbox. The first {@link #poll} sets the origin of time.
+ */
+public final class Controller {
+    private static final long PROBE_AGAIN_NANOS = 10_000_000_000L;
+    private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
+
+    private final ControllerSettings settings;
+    private final Backend backend;
+    private final Executor acting;
+    private final Mailbox mailbox = new Mailbox();
+    private final EventSide events = new EventSide(this::engineForgot);
+    private final BlockTree tree = events.tree();
+    private final Holds holds;
+    private final Ledger ledger;
+    private final Optional<Switchback> switchback;
+
+    private long originNanos;
+    private boolean started;
+    private long nowNanos;
+    private long tick;
+    private long nextTickNanos;
+    private boolean planNow;
+    private boolean probing;
+    private long probeAtNanos;
+    private EngineReadings lastReadings = EngineReadings.unknown("the engine was not asked yet");
+    private Optional<Capabilities> capabilities = Optional.empty();
+    private Optional<String> suspended = Optional.empty();
+    private Optional<ReleaseAll> releasing = Optional.empty();
+    private Budget budget = new Budget(0, 0, 0, List.of());
+    private Plan plan = new Plan(0, List.of());
+    private long seenBatches;
+    private volatile EngineView view;
+
+    /** Holds that are let go together. */
+    private static final class ReleaseAll {
+        final Set<Long> open = new HashSet<>();
+        final CompletableFuture<Integer> answer;
+        int released;
+
+        ReleaseAll(CompletableFuture<Integer> answer) {
+            this.answer = answer;
+        }
+    }
+
+    /**
+     * Reads the ledger; the first poll unpins what an earlier life left.
+     *
+     * @param acting where the ledger is written, the backend called and answers completed; tasks may block
+     * @param random tosses the coins of the TTFT measurement
+     * @throws IOException when the ledger cannot be read or shortened
+     */
+    public Controller(
+            ControllerSettings settings, Backend backend, LedgerStore store, Executor acting, RandomGenerator random)
+            throws IOException {
+        this.settings = settings;
+        this.backend = backend;
+        this.acting = acting;
+        LedgerBook book = new LedgerBook(store);
+        this.holds = new Holds(book.largestId() + 1, tree, acting);
+        this.ledger = new Ledger(book, backend, acting, mailbox, tree, new LedgerResults());
+        this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
+        this.view = picture(lastReadings);
+    }
+
+    /** Where the engine's events go; for the owning thread only. */
+    public KvEventSink events() {
+        return events;
+    }
+
+    /**
+     * Handles mail, plans when a tick is due, and publishes the view; for the owning thread only.
+     *
+     * @param clockNanos any monotonic clock, the same as that of the readings
+     * @return how much was done; 0 when there was nothing to do
+     */
+    public int poll(long clockNanos) {
+        if (!started) {
+            started = true;
+            originNanos = clockNanos;
+        }
+        nowNanos = Math.max(nowNanos, clockNanos - originNanos);
+        events.now(nowNanos);
+        holds.now(nowNanos, blockTokens(effectiveReadings(clockNanos)));
+        if (events.takePinnedRemoved()) {
+            noticeRemovedPins();
+        }
+        int work = mailbox.drain(this::accept);
+        ledger.poll(nowNanos);
+        probeIfDue();
+        boolean ticked = planNow || nowNanos >= nextTickNanos;
+        if (ticked) {
+            tick(clockNanos);
+            work++;
+        }
+        if (work > 0 || seenBatches != events.counters().batches()) {
+            seenBatches = events.counters().batches();
+            view = picture(effectiveReadings(clockNanos));
+        }
+        return work;
+    }
+
+    /** Has {@code wakeup} called, by any thread, when something entered the mailbox. */
+    public void onMail(Runnable wakeup) {
+        mailbox.onMail(wakeup);
+    }
+
+    /** Asks for a hold; answered when it is held, refused, or known to have to wait, each with its reason. */
+    public CompletionStage<HoldView> request(HoldRequest request) {
+        return ask(answer -> {
+            Hold hold = holds.register(HoldOrigin.REQUESTED, request, "asked for");
+            holds.awaitDecision(hold.id(), answer);
+            planNow = true;
+        });
+    }
+
+    /** Gives a hold up; answered when it is unpinned, or empty when there is no such hold. */
+    public CompletionStage<Optional<HoldView>> release(long holdId) {
+        return ask(answer -> {
+            holds.awaitEnd(holdId, answer);
+            holds.living(holdId).ifPresent(hold -> giveUp(hold, "released on request"));
+        });
+    }
+
+    /**
+     * Gives all holds up and suspends holding until {@link #resumeHolding}; answered with the number of holds released
+     * once every unpin has an outcome. What could not be unpinned stays in the ledger.
+     */
+    public CompletionStage<Integer> releaseAll(String reason) {
+        return ask(answer -> {
+            suspended = Optional.of("holding is suspended: " + reason);
+            releasing.ifPresent(earlier -> holds.complete(earlier.answer, earlier.released));
+            ReleaseAll all = new ReleaseAll(answer);
+            releasing = Optional.of(all);
+            holds.living().forEach(hold -> all.open.add(hold.id()));
+            ledger.retryNow();
+            holds.living().forEach(hold -> giveUp(hold, reason));
+            answerReleaseAll();
+        });
+    }
+
+    /** Ends the suspension that {@link #releaseAll} began. */
+    public CompletionStage<Boolean> resumeHolding() {
+        return ask(answer -> {
+            boolean was = suspended.isPresent();
+            suspended = Optional.empty();
+            planNow = true;
+            holds.complete(answer, was);
+        });
+    }
+
+    /** Hands in fresh readings; the newest replace those not yet looked at. */
+    public void readings(EngineReadings readings) {
+        mailbox.readings(readings);
+    }
+
+    /** The newest published picture; any thread. */
+    public EngineView view() {
+        return view;
+    }
+
+    @FunctionalInterface
+    private interface Wish<T> {
+        void answerTo(CompletableFuture<T> answer);
+    }
+
+    private <T> CompletionStage<T> ask(Wish<T> wish) {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        if (!mailbox.wish(() -> wish.answerTo(answer))) {
+            answer.completeExceptionally(new RejectedExecutionException("The controller of engine "
+                    + settings.engineId() + " has " + Mailbox.CAPACITY + " requests waiting: ask again later."));
+        }
+        return answer;
+    }
+
+    private void accept(EngineReadings readings) {
+        lastReadings = readings;
+        switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
+    }
+
+    private void giveUp(Hold hold, String reason) {
+        if (hold.state() != HoldState.EXPIRING) {
+            holds.update(hold.expiring(false, reason));
+        }
+        ledger.leave(hold.id());
+        planNow = true;
+    }
+
+    private void noticeRemovedPins() {
+        boolean hardPins = capabilities.map(Capabilities::hard).orElse(true);
+        for (Hold hold : hardPins ? holds.living() : List.<Hold>of()) {
+            if (hold.state() == HoldState.HELD && tree.match(hold.request()) < hold.heldBlocks()) {
+                holds.update(hold.expiring(true, "the engine removed it although it was pinned"));
+                planNow = true;
+            }
+        }
+    }
+
+    private void engineForgot() {
+        ledger.engineForgot();
+        for (Hold hold : holds.living()) {
+            if (hold.state() == HoldState.EXPIRING) {
+                holds.update(hold.ended(hold.reason()));
+            } else if (hold.state() == HoldState.HELD || hold.automatic()) {
+                holds.update(hold.expiring(true, "").ended("the engine emptied its cache, and with it the pins"));
+            }
+        }
+        switchback.ifPresent(Switchback::interrupted);
+        probeAtNanos = nowNanos;
+        planNow = true;
+    }
+
+    private void probeIfDue() {
+        boolean able = capabilities.map(Capabilities::canPin).orElse(false);
+        if (probing || (able && probeAtNanos < 0) || nowNanos < probeAtNanos) {
+            return;
+        }
+        probing = true;
+        CompletionStage<Capabilities> answer =
+                CompletableFuture.completedFuture(backend).thenComposeAsync(Backend::probe, acting);
+        answer.whenComplete((found, failure) -> mailbox.outcome(() -> probed(
+                failure == null
+                        ? found
+                        : new Capabilities(false, false, true, "the backend could not be asked: " + failure))));
+    }
+
+    private void probed(Capabilities found) {
+        probing = false;
+        probeAtNanos = found.canPin() ? -1 : nowNanos + PROBE_AGAIN_NANOS;
+        planNow |= !capabilities.equals(Optional.of(found));
+        capabilities = Optional.of(found);
+    }
+
+    private void tick(long clockNanos) {
+        planNow = false;
+        nextTickNanos = nowNanos + settings.tick().toNanos();
+        tick++;
+        switchback.ifPresent(loop -> loop.tick(nowNanos));
+        holds.age();
+        EngineReadings readings = effectiveReadings(clockNanos);
+        boolean hardPins = capabilities.map(Capabilities::hard).orElse(true);
+        budget = BudgetRule.compute(settings, readings, events.prompts(), ledger.pinnedBlocks(), hardPins, clockNanos);
+        plan = Planner.plan(new PlanInput(
+                tick,
+                nowNanos,
+                settings,
+                tree,
+                budget,
+                BudgetRule.stalled(readings, clockNanos),
+                (long) readings.capacityTokens().number().orElse(0),
+                blockTokens(readings),
+                hindrance(),
+                capabilities,
+                switchback.flatMap(Switchback::off),
+                ledger.leaving(),
+                holds.living(),
+                settings.automaticHolds() ? events.candidates() : List.of(),
+                holds.nextId()));
+        plan.lines().forEach(this::carryOut);
+    }
+
+    private Optional<String> hindrance() {
+        if (suspended.isPresent()) {
+            return suspended;
+        }
+        if (events.gap().isPresent()) {
+            return events.gap().map(why -> "nothing new is pinned: " + why);
+        }
+        int leftovers = ledger.leftovers();
+        if (leftovers > 0) {
+            return Optional.of("first " + leftovers + " pins of an earlier life are being released");
+        }
+        return capabilities.isPresent()
+                ? Optional.empty()
+                : Optional.of("the backend " + backend.name() + " was not probed yet");
+    }
+
+    private void carryOut(Plan.Line line) {
+        switch (line.action()) {
+            case PIN -> {
+                Hold hold = holds.living(line.holdId()).orElseGet(() -> automatic(line));
+                if (hold.state() == HoldState.REQUESTED) {
+                    holds.update(hold.because(line.reason()));
+                    ledger.want(hold, line.lastBlock(), line.blocks(), mustBeWritten());
+                }
+            }
+            case UNPIN ->
+                holds.living(line.holdId()).ifPresent(hold -> {
+                    if (hold.state() == HoldState.HELD) {
+                        holds.update(hold.waiting(nowNanos, line.reason()));
+                    }
+                    ledger.leave(line.holdId());
+                });
+            case WAIT ->
+                holds.living(line.holdId()).ifPresent(hold -> {
+                    Hold waiting = hold.because(line.reason());
+                    holds.update(waiting);
+                    holds.decided(waiting);
+                });
+            case REFUSE ->
+                holds.living(line.holdId()).ifPresent(hold -> {
+                    holds.update(hold.expiring(false, line.reason()));
+                    ledger.leave(line.holdId());
+                });
+            case KEEP -> {}
+        }
+    }
+
+    private Hold automatic(Plan.Line line) {
+        HoldRequest path = new HoldRequest(tree.path(line.lastBlock()), settings.automaticLease());
+        return holds.register(HoldOrigin.AUTOMATIC, path, line.reason());
+    }
+
+    private boolean mustBeWritten() {
+        return !capabilities.map(Capabilities::forgetsByItself).orElse(false);
+    }
+
+    /** What became of pins and unpins. */
+    private final class LedgerResults implements Ledger.Results {
+        @Override
+        public void pinned(long holdId, long block, int blocks, String reason) {
+            holds.living(holdId)
+                    .filter(hold -> hold.state() == HoldState.REQUESTED)
+                    .ifPresent(hold -> {
+                        int wanted = hold.request().blocks();
+                        String why = hold.automatic()
+                                ? hold.reason()
+                                : blocks < wanted ? Planner.pinReason(blocks, wanted) + " (" + reason + ")" : reason;
+                        Hold held = hold.held(block, blocks, why);
+                        holds.update(held);
+                        holds.decided(held);
+                        planNow = true;
+                    });
+        }
+
+        @Override
+        public void notPinned(long holdId, Outcome outcome) {
+            holds.living(holdId)
+                    .filter(hold -> hold.state() == HoldState.REQUESTED)
+                    .ifPresent(hold -> {
+                        Hold next = switch (outcome.kind()) {
+                            case REJECTED -> hold.ended("refused: " + outcome.reason());
+                            case MISSING -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, outcome.reason());
+                            case DEFERRED, ACCEPTED, CLIPPED ->
+                                hold.waiting(
+                                        nowNanos + PIN_AGAIN_NANOS,
+                                        "no clear answer to the pin, so it is taken back before it is tried again: "
+                                                + outcome.reason());
+                        };
+                        holds.update(next);
+                        holds.decided(next);
+                    });
+        }
+
+        @Override
+        public void left(long holdId, Optional<String> trouble) {
+            holds.living(holdId)
+                    .filter(hold -> hold.state() == HoldState.EXPIRING)
+                    .ifPresent(hold -> {
+                        Hold ended = hold.ended(trouble.orElse(hold.reason()));
+                        holds.update(ended);
+                        releasing
+                                .filter(all -> all.open.contains(holdId) && trouble.isEmpty())
+                                .ifPresent(all -> all.released++);
+                    });
+            releasing.ifPresent(all -> all.open.remove(holdId));
+            answerReleaseAll();
+        }
+
+        @Override
+        public void leavingDeferred(long holdId, String reason) {
+            releasing.ifPresent(all -> all.open.remove(holdId));
+            answerReleaseAll();
+        }
+    }
+
+    private void answerReleaseAll() {
+        releasing.filter(all -> all.open.isEmpty()).ifPresent(all -> {
+            releasing = Optional.empty();
+            holds.complete(all.answer, all.released);
+        });
+    }
+
+    /** The readings, with the block size that the events told where the engine's own is unknown. */
+    private EngineReadings effectiveReadings(long clockNanos) {
+        EngineReadings r = lastReadings;
+        if (events.blockTokens() == 0 || r.blockTokens().number().isPresent()) {
+            return r;
+        }
+        return new EngineReadings(
+                r.capacityTokens(),
+                Reading.known(events.blockTokens(), "KV events", clockNanos),
+                r.largestAcceptedTokens(),
+                r.runningRequests(),
+                r.waitingRequests(),
+                r.usedTokens(),
+                r.ttftSumSeconds(),
+                r.ttftCount(),
+                r.promptTokens(),
+                r.cachedTokens());
+    }
+
+    private static long blockTokens(EngineReadings readings) {
+        return (long) readings.blockTokens().number().orElse(0);
+    }
+
+    private EngineView picture(EngineReadings readings) {
+        return new EngineView(
+                settings.engineId(),
+                events.incarnation(),
+                events.certain(),
+                events.certainty(),
+                tree.size(),
+                tree.ghosts(),
+                events.counters(),
+                capabilities.orElse(new Capabilities(false, false, false, "the backend was not probed yet")),
+                readings,
+                budget,
+                holds.views(),
+                plan,
+                switchback
+                        .map(Switchback::effect)
+                        .orElse(TtftEffect.unproven("not measured: no window length is configured")));
+    }
+}

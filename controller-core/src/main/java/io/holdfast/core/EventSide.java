@@ -1,0 +1,212 @@
+package io.holdfast.core;
+
+import io.holdfast.core.index.BlockTree;
+import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import io.holdfast.core.index.TreeListener;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** What the events of one engine tell: its tree, how certain that is, and what is worth a decision. */
+final class EventSide implements KvEventSink, TreeListener {
+    private static final int MOST_CANDIDATES = 64;
+
+    private final BlockTree tree = new BlockTree(this);
+    private final PromptSizes prompts = new PromptSizes();
+    private final Set<Long> candidates = new LinkedHashSet<>();
+    private final Runnable onEmptied;
+
+    private long nowNanos;
+    private long incarnation = 1;
+    private boolean followed;
+    private boolean usedIncarnation;
+    private boolean certain;
+    private Optional<String> gap = Optional.empty();
+    private String certainty =
+            "no event was seen yet: the engine has stored nothing since we listen, or its events do not" + " reach us";
+    private int blockTokens;
+    private boolean pinnedRemoved;
+    private long batches;
+    private long storedBlocks;
+    private long removedBlocks;
+    private long removedUnknown;
+    private long clears;
+    private long gaps;
+    private long lostBatches;
+    private long restarts;
+
+    /** {@code onEmptied} is called when the engine's cache was emptied, after the tree was. */
+    EventSide(Runnable onEmptied) {
+        this.onEmptied = onEmptied;
+    }
+
+    /** The time that the next events happen at. */
+    void now(long nanos) {
+        nowNanos = nanos;
+    }
+
+    BlockTree tree() {
+        return tree;
+    }
+
+    PromptSizes.Facts prompts() {
+        return prompts.facts(nowNanos);
+    }
+
+    /** Blocks that ended an insertion after they had been lost, oldest first. */
+    List<Long> candidates() {
+        candidates.removeIf(block -> !tree.endedInsertion(block));
+        return List.copyOf(candidates);
+    }
+
+    long incarnation() {
+        return incarnation;
+    }
+
+    boolean certain() {
+        return certain;
+    }
+
+    String certainty() {
+        return certainty;
+    }
+
+    /** Why the view cannot be relied on since events were lost; absent when none were. */
+    Optional<String> gap() {
+        return gap;
+    }
+
+    /** Tokens in a block as the events count them; 0 before they told. */
+    int blockTokens() {
+        return blockTokens;
+    }
+
+    /** Whether a block on a pinned path was removed since the last call. */
+    boolean takePinnedRemoved() {
+        boolean was = pinnedRemoved;
+        pinnedRemoved = false;
+        return was;
+    }
+
+    EngineView.Counters counters() {
+        return new EngineView.Counters(
+                batches, storedBlocks, removedBlocks, removedUnknown, clears, gaps, lostBatches, restarts);
+    }
+
+    @Override
+    public void batchStarted(long sequence) {
+        if (!followed) {
+            follow(sequence);
+        }
+        batches++;
+        tree.batchStarted(nowNanos);
+    }
+
+    @Override
+    public void stored(StoredBlocks chain) {
+        storedBlocks += chain.count();
+        usedIncarnation = true;
+        if (chain.blockTokens() > 0) {
+            blockTokens = chain.blockTokens();
+        }
+        tree.stored(chain);
+    }
+
+    @Override
+    public void removed(long[] hashes, int count, Tier tier) {
+        int unknown = tree.removed(hashes, count, tier);
+        removedBlocks += count;
+        usedIncarnation = true;
+        if (certain) {
+            removedUnknown += unknown;
+        }
+    }
+
+    @Override
+    public void cleared() {
+        clears++;
+        emptied();
+        sure();
+    }
+
+    @Override
+    public void batchEnded() {
+        tree.batchEnded();
+    }
+
+    @Override
+    public void gap(long expected, long seen) {
+        gaps++;
+        lostBatches += seen - expected;
+        followed = true;
+        certain = false;
+        certainty = "batches " + expected + " to " + (seen - 1)
+                + " were lost: what they stored or removed is not known; that heals when the engine clears its cache or"
+                + " restarts";
+        gap = Optional.of(certainty);
+        incarnation++;
+        usedIncarnation = false;
+        candidates.clear();
+        tree.forgetUnpinned();
+    }
+
+    @Override
+    public void restarted(long seen) {
+        restarts++;
+        emptied();
+        follow(seen);
+    }
+
+    @Override
+    public void chainEnded(long lastBlock, int depth, boolean returned) {
+        if (depth > 0 && blockTokens > 0) {
+            prompts.sample((long) depth * blockTokens, nowNanos);
+        }
+        if (returned) {
+            candidates.remove(lastBlock);
+            candidates.add(lastBlock);
+            if (candidates.size() > MOST_CANDIDATES) {
+                candidates.remove(candidates.iterator().next());
+            }
+        }
+    }
+
+    @Override
+    public void pinnedBlockRemoved(long block) {
+        pinnedRemoved = true;
+    }
+
+    private void follow(long sequence) {
+        followed = true;
+        if (sequence == 0) {
+            sure();
+        } else {
+            certain = false;
+            certainty = "joined late: the first batch seen was number " + sequence
+                    + ", what was stored before is not known; that heals when the engine clears its cache or restarts";
+        }
+    }
+
+    private void sure() {
+        followed = true;
+        certain = true;
+        gap = Optional.empty();
+        certainty = "every event since the cache was empty was seen";
+    }
+
+    private void emptied() {
+        // A restarted engine clears its cache at once: that is still one life, not two.
+        if (usedIncarnation) {
+            incarnation++;
+        }
+        usedIncarnation = false;
+        gap = Optional.empty();
+        candidates.clear();
+        pinnedRemoved = false;
+        tree.clear();
+        onEmptied.run();
+    }
+}

@@ -1,0 +1,148 @@
+package io.holdfast.core;
+
+import io.holdfast.core.index.TreeView;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
+
+/** The register of holds: those that live, the last few that are over, and who waits to hear of them. */
+final class Holds {
+    private static final int REMEMBERED = 64;
+
+    private final Executor answering;
+    private final TreeView tree;
+    private final Map<Long, Hold> living = new LinkedHashMap<>();
+    private final Map<Long, Hold> over = new LinkedHashMap<>();
+    private final Map<Long, List<Consumer<HoldView>>> awaitingDecision = new LinkedHashMap<>();
+    private final Map<Long, List<Consumer<HoldView>>> awaitingEnd = new LinkedHashMap<>();
+    private long nextId;
+    private long nowNanos;
+    private long blockTokens;
+
+    /** Answers are completed on {@code answering}, so that nobody's continuation runs on the controller's thread. */
+    Holds(long firstId, TreeView tree, Executor answering) {
+        this.nextId = firstId;
+        this.tree = tree;
+        this.answering = answering;
+    }
+
+    void now(long nanos, long tokensPerBlock) {
+        nowNanos = nanos;
+        blockTokens = tokensPerBlock;
+    }
+
+    long nextId() {
+        return nextId;
+    }
+
+    Hold register(HoldOrigin origin, HoldRequest request, String reason) {
+        Hold hold = Hold.wished(nextId++, origin, request, nowNanos, reason);
+        living.put(hold.id(), hold);
+        return hold;
+    }
+
+    /** Those that are not over, oldest first. */
+    List<Hold> living() {
+        return List.copyOf(living.values());
+    }
+
+    Optional<Hold> living(long id) {
+        return Optional.ofNullable(living.get(id));
+    }
+
+    void update(Hold hold) {
+        if (!hold.over()) {
+            living.put(hold.id(), hold);
+            return;
+        }
+        living.remove(hold.id());
+        over.put(hold.id(), hold);
+        if (over.size() > REMEMBERED) {
+            over.remove(over.keySet().iterator().next());
+        }
+        decided(hold);
+        answer(awaitingEnd, hold);
+    }
+
+    /** Tells those who asked for it what became of it. */
+    void decided(Hold hold) {
+        answer(awaitingDecision, hold);
+    }
+
+    void awaitDecision(long id, CompletableFuture<HoldView> answer) {
+        awaitingDecision.computeIfAbsent(id, key -> new ArrayList<>()).add(view -> complete(answer, view));
+    }
+
+    /** Absent when there is no such hold. */
+    void awaitEnd(long id, CompletableFuture<Optional<HoldView>> answer) {
+        Hold gone = over.get(id);
+        if (living.containsKey(id)) {
+            awaitingEnd.computeIfAbsent(id, key -> new ArrayList<>()).add(view -> complete(answer, Optional.of(view)));
+        } else {
+            complete(answer, gone == null ? Optional.empty() : Optional.of(view(gone)));
+        }
+    }
+
+    /** Ends what has outlived its lease, and automatic holds that were evicted again before they could be pinned. */
+    void age() {
+        for (Hold hold : living()) {
+            if (hold.state() == HoldState.EXPIRING) {
+                continue;
+            }
+            long seconds = hold.request().lease().toSeconds();
+            if (deadline(hold) <= nowNanos) {
+                update(hold.expiring(
+                        false,
+                        hold.automatic()
+                                ? "not touched for " + seconds + " s"
+                                : "its lease of " + seconds + " s is over"));
+            } else if (hold.automatic() && hold.state() == HoldState.REQUESTED && !tree.resident(last(hold))) {
+                update(hold.expiring(false, "evicted before it could be pinned"));
+            }
+        }
+    }
+
+    List<HoldView> views() {
+        List<HoldView> views = new ArrayList<>();
+        over.values().forEach(hold -> views.add(view(hold)));
+        living.values().forEach(hold -> views.add(view(hold)));
+        return views;
+    }
+
+    /** Completes an answer away from the controller's thread. */
+    <T> void complete(CompletableFuture<T> answer, T value) {
+        try {
+            answering.execute(() -> answer.complete(value));
+        } catch (RejectedExecutionException closed) {
+            answer.complete(value);
+        }
+    }
+
+    private void answer(Map<Long, List<Consumer<HoldView>>> waiting, Hold hold) {
+        List<Consumer<HoldView>> answers = waiting.remove(hold.id());
+        if (answers != null) {
+            HoldView view = view(hold);
+            answers.forEach(answer -> answer.accept(view));
+        }
+    }
+
+    private HoldView view(Hold hold) {
+        return hold.view(deadline(hold), nowNanos, blockTokens);
+    }
+
+    /** A requested hold ages from its request, an automatic one from its last touch. */
+    private long deadline(Hold hold) {
+        long from = hold.automatic() ? Math.max(hold.sinceNanos(), tree.lastTouch(last(hold))) : hold.sinceNanos();
+        return from + hold.request().lease().toNanos();
+    }
+
+    private static long last(Hold hold) {
+        return hold.request().block(hold.request().blocks() - 1);
+    }
+}

@@ -1,0 +1,397 @@
+package io.holdfast.core;
+
+import io.holdfast.core.LedgerEntry.Step;
+import io.holdfast.core.index.BlockTree;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What the engine has, or may have, pinned for us, and the only place that asks it to pin or unpin. */
+final class Ledger {
+    /*
+     * One pin per block
+     * -----------------
+     * Engines count pins: a second pin of a block needs a second unpin, and nothing lists what is pinned. So a block is
+     * pinned by exactly one call however many holds end at it; holds join a pin that exists, and the last one to leave
+     * takes it back. The state of a pin is what we know about the engine:
+     *
+     *     PINNING    the call is under way                           PINNED     the engine said yes
+     *     UNPINNING  the call is under way                           RETRY      may be pinned; unpinned again after a while
+     *     STUCK      the engine refused the unpin; counted as pinned until the engine clears or restarts
+     *
+     * A pin without a clear answer (DEFERRED: a time-out, a broken connection) may or may not be in the engine. It is
+     * never repeated, which could pin twice; it is taken back first, and an unpin may be repeated, since unpinning what is
+     * not pinned is answered with MISSING.
+     *
+     * Written ahead
+     * -------------
+     * Nothing pinned survives in our memory when the process is killed, and the engine forgets nothing by itself. So the
+     * intent is durable (PINNING) before the call is made, and whatever is not RELEASED at the next start is unpinned
+     * before anything else is pinned. When the ledger cannot be written, there is no pin. A hold that joins writes its
+     * own PINNED line and asks the engine nothing. After an unpin RELEASED is written; a crash in between costs one more
+     * unpin, answered with MISSING.
+     *
+     * Threads
+     * -------
+     * The state belongs to the controller's thread. Appending (which waits for a disk) and calling happen on `acting`, one
+     * at a time and in order; answers come back as letters. Each pin has at most one call under way, so there is no order
+     * of answers to care about.
+     *
+     * What the tree counts
+     * --------------------
+     * A pin's path is counted in the tree from the decision to pin until the answer to the unpin: as long as the engine
+     * may have it. Pins whose path is not known (left over from an earlier life, or overtaken by a clear) count with the
+     * number of blocks in their entry.
+     */
+
+    /** What became of holds; called on the controller's thread. */
+    interface Results {
+        void pinned(long holdId, long block, int blocks, String reason);
+
+        /** Not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
+        void notPinned(long holdId, Outcome outcome);
+
+        /** The engine holds nothing for it any more, or, with trouble, refuses to say so. */
+        void left(long holdId, Optional<String> trouble);
+
+        /** An unpin has no answer yet and is repeated. */
+        void leavingDeferred(long holdId, String reason);
+    }
+
+    private enum State {
+        PINNING,
+        PINNED,
+        UNPINNING,
+        RETRY,
+        STUCK
+    }
+
+    /** One block that is, or may be, pinned. */
+    private static final class Pin {
+        final PinCommand command;
+        final boolean fromEarlierLife;
+        /** Who needs it. */
+        final Map<Long, HoldOrigin> holds = new LinkedHashMap<>();
+        /** Whose entries are still to be closed, though they do not need it any more. */
+        final Map<Long, HoldOrigin> leavers = new LinkedHashMap<>();
+
+        State state;
+        boolean counted;
+        long retryNanos;
+        int deferrals;
+
+        Pin(PinCommand command, State state, boolean fromEarlierLife) {
+            this.command = command;
+            this.state = state;
+            this.fromEarlierLife = fromEarlierLife;
+        }
+
+        boolean leaving() {
+            return state != State.PINNING && state != State.PINNED;
+        }
+
+        LedgerEntry entry(Step step, long holdId, HoldOrigin origin) {
+            return new LedgerEntry(step, holdId, origin, command.lastBlock(), command.blocks());
+        }
+
+        List<LedgerEntry> entries(Step step, Map<Long, HoldOrigin> of) {
+            List<LedgerEntry> entries = new ArrayList<>();
+            of.forEach((holdId, origin) -> entries.add(entry(step, holdId, origin)));
+            return entries;
+        }
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(Ledger.class);
+    private static final long SECOND = 1_000_000_000L;
+    private static final int LONGEST_BACK_OFF_LOG2 = 5;
+
+    private final LedgerBook book;
+    private final Backend backend;
+    private final SerialExecutor acting;
+    private final Mailbox mailbox;
+    private final BlockTree tree;
+    private final Results results;
+    private final Map<Long, Pin> pins = new LinkedHashMap<>();
+    private long nowNanos;
+
+    Ledger(LedgerBook book, Backend backend, Executor acting, Mailbox mailbox, BlockTree tree, Results results) {
+        this.book = book;
+        this.backend = backend;
+        this.acting = new SerialExecutor(acting);
+        this.mailbox = mailbox;
+        this.tree = tree;
+        this.results = results;
+        for (LedgerEntry entry : book.outstanding()) {
+            PinCommand command = new PinCommand(entry.holdId(), entry.lastBlock(), entry.blocks());
+            pins.computeIfAbsent(entry.lastBlock(), block -> new Pin(command, State.RETRY, true))
+                    .leavers
+                    .put(entry.holdId(), entry.origin());
+        }
+    }
+
+    /** Repeats unpins that are due. */
+    void poll(long nanos) {
+        nowNanos = nanos;
+        for (Pin pin : pins.values()) {
+            if (pin.state == State.RETRY && pin.retryNanos <= nanos) {
+                unpin(pin);
+            }
+        }
+    }
+
+    /** Makes every unpin that waits for its next attempt due. */
+    void retryNow() {
+        pins.values().forEach(pin -> pin.retryNanos = nowNanos);
+    }
+
+    /** Pins from an earlier life of this process that the engine has not yet answered for. */
+    int leftovers() {
+        return (int) pins.values().stream()
+                .filter(pin -> pin.fromEarlierLife && pin.leaving() && pin.state != State.STUCK)
+                .count();
+    }
+
+    /** Blocks whose unpin has no outcome yet. */
+    Set<Long> leaving() {
+        Set<Long> leaving = new HashSet<>();
+        pins.forEach((block, pin) -> {
+            if (pin.leaving()) {
+                leaving.add(block);
+            }
+        });
+        return leaving;
+    }
+
+    /** Blocks that the engine holds, or may hold, for us. */
+    long pinnedBlocks() {
+        long outside = 0;
+        for (Pin pin : pins.values()) {
+            outside += pin.counted ? 0 : pin.command.blocks();
+        }
+        return tree.pinnedBlocks() + outside;
+    }
+
+    /** Pins the block for the hold, or lets it join; does nothing while an earlier call about the block is under way. */
+    void want(Hold hold, long block, int blocks, boolean mustBeWritten) {
+        Pin pin = pins.get(block);
+        if (pin == null) {
+            Pin fresh = new Pin(new PinCommand(hold.id(), block, blocks), State.PINNING, false);
+            fresh.holds.put(hold.id(), hold.origin());
+            pins.put(block, fresh);
+            tree.pinPath(block);
+            fresh.counted = true;
+            act(() -> pin(fresh, fresh.entry(Step.PINNING, hold.id(), hold.origin()), mustBeWritten));
+        } else if (pin.state == State.PINNED && pin.holds.putIfAbsent(hold.id(), hold.origin()) == null) {
+            act(() -> join(pin, pin.entry(Step.PINNED, hold.id(), hold.origin()), mustBeWritten));
+        }
+    }
+
+    /** The hold needs its block no more. */
+    void leave(long holdId) {
+        for (Pin pin : List.copyOf(pins.values())) {
+            if (pin.holds.containsKey(holdId)) {
+                leave(pin, holdId);
+                return;
+            }
+        }
+        if (pins.values().stream().noneMatch(pin -> pin.leavers.containsKey(holdId))) {
+            results.left(holdId, Optional.empty());
+        }
+    }
+
+    /** The engine's cache was emptied, and with it every pin. To be called after the tree was cleared. */
+    void engineForgot() {
+        for (Pin pin : List.copyOf(pins.values())) {
+            pin.counted = false;
+            pin.leavers.putAll(pin.holds);
+            pin.holds.clear();
+            if (pin.state != State.PINNING && pin.state != State.UNPINNING) {
+                List<LedgerEntry> released = pin.entries(Step.RELEASED, pin.leavers);
+                act(() -> record(released));
+                drop(pin, Optional.empty());
+            }
+            // Under way: the call may have come after the emptying, so the answer decides.
+        }
+    }
+
+    private void leave(Pin pin, long holdId) {
+        HoldOrigin origin = pin.holds.get(holdId);
+        if (origin == null) {
+            return;
+        }
+        pin.holds.remove(holdId);
+        if (!pin.holds.isEmpty()) {
+            act(() -> record(List.of(pin.entry(Step.RELEASED, holdId, origin))));
+            results.left(holdId, Optional.empty());
+            return;
+        }
+        pin.leavers.put(holdId, origin);
+        if (pin.state == State.PINNED) {
+            unpin(pin);
+        }
+    }
+
+    private void pin(Pin pin, LedgerEntry intent, boolean mustBeWritten) {
+        Optional<String> unwritten = write(intent);
+        if (unwritten.isPresent() && mustBeWritten) {
+            mailbox.outcome(() -> pinAnswered(pin, rejectedBy(unwritten.get())));
+            return;
+        }
+        ask(() -> backend.pin(pin.command), outcome -> {
+            switch (outcome.kind()) {
+                case ACCEPTED, CLIPPED -> record(List.of(pin.entry(Step.PINNED, intent.holdId(), intent.origin())));
+                case REJECTED, MISSING -> record(List.of(pin.entry(Step.RELEASED, intent.holdId(), intent.origin())));
+                case DEFERRED -> {}
+            }
+            mailbox.outcome(() -> pinAnswered(pin, outcome));
+        });
+    }
+
+    private void pinAnswered(Pin pin, Outcome outcome) {
+        switch (outcome.kind()) {
+            case ACCEPTED, CLIPPED -> {
+                pin.state = State.PINNED;
+                if (pin.holds.isEmpty()) {
+                    unpin(pin);
+                } else {
+                    pin.holds
+                            .keySet()
+                            .forEach(id -> results.pinned(
+                                    id, pin.command.lastBlock(), pin.command.blocks(), outcome.reason()));
+                }
+            }
+            case REJECTED, MISSING -> {
+                List<Long> holds = List.copyOf(pin.holds.keySet());
+                pin.holds.clear();
+                drop(pin, Optional.empty());
+                holds.forEach(id -> results.notPinned(id, outcome));
+            }
+            case DEFERRED -> {
+                List<Long> holds = List.copyOf(pin.holds.keySet());
+                pin.leavers.putAll(pin.holds);
+                pin.holds.clear();
+                unpin(pin);
+                holds.forEach(id -> results.notPinned(id, outcome));
+            }
+        }
+    }
+
+    private void join(Pin pin, LedgerEntry entry, boolean mustBeWritten) {
+        Optional<String> unwritten = write(entry);
+        mailbox.outcome(() -> {
+            if (!pin.holds.containsKey(entry.holdId())) {
+                return;
+            }
+            if (unwritten.isPresent() && mustBeWritten) {
+                leave(pin, entry.holdId());
+                results.notPinned(entry.holdId(), rejectedBy(unwritten.get()));
+            } else {
+                results.pinned(
+                        entry.holdId(),
+                        entry.lastBlock(),
+                        entry.blocks(),
+                        "shares the pin of another hold on this block");
+            }
+        });
+    }
+
+    private void unpin(Pin pin) {
+        pin.state = State.UNPINNING;
+        List<LedgerEntry> released = pin.entries(Step.RELEASED, pin.leavers);
+        act(() -> ask(() -> backend.unpin(pin.command), outcome -> {
+            if (isGone(outcome)) {
+                record(released);
+            }
+            mailbox.outcome(() -> unpinAnswered(pin, outcome));
+        }));
+    }
+
+    private void unpinAnswered(Pin pin, Outcome outcome) {
+        if (isGone(outcome)) {
+            drop(pin, Optional.empty());
+        } else if (outcome.kind() == Outcome.Kind.DEFERRED) {
+            pin.state = State.RETRY;
+            pin.retryNanos = nowNanos + (SECOND << Math.min(pin.deferrals++, LONGEST_BACK_OFF_LOG2));
+            pin.leavers.keySet().forEach(id -> results.leavingDeferred(id, outcome.reason()));
+        } else {
+            pin.state = State.STUCK;
+            LOG.warn("The engine refused to unpin block {}: {}", pin.command.lastBlock(), outcome.reason());
+            String trouble = "the engine refused the unpin, so the block may stay pinned until it clears its cache or"
+                    + " restarts: " + outcome.reason();
+            List.copyOf(pin.leavers.keySet()).forEach(id -> results.left(id, Optional.of(trouble)));
+        }
+    }
+
+    private static boolean isGone(Outcome outcome) {
+        return switch (outcome.kind()) {
+            case ACCEPTED, CLIPPED, MISSING -> true;
+            case DEFERRED, REJECTED -> false;
+        };
+    }
+
+    private static Outcome rejectedBy(String unwritten) {
+        return new Outcome(Outcome.Kind.REJECTED, unwritten);
+    }
+
+    private void drop(Pin pin, Optional<String> trouble) {
+        pins.remove(pin.command.lastBlock());
+        if (pin.counted) {
+            tree.unpinPath(pin.command.lastBlock());
+        }
+        List.copyOf(pin.leavers.keySet()).forEach(id -> results.left(id, trouble));
+    }
+
+    /** Makes a call and hands its outcome on, on the acting executor; whatever goes wrong leaves the state unknown. */
+    private void ask(Supplier<CompletionStage<Outcome>> call, Consumer<Outcome> then) {
+        CompletionStage<Outcome> answer;
+        try {
+            answer = call.get();
+        } catch (RuntimeException e) {
+            then.accept(deferredBy(e));
+            return;
+        }
+        answer.whenComplete(
+                (outcome, failure) -> act(() -> then.accept(failure == null ? outcome : deferredBy(failure))));
+    }
+
+    private static Outcome deferredBy(Throwable failure) {
+        return new Outcome(Outcome.Kind.DEFERRED, "the backend failed: " + failure);
+    }
+
+    private void act(Runnable task) {
+        try {
+            acting.execute(task);
+        } catch (RejectedExecutionException closed) {
+            LOG.warn("The executor that acts for the ledger takes no more work: its entries stay for the next start.");
+        }
+    }
+
+    private Optional<String> write(LedgerEntry entry) {
+        try {
+            book.append(entry);
+            return Optional.empty();
+        } catch (IOException e) {
+            return Optional.of(
+                    "the ledger cannot be written, and without it a pin could outlive us: " + e.getMessage());
+        }
+    }
+
+    /** Writes what is only to be known at the next start: unwritten, it costs an unpin that finds nothing. */
+    private void record(List<LedgerEntry> entries) {
+        for (LedgerEntry entry : entries) {
+            write(entry).ifPresent(why -> LOG.warn("Hold {}: {}", entry.holdId(), why));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package io.holdfast.core;
+
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+
+/**
+ * The one way from other threads to the thread that owns a controller.
+ *
+ * <p>Wishes are bounded and may be refused. Outcomes may not, since losing one would lose a pin; they are as many as
+ * calls under way. Of readings only the newest counts.
+ */
+final class Mailbox {
+    static final int CAPACITY = 1024;
+
+    private final Queue<Runnable> wishes = new ArrayBlockingQueue<>(CAPACITY);
+    private final Queue<Runnable> outcomes = new ConcurrentLinkedQueue<>();
+    private final AtomicReference<Optional<EngineReadings>> readings = new AtomicReference<>(Optional.empty());
+    private volatile Runnable wakeup = () -> {};
+
+    void onMail(Runnable newWakeup) {
+        wakeup = newWakeup;
+    }
+
+    /** False when the mailbox is full: the wish was not taken. */
+    boolean wish(Runnable wish) {
+        boolean taken = wishes.offer(wish);
+        if (taken) {
+            wakeup.run();
+        }
+        return taken;
+    }
+
+    void outcome(Runnable outcome) {
+        outcomes.add(outcome);
+        wakeup.run();
+    }
+
+    void readings(EngineReadings newest) {
+        readings.set(Optional.of(newest));
+        wakeup.run();
+    }
+
+    /** Handles what is there, at most one full mailbox of wishes, and answers how much it was. */
+    int drain(Consumer<EngineReadings> onReadings) {
+        int work = 0;
+        Optional<EngineReadings> newest = readings.getAndSet(Optional.empty());
+        if (newest.isPresent()) {
+            onReadings.accept(newest.get());
+            work++;
+        }
+        work += drain(outcomes);
+        work += drain(wishes);
+        return work;
+    }
+
+    private static int drain(Queue<Runnable> queue) {
+        int work = 0;
+        for (Runnable letter = queue.poll(); letter != null; letter = work < CAPACITY ? queue.poll() : null) {
+            letter.run();
+            work++;
+        }
+        return work;
+    }
+}

@@ -1,0 +1,37 @@
+package io.holdfast.core;
+
+import io.holdfast.core.index.TreeView;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * All that one plan is made of.
+ *
+ * @param nowNanos on the controller's own clock, as holds and touches are
+ * @param stalled requests wait while nothing runs
+ * @param blockTokens tokens in a block, 0 while unknown
+ * @param hindrance why nothing new may be pinned, whatever it is: suspended, a gap, leftovers, no probe yet
+ * @param capabilities what the backend can do; absent before it was probed
+ * @param measuring why automatic holds are off in this window; absent when they are on
+ * @param leaving blocks whose unpin has no outcome yet
+ * @param holds every hold that is not over, oldest first
+ * @param candidates blocks that ended an insertion after they had been lost
+ * @param nextHoldId the id of the first automatic hold that the plan may make
+ */
+record PlanInput(
+        long tick,
+        long nowNanos,
+        ControllerSettings settings,
+        TreeView tree,
+        Budget budget,
+        boolean stalled,
+        long capacityTokens,
+        long blockTokens,
+        Optional<String> hindrance,
+        Optional<Capabilities> capabilities,
+        Optional<String> measuring,
+        Set<Long> leaving,
+        List<Hold> holds,
+        List<Long> candidates,
+        long nextHoldId) {}

@@ -1,0 +1,83 @@
+package io.holdfast.core;
+
+import java.util.Arrays;
+
+/**
+ * Lengths in tokens of the prompts that the events of the last hour showed.
+ *
+ * <p>Twelve slots of five minutes, each with its largest sample and a histogram with sixteen steps per doubling; a
+ * quantile is the upper edge of its step, so it errs to the large side, by at most 6.25 %. A sample is the end of a
+ * chain of stores: a chunk of a prefill and a block filled by decoding are samples too, and of what the cache already had
+ * nothing is stored, so the count is not a count of requests; the largest is right, and the quantiles lean to long
+ * requests, which is the safe side for a guard.
+ */
+final class PromptSizes {
+    private static final long SLOT_NANOS = 5L * 60 * 1_000_000_000;
+    private static final int SLOTS = 12;
+    private static final int STEPS_LOG2 = 4;
+    private static final int BUCKETS = (65 - STEPS_LOG2) << STEPS_LOG2;
+
+    private final int[][] counts = new int[SLOTS][BUCKETS];
+    private final long[] largest = new long[SLOTS];
+    private long slot;
+
+    /**
+     * What the last hour showed; all 0 where {@code count} is.
+     *
+     * @param count samples
+     */
+    record Facts(int count, long largest, long p90, long p99) {}
+
+    void sample(long tokens, long nanos) {
+        advance(nanos);
+        int at = (int) (slot % SLOTS);
+        counts[at][bucket(tokens)]++;
+        largest[at] = Math.max(largest[at], tokens);
+    }
+
+    Facts facts(long nanos) {
+        advance(nanos);
+        int[] sum = new int[BUCKETS];
+        int count = 0;
+        for (int[] slotCounts : counts) {
+            for (int i = 0; i < BUCKETS; i++) {
+                sum[i] += slotCounts[i];
+                count += slotCounts[i];
+            }
+        }
+        long max = Arrays.stream(largest).max().orElse(0);
+        return new Facts(count, max, quantile(sum, count, 0.9, max), quantile(sum, count, 0.99, max));
+    }
+
+    private void advance(long nanos) {
+        long wanted = nanos / SLOT_NANOS;
+        for (long next = Math.max(slot + 1, wanted - SLOTS + 1); next <= wanted; next++) {
+            Arrays.fill(counts[(int) (next % SLOTS)], 0);
+            largest[(int) (next % SLOTS)] = 0;
+        }
+        slot = Math.max(slot, wanted);
+    }
+
+    private static long quantile(int[] sum, int count, double p, long max) {
+        long rank = (long) Math.ceil(p * count);
+        long seen = 0;
+        for (int i = 0; i < BUCKETS && rank > 0; i++) {
+            seen += sum[i];
+            if (seen >= rank) {
+                return Math.min(max, upperEdge(i));
+            }
+        }
+        return 0;
+    }
+
+    /** Values below 16 have a bucket each; above, the four bits after the leading one choose the step. */
+    private static int bucket(long value) {
+        int exponent = Math.max(0, 63 - Long.numberOfLeadingZeros(Math.max(1, value)) - STEPS_LOG2);
+        return (exponent << STEPS_LOG2) + (int) (value >>> exponent);
+    }
+
+    private static long upperEdge(int bucket) {
+        int exponent = Math.max(0, (bucket >>> STEPS_LOG2) - 1);
+        return ((bucket - ((long) exponent << STEPS_LOG2) + 1) << exponent) - 1;
+    }
+}

@@ -1,0 +1,89 @@
+package io.holdfast.core.index;
+
+import java.util.Arrays;
+
+/**
+ * Blocks that left the GPU and are still remembered, so that their return is recognised.
+ *
+ * <p>A ring of records behind a table: a block that is lost is written at the head, over the oldest record. One that is
+ * lost again moves to the head and leaves a dead record behind, which the head overwrites in its turn. The ring doubles
+ * only when the head is about to wrap, so age order survives growth. It never has more records than 16 x the most blocks
+ * ever resident (1024 at least), nor more than 2 Mi; a record is 16 bytes and the table adds 8: 24 bytes a ghost.
+ */
+final class Ghosts {
+    private static final int SMALLEST = 1 << 10;
+    private static final int LARGEST = 1 << 21;
+    private static final int PER_RESIDENT = 16;
+
+    private final HashSlots slots = new HashSlots(SMALLEST << 1);
+    private long[] hashes = new long[SMALLEST];
+    private int[] touched = new int[SMALLEST];
+    private short[] timesLost = new short[SMALLEST];
+    private short[] touches = new short[SMALLEST];
+    private int head;
+    private int size;
+
+    /** Remembers a block that was just removed; {@code mostResident} bounds how many are remembered. */
+    void remember(long hash, int lastTouch, short touchCount, int mostResident) {
+        int known = slots.find(hashes, hash);
+        int losses = 1;
+        if (known != HashSlots.NONE) {
+            losses = Math.min(timesLost[known] + 1, Short.MAX_VALUE);
+            forget(known);
+        }
+        if (head == hashes.length) {
+            wrap(mostResident);
+        }
+        if (timesLost[head] != 0) {
+            forget(head);
+        }
+        hashes[head] = hash;
+        touched[head] = lastTouch;
+        timesLost[head] = (short) losses;
+        touches[head] = touchCount;
+        slots.insert(hash, head);
+        head++;
+        size++;
+    }
+
+    int size() {
+        return size;
+    }
+
+    /** The record of a block, or {@link HashSlots#NONE}; valid until the next {@link #remember}. */
+    int find(long hash) {
+        return slots.find(hashes, hash);
+    }
+
+    int timesLost(int ghost) {
+        return timesLost[ghost];
+    }
+
+    int lastTouch(int ghost) {
+        return touched[ghost];
+    }
+
+    short touches(int ghost) {
+        return touches[ghost];
+    }
+
+    private void forget(int ghost) {
+        slots.remove(hashes, ghost);
+        timesLost[ghost] = 0;
+        size--;
+    }
+
+    private void wrap(int mostResident) {
+        long bound = Math.min(LARGEST, (long) PER_RESIDENT * mostResident);
+        if ((long) hashes.length << 1 > bound) {
+            head = 0;
+            return;
+        }
+        int length = hashes.length << 1;
+        hashes = Arrays.copyOf(hashes, length);
+        touched = Arrays.copyOf(touched, length);
+        timesLost = Arrays.copyOf(timesLost, length);
+        touches = Arrays.copyOf(touches, length);
+        slots.grow(hashes);
+    }
+}

@@ -1,0 +1,15 @@
+package io.holdfast.core.index;
+
+/** What a {@link BlockTree} reports while events are applied. */
+public interface TreeListener {
+    /**
+     * A chain of stores to the GPU ended with this block.
+     *
+     * @param depth its depth; 0 when unknown
+     * @param returned whether the block ended an insertion and had been lost before
+     */
+    void chainEnded(long lastBlock, int depth, boolean returned);
+
+    /** A block on a pinned path left the GPU: the engine let go of it. */
+    void pinnedBlockRemoved(long block);
+}

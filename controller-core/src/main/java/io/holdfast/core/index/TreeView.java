@@ -1,0 +1,48 @@
+package io.holdfast.core.index;
+
+import io.holdfast.core.HoldRequest;
+
+/** What decisions may read of a {@link BlockTree}; reading changes nothing. */
+public interface TreeView {
+    /** Blocks of the longest prefix of this path that is on the GPU, from its root down without a hole. */
+    int match(HoldRequest path);
+
+    /**
+     * Blocks down to the deepest block that ended an insertion, among the first {@code matched}; 0 when none did. Only
+     * such a block may be pinned.
+     */
+    int insertionEnd(HoldRequest path, int matched);
+
+    /** Whether the block is on the GPU and was the last one of an insertion, so that it may be pinned. */
+    boolean endedInsertion(long block);
+
+    /** Whether this block is on the GPU. */
+    boolean resident(long block);
+
+    /** Whether this hash may stand for two blocks of the engine: salted, LoRA, or announced twice while resident. */
+    boolean ambiguous(long block);
+
+    /** Blocks from the root to this one, itself included; 0 when the way to the root is not known. */
+    int depth(long block);
+
+    /** The time of the last touch, on the clock of {@link BlockTree#batchStarted}, to 67 ms; 0 for an unknown block. */
+    long lastTouch(long block);
+
+    /** How often a ghost of this block was made. */
+    int timesLost(long block);
+
+    /** The hashes from the root to this block; its depth must be known. */
+    long[] path(long block);
+
+    /** Distinct blocks on pinned paths. */
+    int pinnedBlocks();
+
+    /** Whether the block lies on a pinned path. */
+    boolean pinned(long block);
+
+    /** How many blocks a pin of this path would add to {@link #pinnedBlocks}. */
+    int unpinnedBlocks(long lastBlock);
+
+    /** What {@link #pinnedBlocks} would be without these pinned paths, each named by its last block. */
+    int pinnedBlocksWithout(long[] lastBlocks);
+}

@@ -1,0 +1,334 @@
+package io.holdfast.evidence;
+
+import io.holdfast.evidence.CacheProof.Answer;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/*
+ * The rules
+ * =========
+ *
+ * Applied from the top; the first that fits gives the finding.
+ *
+ *  1. A failed gate: INVALID.
+ *  2. Too few pairs of an order, or none: INCONCLUSIVE(design).
+ *  3. Carry-over that is significant and at least as large as an effect that matters: INCONCLUSIVE(carryover).
+ *  4. REAL, if the latency says so by every measure and the server confirms exposure and mechanism.
+ *  5. As 4, but the server shows no mechanism, or a sweep contradicts it: INCONCLUSIVE(unexplained).
+ *  6. The baseline kept its prefix: NO_EXPOSURE.
+ *  7. The effect is shown to lie inside the margins: ORDER_ARTEFACT with an order bias, else NO_EFFECT.
+ *  8. The effect is shown to be harm, and large enough to matter: HARMFUL.
+ *  9. INCONCLUSIVE(precision), with the number of pairs that would do.
+ *
+ * Unknown is not no. A server that reports no cached tokens can neither confirm a gain (what would be REAL becomes
+ * INCONCLUSIVE(unmeasured)) nor rule the exposure out (NO_EXPOSURE needs a reading). Rules 7 and 8 stand without a
+ * reading, since they claim no cause; a warning says what was not known.
+ *
+ * A/A only takes away. AA pairs enter rule 4 through conditions that are added to those of the two orders. Whatever
+ * the AA pairs measure, no experiment becomes REAL that the two orders alone would not allow.
+ *
+ * Several measures, one rule. The interval bounds the effect, the t test is corrected for the number of primary
+ * metrics (Holm), and the permutation test guards both where noise is not normal. The permutation p is not corrected:
+ * with four pairs per order its smallest value, 2/70, could then never pass.
+ */
+
+/** Says what the data of an experiment allows us to say. */
+public final class Judge {
+    private static final double PERMUTATION_LEVEL = 0.05;
+
+    private final Experiment experiment;
+    private final Criteria criteria;
+    private final Estimate estimate;
+
+    private Judge(Experiment experiment, Criteria criteria) {
+        this.experiment = experiment;
+        this.criteria = criteria;
+        this.estimate = Estimate.of(experiment.data());
+    }
+
+    /** The verdict on one experiment; a pure function of its arguments. */
+    public static Verdict judge(Experiment experiment, Criteria criteria) {
+        return new Judge(experiment, criteria).verdict();
+    }
+
+    private Verdict verdict() {
+        if (!experiment.failedGates().isEmpty()) {
+            return give(
+                    Finding.INVALID,
+                    "A gate failed, so the data says nothing about pinning: "
+                            + String.join(" ", experiment.failedGates()));
+        }
+        if (estimate.data().fewest() < criteria.minimumPerOrder()) {
+            return tooFewPairs();
+        }
+        return verdictOn(Complete.of(estimate));
+    }
+
+    private Verdict verdictOn(Complete of) {
+        double delta = criteria.delta();
+        if (of.carryOverCi.excludesZero()
+                && Math.abs(of.carryOver) >= Math.abs(of.effect)
+                && Math.abs(of.effect) >= delta) {
+            return lacking(
+                    Shortfall.CARRYOVER,
+                    ("What a pinned leg leaves behind moves the next leg by %s (95 %% CI %s), at least as much as the"
+                                    + " effect of %s; restart the server before every leg.")
+                            .formatted(
+                                    Words.percent(of.carryOver),
+                                    Words.percent(of.carryOverCi),
+                                    Words.percent(of.effect)),
+                    OptionalInt.empty());
+        }
+        List<String> doubts = doubtsAboutGain(of);
+        Answer exposed = experiment.cacheProof().exposed();
+        if (doubts.isEmpty()) {
+            Optional<Verdict> explained = explain(of, exposed);
+            if (explained.isPresent()) {
+                return explained.get();
+            }
+        }
+        if (exposed == Answer.NO) {
+            return give(
+                    Finding.NO_EXPOSURE,
+                    "The baseline was not shown to lose its prefix: it lost %s, where more than %s is needed, so there was nothing for a pin to win."
+                            .formatted(
+                                    Words.share(
+                                            experiment.cacheProof().exposure().orElseThrow()),
+                                    Words.share(experiment.cacheProof().threshold())),
+                    hasProvenOrderBias(of));
+        }
+        if (of.ci90.within(delta)) {
+            return withinMargins(of);
+        }
+        if (of.ci95.above(0) && of.effect >= delta) {
+            return give(
+                    Finding.HARMFUL,
+                    "Pinning changed the value by %s (95 %% CI %s), which is worse and outside %s."
+                            .formatted(Words.percent(of.effect), Words.percent(of.ci95), Words.margins(delta)));
+        }
+        return tooImprecise(of, doubts);
+    }
+
+    /** Why the latency alone does not show a gain; empty when it does. */
+    private List<String> doubtsAboutGain(Complete of) {
+        List<String> doubts = new ArrayList<>();
+        if (!of.ci95.below(0)) {
+            doubts.add("its 95 % CI of " + Words.percent(of.ci95) + " is not all below zero");
+        }
+        if (of.effect > -criteria.delta()) {
+            doubts.add("it is no gain of at least " + Words.percent(-criteria.delta()));
+        }
+        if (!of.tauNormalCi.below(0)) {
+            doubts.add("the normal order against A/A (95 % CI " + Words.percent(of.tauNormalCi)
+                    + ") does not show it alone");
+        }
+        if (of.tauReversed >= 0) {
+            doubts.add("the reversed order against A/A shows " + Words.percent(of.tauReversed));
+        }
+        double holm = Holm.adjusted(of.tPValue, experiment.otherPrimaryPValues());
+        if (holm > criteria.alpha()) {
+            doubts.add("p by Student's t is " + Words.number(holm) + " after Holm's correction");
+        }
+        if (of.permutation.p() > PERMUTATION_LEVEL) {
+            doubts.add("p by permutation is " + Words.number(of.permutation.p()));
+        }
+        return doubts;
+    }
+
+    /** The verdict on a gain in latency by its cause; absent when the baseline kept its prefix. */
+    private Optional<Verdict> explain(Complete of, Answer exposed) {
+        CacheProof proof = experiment.cacheProof();
+        String gain = "Pinning changed the value by %s (95 %% CI %s)"
+                .formatted(Words.percent(of.effect), Words.percent(of.ci95));
+        if (proof.kept() == Answer.NO) {
+            return Optional.of(lacking(
+                    Shortfall.UNEXPLAINED,
+                    "%s, but pinned legs were not shown to keep more of the prefix than the baseline: the difference is %s, where more than %s is needed."
+                            .formatted(
+                                    gain, Words.share(proof.mechanism().orElseThrow()), Words.share(proof.threshold())),
+                    OptionalInt.empty()));
+        }
+        if (exposed == Answer.NO) {
+            return Optional.empty();
+        }
+        if (exposed == Answer.UNKNOWN || proof.kept() == Answer.UNKNOWN) {
+            return Optional.of(lacking(
+                    Shortfall.UNMEASURED,
+                    gain
+                            + ", but the server reported no cached tokens for all legs, so nothing shows that the pin"
+                            + " is the cause; start vLLM with --enable-prompt-tokens-details or SGLang with"
+                            + " --enable-cache-report and run again.",
+                    OptionalInt.empty()));
+        }
+        Optional<String> objection = experiment.doseResponse().flatMap(sweep -> sweep.objection(criteria.delta()));
+        if (objection.isPresent()) {
+            return Optional.of(
+                    lacking(Shortfall.UNEXPLAINED, gain + ", but " + objection.get() + ".", OptionalInt.empty()));
+        }
+        return Optional.of(give(
+                Finding.REAL,
+                "%s, in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %d/%d by permutation), while the baseline lost %s of the prefix and pinned legs kept %s more of it; the naive comparison says %s."
+                        .formatted(
+                                gain,
+                                Words.percent(of.tauNormal),
+                                Words.percent(of.tauReversed),
+                                Words.number(of.tPValue),
+                                of.permutation.extreme(),
+                                of.permutation.relabelings(),
+                                Words.share(proof.exposure().orElseThrow()),
+                                Words.share(proof.mechanism().orElseThrow()),
+                                Words.percent(of.naive)),
+                Math.abs(of.orderBias) >= criteria.delta()));
+    }
+
+    private Verdict withinMargins(Complete of) {
+        String effect = "the effect freed from order is %s (90 %% CI %s, inside %s)"
+                .formatted(Words.percent(of.effect), Words.percent(of.ci90), Words.margins(criteria.delta()));
+        if (hasProvenOrderBias(of)) {
+            return give(
+                    Finding.ORDER_ARTEFACT,
+                    "The naive comparison says %s, but being second alone gives %s (95 %% CI %s) and %s."
+                            .formatted(
+                                    Words.percent(of.naive),
+                                    Words.percent(of.orderBias),
+                                    Words.percent(of.orderBiasCi),
+                                    effect));
+        }
+        return give(Finding.NO_EFFECT, "Pinning made no difference that matters: " + effect + ".");
+    }
+
+    private Verdict tooFewPairs() {
+        CrossoverData data = estimate.data();
+        return lacking(
+                Shortfall.DESIGN,
+                "The experiment has %d AA, %d BP and %d PB pairs where at least %d of each are needed to tell pinning from being second."
+                        .formatted(
+                                data.count(PairOrder.AA),
+                                data.count(PairOrder.BP),
+                                data.count(PairOrder.PB),
+                                criteria.minimumPerOrder()),
+                OptionalInt.of(criteria.minimumPerOrder()));
+    }
+
+    private Verdict tooImprecise(Complete of, List<String> doubts) {
+        OptionalInt required = required(of);
+        String why = of.effect < 0
+                ? String.join(", ", doubts)
+                : "its 95 % CI of " + Words.percent(of.ci95) + " and margins of " + Words.margins(criteria.delta())
+                        + " allow both harm and none that matters";
+        String advice = required.isPresent()
+                ? "run about " + required.getAsInt() + " pairs of each order"
+                : "no practical number of pairs would tell";
+        return lacking(
+                Shortfall.PRECISION,
+                "The effect of %s cannot be told from noise: %s; %s.".formatted(Words.percent(of.effect), why, advice),
+                required);
+    }
+
+    /**
+     * The pairs of each order that would find an effect of delta with 80 % power, and that would also show an effect
+     * as small as the measured one to lie inside the margins. More than there are, in any case.
+     */
+    private OptionalInt required(Complete of) {
+        double room = criteria.delta() - Math.abs(of.effect);
+        OptionalInt forPower = RequiredPairs.toDetect(of.pairSd, criteria.delta());
+        OptionalInt forMargins = room > 0 ? RequiredPairs.toNarrow(of.pairSd, room) : OptionalInt.of(0);
+        if (forPower.isEmpty() || forMargins.isEmpty()) {
+            return OptionalInt.empty();
+        }
+        int more = Math.max(criteria.minimumPerOrder(), estimate.data().fewest() + 1);
+        return OptionalInt.of(Math.max(more, Math.max(forPower.getAsInt(), forMargins.getAsInt())));
+    }
+
+    private boolean hasProvenOrderBias(Complete of) {
+        return of.orderBiasCi.excludesZero() && Math.abs(of.orderBias) >= criteria.delta();
+    }
+
+    private Verdict give(Finding finding, String reason) {
+        return give(finding, reason, false);
+    }
+
+    private Verdict give(Finding finding, String reason, boolean withOrderBias) {
+        return new Verdict(
+                finding, Optional.empty(), reason, withOrderBias, warnings(finding), OptionalInt.empty(), estimate);
+    }
+
+    private Verdict lacking(Shortfall shortfall, String reason, OptionalInt required) {
+        return new Verdict(
+                Finding.INCONCLUSIVE,
+                Optional.of(shortfall),
+                reason,
+                false,
+                warnings(Finding.INCONCLUSIVE),
+                required,
+                estimate);
+    }
+
+    private List<String> warnings(Finding finding) {
+        List<String> warnings = new ArrayList<>();
+        experiment.flags().stream()
+                .sorted(Comparator.naturalOrder())
+                .map(Flag::warning)
+                .forEach(warnings::add);
+        if (finding == Finding.INVALID) {
+            return warnings;
+        }
+        estimate.carryOverCi95()
+                .filter(Interval::excludesZero)
+                .ifPresent(ci -> warnings.add(
+                        "A pinned leg leaves something behind: the leg after it changes by %s (95 %% CI %s)."
+                                .formatted(Words.percent(estimate.carryOver().orElseThrow()), Words.percent(ci))));
+        estimate.orderBias().stream()
+                .filter(bias -> Math.abs(bias) >= criteria.delta())
+                .forEach(bias -> warnings.add("Being second alone changes the value by " + Words.percent(bias)
+                        + ", so no single order can be trusted."));
+        if (experiment.cacheProof().exposed() == Answer.UNKNOWN) {
+            warnings.add("The server reported no cached tokens, so whether the baseline lost its prefix is unknown.");
+        }
+        if (finding == Finding.NO_EXPOSURE
+                && estimate.ci95().orElseThrow().above(0)
+                && estimate.effect().orElseThrow() >= criteria.delta()) {
+            warnings.add("The pinned legs were worse by "
+                    + Words.percent(estimate.effect().orElseThrow()) + " although nothing was lost.");
+        }
+        return warnings;
+    }
+
+    /** The numbers of an estimate that has enough pairs of every order to hold all of them. */
+    private record Complete(
+            double effect,
+            Interval ci95,
+            Interval ci90,
+            double naive,
+            double orderBias,
+            Interval orderBiasCi,
+            double carryOver,
+            Interval carryOverCi,
+            double tauNormal,
+            Interval tauNormalCi,
+            double tauReversed,
+            double tPValue,
+            Permutation permutation,
+            double pairSd) {
+        static Complete of(Estimate estimate) {
+            return new Complete(
+                    estimate.effect().orElseThrow(),
+                    estimate.ci95().orElseThrow(),
+                    estimate.ci90().orElseThrow(),
+                    estimate.naive().orElseThrow(),
+                    estimate.orderBias().orElseThrow(),
+                    estimate.orderBiasCi95().orElseThrow(),
+                    estimate.carryOver().orElseThrow(),
+                    estimate.carryOverCi95().orElseThrow(),
+                    estimate.tauNormal().orElseThrow(),
+                    estimate.tauNormalCi95().orElseThrow(),
+                    estimate.tauReversed().orElseThrow(),
+                    estimate.tPValue().orElseThrow(),
+                    estimate.permutation().orElseThrow(),
+                    estimate.pairSd().orElseThrow());
+        }
+    }
+}

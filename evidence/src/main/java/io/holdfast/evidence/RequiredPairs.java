@@ -1,0 +1,55 @@
+package io.holdfast.evidence;
+
+import java.util.OptionalInt;
+import java.util.function.IntPredicate;
+
+/** How many pairs of each order an experiment needs before it can tell. */
+public final class RequiredPairs {
+    /** Nobody runs more server lives than this. */
+    private static final int MOST = 100_000;
+
+    private RequiredPairs() {}
+
+    /**
+     * The pairs per order that find an effect with 80 % power at a two-sided 5 % level.
+     *
+     * @param sd standard deviation of the log ratios of pairs
+     * @param effect the log ratio to be found
+     * @return at least 2; absent when no practical number is enough
+     */
+    public static OptionalInt toDetect(double sd, double effect) {
+        double needed = square(sd / effect) / 2;
+        return smallest(n -> n >= needed * square(t(n).quantile(0.975) + t(n).quantile(0.80)));
+    }
+
+    /** The pairs per order whose 90 % interval reaches less than {@code distance} to either side. */
+    static OptionalInt toNarrow(double sd, double distance) {
+        return smallest(n -> t(n).quantile(0.95) * sd / Math.sqrt(2.0 * n) < distance);
+    }
+
+    private static StudentT t(int perOrder) {
+        return new StudentT(2.0 * perOrder - 2);
+    }
+
+    private static double square(double x) {
+        return x * x;
+    }
+
+    /** The smallest number from 2 on from which the condition holds. */
+    private static OptionalInt smallest(IntPredicate enough) {
+        if (!enough.test(MOST)) {
+            return OptionalInt.empty();
+        }
+        int low = 2;
+        int high = MOST;
+        while (low < high) {
+            int middle = low + (high - low) / 2;
+            if (enough.test(middle)) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        return OptionalInt.of(low);
+    }
+}
