@@ -1,0 +1,194 @@
+package io.holdfast.http;
+
+import io.github.resilience4j.retry.Retry;
+import io.holdfast.http.Guards.Attempt;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
+import java.nio.channels.UnresolvedAddressException;
+import java.util.Optional;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Every call that we make to one engine.
+ *
+ * Guards. A call passes, from outside in: time limit, breaker, bulkhead, rate limit. None of them waits: a call that may
+ * not be made is answered at once, and has certainly not been carried out. What engines answer below 500 is an answer;
+ * 500 and above, silence and broken connections are failures that the breaker counts.
+ *
+ * Repetition. Only a GET is repeated, and only where another try may fare better at once: a refused or broken connection,
+ * 502, 503, 504. A POST may count something up in the engine (a pin does), so it is sent once, and whoever sent it learns
+ * whether it may have arrived. A time-out is never repeated: the engine is busy enough.
+ *
+ * Time. The limit of the JDK's client ends with the headers; a body that never ends would hold a call for ever. So the
+ * limit is ours, on the timer that was handed in, and covers the body.
+ */
+
+/** A guarded HTTP conversation with one engine. Stages never fail: whatever happens is a {@link Reply}. */
+public final class EngineHttp implements AutoCloseable {
+    private final EngineHttpSettings settings;
+    private final String base;
+    private final HttpRequest template;
+    private final HttpClient client;
+    private final Guards guards;
+    private final ScheduledExecutorService timer;
+    private volatile boolean closed;
+
+    /**
+     * @param executor runs the client's work and what follows a reply
+     * @param timer ends calls that take too long, and paces repetitions
+     * @param nanoClock a monotonic clock in nanoseconds
+     */
+    public EngineHttp(
+            EngineHttpSettings settings, Executor executor, ScheduledExecutorService timer, LongSupplier nanoClock) {
+        this.settings = settings;
+        this.timer = timer;
+        base = settings.base().toString().replaceAll("/+$", "");
+        HttpRequest.Builder request = HttpRequest.newBuilder(settings.base());
+        settings.headers().forEach(request::setHeader);
+        template = request.build();
+        guards = new Guards(settings, nanoClock);
+        client = HttpClient.newBuilder()
+                .executor(executor)
+                .version(HttpClient.Version.HTTP_1_1)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .connectTimeout(settings.connectLimit())
+                .build();
+    }
+
+    /** Where the engine serves. */
+    public URI base() {
+        return settings.base();
+    }
+
+    public CompletionStage<Reply> get(String path) {
+        return repeat(request(path).GET().build(), guards.attempts());
+    }
+
+    public CompletionStage<Reply> post(String path, String json) {
+        HttpRequest request = request(path)
+                .setHeader("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString(json))
+                .build();
+        return attempt(request).thenApply(Attempt::reply);
+    }
+
+    /** Ends what is under way; later calls are answered with their refusal. */
+    @Override
+    public void close() {
+        closed = true;
+        client.shutdownNow();
+    }
+
+    private HttpRequest.Builder request(String path) {
+        return HttpRequest.newBuilder(template, (name, value) -> true).uri(URI.create(base + path));
+    }
+
+    private CompletableFuture<Reply> repeat(HttpRequest request, Retry.AsyncContext<Attempt> attempts) {
+        return attempt(request).thenCompose(attempt -> {
+            long pauseMillis = attempts.onResult(attempt);
+            return pauseMillis < 1 || closed
+                    ? CompletableFuture.completedFuture(attempt.reply())
+                    : pause(pauseMillis).thenCompose(paused -> repeat(request, attempts));
+        });
+    }
+
+    private CompletableFuture<Boolean> pause(long millis) {
+        CompletableFuture<Boolean> paused = new CompletableFuture<>();
+        try {
+            Future<?> unused = timer.schedule(() -> paused.complete(true), millis, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            paused.complete(false);
+        }
+        return paused;
+    }
+
+    private CompletableFuture<Attempt> attempt(HttpRequest request) {
+        if (closed) {
+            return CompletableFuture.completedFuture(turnedAway("The connection to " + base + " was closed here."));
+        }
+        Optional<String> refusal = guards.enter();
+        if (refusal.isPresent()) {
+            return CompletableFuture.completedFuture(turnedAway(refusal.get()));
+        }
+        long entered = guards.now();
+        CompletableFuture<HttpResponse<String>> exchange = client.sendAsync(request, head -> new BoundedBody());
+        Future<?> limit = cancelAfterLimit(exchange);
+        return exchange.handle((response, failure) -> {
+            limit.cancel(false);
+            Attempt attempt = response == null ? lost(request, failure) : answered(response);
+            guards.leave(entered, attempt);
+            return attempt;
+        });
+    }
+
+    private Future<?> cancelAfterLimit(CompletableFuture<?> exchange) {
+        try {
+            return timer.schedule(
+                    () -> exchange.cancel(true), settings.timeLimit().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            // Without a timer nothing would end the call; its owner is shutting down.
+            exchange.cancel(true);
+            return exchange;
+        }
+    }
+
+    private static Attempt turnedAway(String why) {
+        return new Attempt(new Reply.NoAnswer(why, false), false, false);
+    }
+
+    private static Attempt answered(HttpResponse<String> response) {
+        int status = response.statusCode();
+        return new Attempt(new Reply.Answer(status, response.body()), status >= 500, status >= 502 && status <= 504);
+    }
+
+    private Attempt lost(HttpRequest request, @Nullable Throwable failure) {
+        Throwable cause = failure instanceof CompletionException wrapped && wrapped.getCause() != null
+                ? wrapped.getCause()
+                : failure;
+        String what = request.method() + " " + request.uri();
+        if (closed) {
+            return new Attempt(
+                    new Reply.NoAnswer(what + " was given up: the connection was closed here.", true), false, false);
+        }
+        return switch (cause) {
+            case HttpConnectTimeoutException e ->
+                failed(
+                        base + " did not take a connection within "
+                                + settings.connectLimit().toMillis() + " ms.",
+                        false,
+                        true);
+            case HttpTimeoutException e -> timedOut(what);
+            case CancellationException e -> timedOut(what);
+            case ConnectException e
+            when e.getCause() instanceof UnresolvedAddressException ->
+                failed("No host is known by the name of " + settings.base().getHost() + ".", false, true);
+            case ConnectException e -> failed("Nothing listens at " + base + ": is the engine running?", false, true);
+            case BoundedBody.TooLong e -> failed(what + " was given up: " + e.getMessage() + ".", true, false);
+            case null, default -> failed(what + " broke off without an answer.", true, true);
+        };
+    }
+
+    private Attempt timedOut(String what) {
+        return failed(what + " had no answer within " + settings.timeLimit().toMillis() + " ms.", true, false);
+    }
+
+    private static Attempt failed(String why, boolean maybeDone, boolean again) {
+        return new Attempt(new Reply.NoAnswer(why, maybeDone), true, again);
+    }
+}

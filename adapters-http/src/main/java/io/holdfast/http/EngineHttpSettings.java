@@ -1,0 +1,115 @@
+package io.holdfast.http;
+
+import java.net.URI;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * How to speak to one engine, and how much of it to bear.
+ *
+ * @param base where the engine serves, such as {@code http://127.0.0.1:30000}
+ * @param headers sent with every request; keys of engines go here
+ * @param connectLimit how long to wait for a connection
+ * @param timeLimit how long one request may take, its body included
+ * @param concurrentCalls how many requests may be under way at once; more are turned away
+ * @param callsPerSecond how many requests may start in one second; more are turned away
+ * @param attempts how often a GET is tried in all
+ * @param retryPause the pause between two attempts
+ * @param breakerCalls over how many calls failures are counted; half of them failing opens the breaker
+ * @param breakerPause how long an open breaker turns calls away before it lets one try
+ */
+public record EngineHttpSettings(
+        URI base,
+        Map<String, String> headers,
+        Duration connectLimit,
+        Duration timeLimit,
+        int concurrentCalls,
+        int callsPerSecond,
+        int attempts,
+        Duration retryPause,
+        int breakerCalls,
+        Duration breakerPause) {
+
+    public EngineHttpSettings {
+        headers = Map.copyOf(headers);
+        String scheme = String.valueOf(base.getScheme()).toLowerCase(Locale.ROOT);
+        require(
+                base.getHost() != null && (scheme.equals("http") || scheme.equals("https")),
+                "The engine's address \"" + base + "\" is not of the form http://host:port.");
+        requirePositive("connectLimit", connectLimit);
+        requirePositive("timeLimit", timeLimit);
+        requirePositive("retryPause", retryPause);
+        requirePositive("breakerPause", breakerPause);
+        require(concurrentCalls > 0, "concurrentCalls is " + concurrentCalls + "; at least 1 call must be allowed.");
+        require(callsPerSecond > 0, "callsPerSecond is " + callsPerSecond + "; at least 1 call must be allowed.");
+        require(attempts > 0, "attempts is " + attempts + "; at least 1 must be made.");
+        require(breakerCalls > 0, "breakerCalls is " + breakerCalls + "; at least 1 call must be counted.");
+    }
+
+    public static EngineHttpSettings of(URI base) {
+        return new EngineHttpSettings(
+                base,
+                Map.of(),
+                Duration.ofSeconds(2),
+                Duration.ofSeconds(5),
+                16,
+                200,
+                3,
+                Duration.ofMillis(100),
+                10,
+                Duration.ofSeconds(5));
+    }
+
+    public EngineHttpSettings withHeaders(Map<String, String> value) {
+        return new EngineHttpSettings(
+                base,
+                value,
+                connectLimit,
+                timeLimit,
+                concurrentCalls,
+                callsPerSecond,
+                attempts,
+                retryPause,
+                breakerCalls,
+                breakerPause);
+    }
+
+    public EngineHttpSettings withTimeLimit(Duration value) {
+        return new EngineHttpSettings(
+                base,
+                headers,
+                connectLimit,
+                value,
+                concurrentCalls,
+                callsPerSecond,
+                attempts,
+                retryPause,
+                breakerCalls,
+                breakerPause);
+    }
+
+    public EngineHttpSettings withLimits(int concurrent, int perSecond) {
+        return new EngineHttpSettings(
+                base,
+                headers,
+                connectLimit,
+                timeLimit,
+                concurrent,
+                perSecond,
+                attempts,
+                retryPause,
+                breakerCalls,
+                breakerPause);
+    }
+
+    private static void requirePositive(String what, Duration value) {
+        require(value.isPositive(), what + " is " + value + "; it must be longer than nothing.");
+    }
+
+    private static void require(boolean holds, String sentence) {
+        if (!holds) {
+            throw new IllegalArgumentException(sentence);
+        }
+    }
+}
