@@ -1,0 +1,152 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.Budget;
+import io.holdfast.core.Capabilities;
+import io.holdfast.core.EngineReadings;
+import io.holdfast.core.EngineView;
+import io.holdfast.core.HoldView;
+import io.holdfast.core.Plan;
+import io.holdfast.core.Reading;
+import io.holdfast.core.TtftEffect;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Locale;
+
+/** The JSON of the HTTP API. */
+final class ApiJson {
+    private ApiJson() {}
+
+    static JsonObject error(String sentence) {
+        return new JsonObject().put("error", sentence);
+    }
+
+    static JsonObject hold(String engineId, HoldView hold) {
+        return new JsonObject()
+                .put("id", Long.toString(hold.id()))
+                .put("engine", engineId)
+                .put("origin", lower(hold.origin()))
+                .put("state", lower(hold.state()))
+                .put("wantedBlocks", hold.wantedBlocks())
+                .put("heldBlocks", hold.heldBlocks())
+                .put("heldTokens", hold.heldTokens())
+                .put("leaseSeconds", hold.leaseLeft().toMillis() / 1000.0)
+                .put("reason", hold.reason());
+    }
+
+    static JsonArray holds(EngineView view) {
+        return array(
+                view.holds().stream().map(hold -> hold(view.engineId(), hold)).toList());
+    }
+
+    static JsonObject engine(EngineConfig config, EngineView view, JsonObject events) {
+        return new JsonObject()
+                .put("id", view.engineId())
+                .put("url", config.url().toString())
+                .put("incarnation", view.incarnation())
+                .put("certain", view.certain())
+                .put("certainty", view.certainty())
+                .put("blocks", view.blocks())
+                .put("ghosts", view.ghosts())
+                .put("events", counters(view.counters()).mergeIn(events))
+                .put("backend", backend(config, view.capabilities()))
+                .put("readings", readings(view.readings()))
+                .put("budget", budget(view.budget()))
+                .put("holds", holds(view))
+                .put("plan", plan(view.lastPlan()))
+                .put("ttft", ttft(view.ttft()));
+    }
+
+    private static JsonObject counters(EngineView.Counters counters) {
+        return new JsonObject()
+                .put("batches", counters.batches())
+                .put("storedBlocks", counters.storedBlocks())
+                .put("removedBlocks", counters.removedBlocks())
+                .put("clears", counters.clears())
+                .put("gaps", counters.gaps())
+                .put("lostBatches", counters.lostBatches())
+                .put("restarts", counters.restarts());
+    }
+
+    private static JsonObject backend(EngineConfig config, Capabilities capabilities) {
+        return new JsonObject()
+                .put("name", lower(config.backend()))
+                .put("canPin", capabilities.canPin())
+                .put("why", capabilities.why());
+    }
+
+    private static JsonObject readings(EngineReadings readings) {
+        return new JsonObject()
+                .put("capacityTokens", reading(readings.capacityTokens()))
+                .put("blockTokens", reading(readings.blockTokens()))
+                .put("largestAcceptedTokens", reading(readings.largestAcceptedTokens()))
+                .put("runningRequests", reading(readings.runningRequests()))
+                .put("waitingRequests", reading(readings.waitingRequests()))
+                .put("usedTokens", reading(readings.usedTokens()))
+                .put("ttftSumSeconds", reading(readings.ttftSumSeconds()))
+                .put("ttftCount", reading(readings.ttftCount()))
+                .put("promptTokens", reading(readings.promptTokens()))
+                .put("cachedTokens", reading(readings.cachedTokens()));
+    }
+
+    private static JsonObject reading(Reading reading) {
+        return switch (reading) {
+            case Reading.Known known ->
+                new JsonObject().put("value", number(known.value())).put("source", known.source());
+            case Reading.Unknown unknown -> new JsonObject().put("unknown", unknown.why());
+        };
+    }
+
+    private static JsonObject budget(Budget budget) {
+        List<JsonObject> terms = budget.terms().stream()
+                .map(term -> {
+                    JsonObject json = new JsonObject().put("name", term.name());
+                    term.tokens().ifPresentOrElse(tokens -> json.put("tokens", tokens), () -> json.putNull("tokens"));
+                    return json.put("why", term.why());
+                })
+                .toList();
+        return new JsonObject()
+                .put("hardTokens", budget.hardTokens())
+                .put("automaticTokens", budget.automaticTokens())
+                .put("pinnedTokens", budget.pinnedTokens())
+                .put("terms", array(terms));
+    }
+
+    private static JsonObject plan(Plan plan) {
+        List<JsonObject> lines = plan.lines().stream()
+                .map(line -> new JsonObject()
+                        .put("action", lower(line.action()))
+                        .put("hold", Long.toString(line.holdId()))
+                        .put("blocks", line.blocks())
+                        .put("reason", line.reason()))
+                .toList();
+        return new JsonObject().put("tick", plan.tick()).put("lines", array(lines));
+    }
+
+    private static JsonObject ttft(TtftEffect ttft) {
+        JsonObject json = new JsonObject().put("state", lower(ttft.state())).put("windows", ttft.windows());
+        ttft.effectPercent()
+                .ifPresentOrElse(effect -> json.put("effectPercent", effect), () -> json.putNull("effectPercent"));
+        ttft.interval95Percent()
+                .ifPresentOrElse(
+                        interval -> json.put("interval95Percent", JsonArray.of(interval.low(), interval.high())),
+                        () -> json.putNull("interval95Percent"));
+        return json.put("reason", ttft.reason());
+    }
+
+    static JsonArray array(List<JsonObject> objects) {
+        return new JsonArray(objects);
+    }
+
+    /** Counts are written as counts. */
+    private static Number number(double value) {
+        if (value == Math.rint(value) && Math.abs(value) < 1L << 53) {
+            return (long) value;
+        }
+        return value;
+    }
+
+    private static String lower(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
+    }
+}

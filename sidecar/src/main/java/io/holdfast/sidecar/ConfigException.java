@@ -1,0 +1,46 @@
+package io.holdfast.sidecar;
+
+/** A configuration that cannot be used: one sentence that names the place, the value, the cause and the mend. */
+public final class ConfigException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final String place;
+    private final String fault;
+
+    /**
+     * @param place the path of the key, empty for the whole file
+     * @param fault the rest of the sentence without its full stop
+     */
+    ConfigException(String place, String fault) {
+        super((place.isEmpty() ? "" : place + " ") + fault + ".");
+        this.place = place;
+        this.fault = fault;
+    }
+
+    /** The same fault, seen from one level further out: {@code share} becomes {@code engines[0].share}. */
+    ConfigException under(String outer) {
+        return new ConfigException(place.isEmpty() ? outer : outer + "." + place, fault);
+    }
+
+    /** The same fault with the name of the file that has it. */
+    ConfigException in(String file) {
+        return new ConfigException("", file + ": " + (place.isEmpty() ? "" : place + " ") + fault);
+    }
+
+    static void require(boolean holds, String key, Object value, String mend) {
+        if (!holds) {
+            throw new ConfigException(key, "is " + shown(value.toString()) + "; " + mend);
+        }
+    }
+
+    /** A value fit to stand in a sentence: one line, not long. */
+    static String shown(String value) {
+        String line = value.codePoints()
+                .limit(60)
+                .map(c -> Character.isISOControl(c) ? '?' : c)
+                .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+                .toString();
+        String cut = line.length() < value.length() ? line + "..." : line;
+        return cut.isEmpty() ? "empty" : "'" + cut + "'";
+    }
+}

@@ -1,0 +1,197 @@
+package io.holdfast.sidecar;
+
+import static io.holdfast.sidecar.ConfigMapping.required;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.holdfast.sidecar.EngineConfig.BackendKind;
+import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.SidecarConfig.Listen;
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+
+/** The YAML form of a {@link SidecarConfig}. */
+final class ConfigFile {
+    private static final long MOST_BYTES = 1 << 20;
+    private static final Set<String> ROOT = Set.of("listen", "stateDirectory", "engines");
+    private static final Set<String> LISTEN = Set.of("host", "port");
+    private static final Set<String> ENGINE = Set.of(
+            "id",
+            "type",
+            "url",
+            "events",
+            "topic",
+            "backend",
+            "automaticHolds",
+            "automaticLeaseSeconds",
+            "share",
+            "maxOutputTokens",
+            "largestPromptTokens",
+            "readingsMillis",
+            "tickMillis",
+            "ttftWindowSeconds",
+            "kvcachedSegment");
+
+    private ConfigFile() {}
+
+    static SidecarConfig load(Path file) {
+        return parse(text(file), file.toString());
+    }
+
+    static SidecarConfig parse(String yaml, String source) {
+        try {
+            return read(tree(yaml));
+        } catch (ConfigException e) {
+            throw e.in(source);
+        }
+    }
+
+    private static String text(Path file) {
+        String name = file.toString();
+        if (Files.isDirectory(file)) {
+            throw new ConfigException("", name + " is a directory; name the configuration file in it");
+        }
+        if (!Files.exists(file)) {
+            throw new ConfigException("", name + " does not exist; give the path of a configuration file");
+        }
+        try {
+            if (Files.size(file) > MOST_BYTES) {
+                throw new ConfigException("", name + " is larger than 1 MiB; that is no configuration file");
+            }
+            byte[] bytes = Files.readAllBytes(file);
+            for (byte b : bytes) {
+                if (b == 0) {
+                    throw new ConfigException("", name + " is a binary file; give the path of a YAML file");
+                }
+            }
+            return StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(bytes))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            throw new ConfigException(
+                    "", name + " is not UTF-8 text; save it as UTF-8 or give the path of a YAML file");
+        } catch (IOException e) {
+            throw new ConfigException("", name + " cannot be read (" + e + "); check its permissions");
+        }
+    }
+
+    private static JsonNode tree(String yaml) {
+        YAMLMapper mapper = YAMLMapper.builder(YAMLFactory.builder()
+                        .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+                        .build())
+                .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+                .build();
+        try {
+            JsonNode tree = mapper.readTree(yaml);
+            boolean empty = tree.isMissingNode()
+                    || tree.isNull()
+                    || (tree.isTextual() && tree.textValue().isEmpty());
+            if (empty) {
+                throw new ConfigException("", "is empty; start from the example configuration");
+            }
+            return tree;
+        } catch (JsonProcessingException e) {
+            var at = e.getLocation();
+            String problem = e.getOriginalMessage().lines().findFirst().orElse("it ends too early");
+            throw new ConfigException(
+                    "",
+                    "is not valid YAML"
+                            + (at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr())
+                            + " (" + ConfigException.shown(problem) + "); mend the text there");
+        }
+    }
+
+    private static SidecarConfig read(JsonNode tree) {
+        ConfigMapping root = new ConfigMapping(tree, ROOT);
+        Listen listen = root.mapping("listen", LISTEN, ConfigFile::listen).orElseGet(Listen::defaults);
+        Path state = path(required(
+                "stateDirectory",
+                root.text("stateDirectory"),
+                "name the directory that keeps the ledgers, so that a restart can release what it finds there"));
+        return new SidecarConfig(
+                listen,
+                state,
+                required(
+                        "engines",
+                        root.mappings("engines", ENGINE, ConfigFile::engine),
+                        "list at least one engine by id, type and url"));
+    }
+
+    private static Listen listen(ConfigMapping mapping) {
+        Listen defaults = Listen.defaults();
+        return new Listen(
+                mapping.text("host").orElse(defaults.host()),
+                mapping.wholeNumber("port").orElse(defaults.port()));
+    }
+
+    private static EngineConfig engine(ConfigMapping mapping) {
+        String id = required("id", mapping.text("id"), "give the engine a short name");
+        EngineType type = required("type", mapping.choice("type", EngineType.class), "write sglang or vllm");
+        URI url = uri(required("url", mapping.text("url"), "write the address of the engine's HTTP server"));
+        EngineConfig defaults = EngineConfig.of(id, type, url);
+        return new EngineConfig(
+                id,
+                type,
+                url,
+                mapping.text("events"),
+                mapping.text("topic"),
+                mapping.choice("backend", BackendKind.class).orElse(defaults.backend()),
+                mapping.flag("automaticHolds", defaults.automaticHolds()),
+                mapping.wholeNumber("automaticLeaseSeconds").stream()
+                        .mapToObj(Duration::ofSeconds)
+                        .findFirst()
+                        .orElse(defaults.automaticLease()),
+                mapping.number("share").orElse(defaults.share()),
+                mapping.wholeNumber("maxOutputTokens").orElse(defaults.maxOutputTokens()),
+                mapping.wholeNumber("largestPromptTokens"),
+                mapping.wholeNumber("readingsMillis").stream()
+                        .mapToObj(Duration::ofMillis)
+                        .findFirst()
+                        .orElse(defaults.readings()),
+                mapping.wholeNumber("tickMillis").stream()
+                        .mapToObj(Duration::ofMillis)
+                        .findFirst()
+                        .orElse(defaults.tick()),
+                mapping.wholeNumber("ttftWindowSeconds").stream()
+                        .mapToObj(Duration::ofSeconds)
+                        .findFirst(),
+                mapping.text("kvcachedSegment"));
+    }
+
+    private static URI uri(String written) {
+        try {
+            return new URI(written);
+        } catch (URISyntaxException e) {
+            throw new ConfigException(
+                    "url",
+                    "is " + ConfigException.shown(written)
+                            + "; write the address of the engine's HTTP server, such as http://127.0.0.1:30000");
+        }
+    }
+
+    private static Path path(String written) {
+        if (written.isBlank()) {
+            throw new ConfigException("stateDirectory", "is empty; name the directory that keeps the ledgers");
+        }
+        try {
+            return Path.of(written);
+        } catch (InvalidPathException e) {
+            throw new ConfigException(
+                    "stateDirectory", "is " + ConfigException.shown(written) + "; name a directory of this machine");
+        }
+    }
+}

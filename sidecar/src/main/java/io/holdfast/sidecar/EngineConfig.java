@@ -1,0 +1,151 @@
+package io.holdfast.sidecar;
+
+import static io.holdfast.sidecar.ConfigException.require;
+
+import io.holdfast.core.ControllerSettings;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.regex.Pattern;
+
+/**
+ * What the operator decided about one engine.
+ *
+ * @param id names the engine in the API, in metrics and in the name of its ledger file
+ * @param url where the engine's HTTP server is
+ * @param events where it publishes KV events ({@code tcp://host:port}); absent: asked of the engine itself
+ * @param topic the topic it publishes under; absent: what the engine says, else the empty one
+ * @param automaticHolds whether the planner may hold on its own
+ * @param automaticLease how long an automatic hold lasts without a new touch
+ * @param share the largest part of the cache that automatic holds may take
+ * @param maxOutputTokens the longest answer that clients may ask for
+ * @param largestPromptTokens a promise about the longest prompt; absent: measured
+ * @param readings how often the engine's own numbers are read
+ * @param tick how often the planner runs
+ * @param ttftWindow length of the alternating windows that measure the TTFT effect; absent: not measured
+ * @param kvcachedSegment the kvcached memory segment of this engine, where it has one
+ */
+public record EngineConfig(
+        String id,
+        EngineType type,
+        URI url,
+        Optional<String> events,
+        Optional<String> topic,
+        BackendKind backend,
+        boolean automaticHolds,
+        Duration automaticLease,
+        double share,
+        int maxOutputTokens,
+        OptionalInt largestPromptTokens,
+        Duration readings,
+        Duration tick,
+        Optional<Duration> ttftWindow,
+        Optional<String> kvcachedSegment) {
+    private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
+    private static final Pattern EVENTS = Pattern.compile("tcp://(\\[[0-9a-fA-F:]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
+
+    /** The server family, which decides dialect, names and readings. */
+    public enum EngineType {
+        SGLANG,
+        VLLM
+    }
+
+    /** The way in which prefixes are kept. */
+    public enum BackendKind {
+        PIN_BLOCKS,
+        /** Decides everything and sends nothing. */
+        DRY_RUN
+    }
+
+    public EngineConfig {
+        require(
+                ID.matcher(id).matches(),
+                "id",
+                id,
+                "write 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first");
+        require(
+                isHttp(url),
+                "url",
+                url,
+                "write the address of the engine's HTTP server, such as http://127.0.0.1:30000, without user, query or"
+                        + " fragment");
+        events.ifPresent(endpoint -> require(
+                isEventsEndpoint(endpoint),
+                "events",
+                endpoint,
+                "write where the engine publishes KV events, such as tcp://127.0.0.1:5557, or leave the key out to ask"
+                        + " the engine"));
+        require(
+                backend != BackendKind.PIN_BLOCKS || type == EngineType.SGLANG,
+                "backend",
+                "pin_blocks",
+                "only an sglang engine can have that route: write dry_run for a vllm engine");
+        requireBetween("automaticLeaseSeconds", automaticLease, 1, 86_400, 1_000);
+        require(share > 0 && share <= 1, "share", share, "write a number above 0 and at most 1, such as 0.5");
+        require(maxOutputTokens >= 1, "maxOutputTokens", maxOutputTokens, "write 1 or more");
+        largestPromptTokens.ifPresent(
+                tokens -> require(tokens >= 1, "largestPromptTokens", tokens, "write 1 or more, or leave the key out"));
+        requireBetween("readingsMillis", readings, 50, 60_000, 1);
+        requireBetween("tickMillis", tick, 10, 10_000, 1);
+        ttftWindow.ifPresent(window -> requireBetween("ttftWindowSeconds", window, 1, 86_400, 1_000));
+        kvcachedSegment.ifPresent(segment -> require(
+                !segment.isBlank(),
+                "kvcachedSegment",
+                segment,
+                "write the segment's name or path, or leave the key out"));
+    }
+
+    /** An engine with every key that may be left out left out. */
+    public static EngineConfig of(String id, EngineType type, URI url) {
+        return new EngineConfig(
+                id,
+                type,
+                url,
+                Optional.empty(),
+                Optional.empty(),
+                type == EngineType.SGLANG ? BackendKind.PIN_BLOCKS : BackendKind.DRY_RUN,
+                false,
+                Duration.ofMinutes(5),
+                0.5,
+                4096,
+                OptionalInt.empty(),
+                Duration.ofMillis(500),
+                Duration.ofMillis(100),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    ControllerSettings controllerSettings() {
+        return new ControllerSettings(
+                id, share, maxOutputTokens, largestPromptTokens, automaticHolds, automaticLease, tick, ttftWindow);
+    }
+
+    private static boolean isHttp(URI url) {
+        return ("http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme()))
+                && url.getHost() != null
+                && url.getPort() <= 65_535
+                && url.getPort() != 0
+                && url.getRawUserInfo() == null
+                && url.getRawQuery() == null
+                && url.getRawFragment() == null;
+    }
+
+    private static boolean isEventsEndpoint(String endpoint) {
+        var matcher = EVENTS.matcher(endpoint);
+        if (!matcher.matches()) {
+            return false;
+        }
+        int port = Integer.parseInt(matcher.group(2));
+        return port >= 1 && port <= 65_535 && !matcher.group(1).equals("0.0.0.0");
+    }
+
+    private static void requireBetween(String key, Duration value, int least, int most, int millisPerUnit) {
+        require(
+                value.compareTo(Duration.ofMillis((long) least * millisPerUnit)) >= 0
+                        && value.compareTo(Duration.ofMillis((long) most * millisPerUnit)) <= 0,
+                key,
+                value.toMillis() / millisPerUnit,
+                "write " + least + " to " + most);
+    }
+}

@@ -1,0 +1,97 @@
+package io.holdfast.sidecar;
+
+import static io.holdfast.sidecar.ConfigException.require;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What one sidecar is told: where it listens, where it keeps its ledgers, which engines it looks after.
+ *
+ * <p>Valid by construction, from a file or from Java: whoever has one needs no further checks.
+ *
+ * @param stateDirectory holds one ledger file per engine; two sidecars cannot share a ledger
+ */
+public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines) {
+
+    /**
+     * Where the HTTP API is served.
+     *
+     * @param port 0 takes any free one
+     */
+    public record Listen(String host, int port) {
+        public Listen {
+            require(
+                    !host.isBlank() && host.chars().noneMatch(Character::isWhitespace),
+                    "host",
+                    host,
+                    "write an address of this machine, such as 127.0.0.1");
+            require(port >= 0 && port <= 65_535, "port", port, "write 0 to 65535, 0 for any free port");
+        }
+
+        /** The loopback address at Holdfast's usual port. */
+        public static Listen defaults() {
+            return new Listen("127.0.0.1", 8471);
+        }
+    }
+
+    public SidecarConfig {
+        engines = List.copyOf(engines);
+        if (engines.isEmpty()) {
+            throw new ConfigException("engines", "is empty; name at least one engine by id, type and url");
+        }
+        Map<String, Integer> ids = new HashMap<>();
+        Map<String, Integer> urls = new HashMap<>();
+        for (int i = 0; i < engines.size(); i++) {
+            EngineConfig engine = engines.get(i);
+            unique(ids, engine.id(), i, "id", "give each engine an id of its own");
+            unique(urls, engine.url().toString(), i, "url", "an engine may be listed only once");
+        }
+    }
+
+    private static void unique(Map<String, Integer> seen, String value, int index, String key, String mend) {
+        Integer earlier = seen.putIfAbsent(value, index);
+        if (earlier != null) {
+            throw new ConfigException(
+                    "engines[" + index + "]." + key,
+                    "is " + ConfigException.shown(value) + " like that of engines[" + earlier + "]; " + mend);
+        }
+    }
+
+    /**
+     * Reads a YAML file.
+     *
+     * @throws ConfigException for whatever keeps it from being a configuration, in one sentence
+     */
+    public static SidecarConfig load(Path file) {
+        return ConfigFile.load(file);
+    }
+
+    /**
+     * Reads YAML text.
+     *
+     * @param source what to call the text in sentences about it
+     * @throws ConfigException for whatever keeps it from being a configuration, in one sentence
+     */
+    public static SidecarConfig parse(String yaml, String source) {
+        return ConfigFile.parse(yaml, source);
+    }
+
+    /** A complete configuration with every key and what it means, ready to be edited. */
+    public static String example() {
+        try (InputStream in = SidecarConfig.class.getResourceAsStream("example.yaml")) {
+            if (in == null) {
+                throw new IllegalStateException("example.yaml is missing from the jar that SidecarConfig came from.");
+            }
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

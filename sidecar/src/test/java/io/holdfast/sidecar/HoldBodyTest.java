@@ -1,0 +1,111 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class HoldBodyTest {
+    @Test
+    void tokens_areReadAsUnsigned32Bits() {
+        HoldBody body = parse("{\"tokens\":[0, 7, 4294967295],\"leaseSeconds\":60}");
+
+        assertThat(body.tokens().orElseThrow()).containsExactly(0, 7, -1);
+        assertThat(body.hashes()).isEmpty();
+        assertThat(body.lease()).isEqualTo(Duration.ofSeconds(60));
+    }
+
+    @Test
+    void hashes_areTakenAsNumbersOrStrings_signedOrUnsigned() {
+        HoldBody body = parse("{\"leaseSeconds\":0.25,\"hashes\":"
+                + "[\"-3488128144981237669\",5674439469042975057,18446744073709551615,\"14958615928728313947\",0]}");
+
+        assertThat(body.hashes().orElseThrow())
+                .containsExactly(-3488128144981237669L, 5674439469042975057L, -1L, -3488128144981237669L, 0L);
+        assertThat(body.tokens()).isEmpty();
+        assertThat(body.lease()).isEqualTo(Duration.ofMillis(250));
+    }
+
+    @Test
+    void longPrompt_isReadWhole() {
+        int[] tokens = IntStream.range(0, 100_000).toArray();
+        String list = IntStream.of(tokens).mapToObj(Integer::toString).collect(Collectors.joining(","));
+
+        assertThat(parse("{\"tokens\":[" + list + "],\"leaseSeconds\":1}")
+                        .tokens()
+                        .orElseThrow())
+                .isEqualTo(tokens);
+    }
+
+    @Test
+    void tooManyTokens_areRefused() {
+        String list = "1,".repeat(HoldBody.MOST_TOKENS) + "1";
+
+        assertThatThrownBy(() -> parse("{\"tokens\":[" + list + "],\"leaseSeconds\":1}"))
+                .hasMessage("tokens has more than 1048576 elements; no prefix is that long.");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        ``                                              | The body must be a JSON object
+        []                                              | The body must be a JSON object
+        7                                               | The body must be a JSON object
+        {                                               | The body is not valid JSON at line 1
+        {"tokens":[1,2                                  | The body is not valid JSON at line 1
+        {"tokens":[1,],"leaseSeconds":1}                | The body is not valid JSON at line 1
+        {'tokens':[1]}                                  | The body is not valid JSON at line 1
+        {"tokens":[1],"leaseSeconds":1} x               | The body is not valid JSON at line 1
+        {"tokens":[1],"leaseSeconds":1}{}               | Something follows the JSON object; send one object only.
+        {"tokens":[1],"tokens":[2],"leaseSeconds":1}    | The body is not valid JSON at line 1
+        {"leaseSeconds":1}                              | The body has neither tokens nor hashes; send one of them.
+        {"tokens":[1],"hashes":[1],"leaseSeconds":1}    | The body has both tokens and hashes; send one of them.
+        {"tokens":[1]}                                  | leaseSeconds is missing; every hold ages
+        {"token":[1],"leaseSeconds":1}                  | The field 'token' is unknown; a hold has tokens or hashes
+        {"tokens":1,"leaseSeconds":1}                   | tokens is not an array.
+        {"tokens":null,"leaseSeconds":1}                | tokens is not an array.
+        {"tokens":"1,2","leaseSeconds":1}               | tokens is not an array.
+        {"tokens":[],"leaseSeconds":1}                  | tokens is empty; a hold needs at least one full block.
+        {"tokens":["1"],"leaseSeconds":1}               | tokens[0] is not a whole number
+        {"tokens":[1,1.5],"leaseSeconds":1}             | tokens[1] is not a whole number
+        {"tokens":[[1]],"leaseSeconds":1}               | tokens[0] is not a whole number
+        {"tokens":[null],"leaseSeconds":1}              | tokens[0] is not a whole number
+        {"tokens":[-1],"leaseSeconds":1}                | tokens[0] is '-1'; a token id is between 0 and 4294967295.
+        {"tokens":[4294967296],"leaseSeconds":1}        | tokens[0] is '4294967296'; a token id is between
+        {"tokens":[99999999999999999999],"leaseSeconds":1} | tokens[0] is '99999999999999999999'; a token id is
+        {"hashes":[],"leaseSeconds":1}                  | hashes is empty; a hold needs at least one full block.
+        {"hashes":{"a":1},"leaseSeconds":1}             | hashes is not an array.
+        {"hashes":[true],"leaseSeconds":1}              | hashes[0] is neither a whole number nor a string
+        {"hashes":[1e3],"leaseSeconds":1}               | hashes[0] is neither a whole number nor a string
+        {"hashes":["0x1f"],"leaseSeconds":1}            | hashes[0] is '0x1f'; a hash is a decimal number
+        {"hashes":["1",""],"leaseSeconds":1}            | hashes[1] is empty; a hash is a decimal number
+        {"hashes":["+1"],"leaseSeconds":1}              | hashes[0] is '+1'; a hash is a decimal number
+        {"hashes":[18446744073709551616],"leaseSeconds":1} | hashes[0] is '18446744073709551616'; a hash is
+        {"hashes":[-9223372036854775809],"leaseSeconds":1} | hashes[0] is '-9223372036854775809'; a hash is
+        {"tokens":[1],"leaseSeconds":-1}                | leaseSeconds is '-1'; write 0.001 to 86400.
+        {"tokens":[1],"leaseSeconds":0}                 | leaseSeconds is '0'; write 0.001 to 86400.
+        {"tokens":[1],"leaseSeconds":0.0001}            | leaseSeconds is '0.0001'; write 0.001 to 86400.
+        {"tokens":[1],"leaseSeconds":86400.5}           | leaseSeconds is '86400.5'; write 0.001 to 86400.
+        {"tokens":[1],"leaseSeconds":1e999999999}       | leaseSeconds is '1e999999999'; write 0.001 to 86400.
+        {"tokens":[1],"leaseSeconds":1e-999999999}      | leaseSeconds is '1e-999999999'; write 0.001 to 86400.
+        {"tokens":[1],"leaseSeconds":"60"}              | leaseSeconds is not a number; write seconds, such as 60.
+        {"tokens":[1],"leaseSeconds":null}              | leaseSeconds is not a number; write seconds, such as 60.
+        {"tokens":[1],"leaseSeconds":NaN}               | The body is not valid JSON at line 1
+        """)
+    void fault_isOneSentence(String body, String sentence) {
+        assertThatThrownBy(() -> parse(body))
+                .isInstanceOfSatisfying(
+                        ApiError.class, error -> assertThat(error.status()).isEqualTo(400))
+                .hasMessageStartingWith(sentence)
+                .hasMessageMatching("[^\\n]+\\.");
+    }
+
+    private static HoldBody parse(String json) {
+        return HoldBody.parse(json.getBytes(StandardCharsets.UTF_8));
+    }
+}

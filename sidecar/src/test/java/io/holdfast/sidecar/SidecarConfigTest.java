@@ -1,0 +1,249 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.sidecar.EngineConfig.BackendKind;
+import io.holdfast.sidecar.EngineConfig.EngineType;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SidecarConfigTest {
+    private static final String ENGINE = "engines: [{id: a, type: sglang, url: 'http://127.0.0.1:30000'";
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void example_loads_withTheDocumentedDefaults() throws IOException {
+        Path file = Files.writeString(directory.resolve("holdfast.yaml"), SidecarConfig.example());
+
+        SidecarConfig config = SidecarConfig.load(file);
+
+        assertThat(config.listen()).isEqualTo(SidecarConfig.Listen.defaults());
+        assertThat(config.engines())
+                .containsExactly(EngineConfig.of("main", EngineType.SGLANG, URI.create("http://127.0.0.1:30000")));
+    }
+
+    @Test
+    void everyKey_isRead() {
+        SidecarConfig config = SidecarConfig.parse("""
+            listen: {host: 0.0.0.0, port: 0}
+            stateDirectory: state
+            engines:
+              - id: demo
+                type: sglang
+                url: https://gpu-1:443
+                events: tcp://gpu-1:5557
+                topic: kv
+                backend: dry_run
+                automaticHolds: true
+                automaticLeaseSeconds: 30
+                share: 1
+                maxOutputTokens: 512
+                largestPromptTokens: 8192
+                readingsMillis: 50
+                tickMillis: 10
+                ttftWindowSeconds: 20
+                kvcachedSegment: kvcached_1
+              - {id: v, type: vllm, url: "http://[::1]:8000"}
+            """, "test");
+
+        assertThat(config.listen()).isEqualTo(new SidecarConfig.Listen("0.0.0.0", 0));
+        assertThat(config.stateDirectory()).isEqualTo(Path.of("state"));
+        EngineConfig demo = config.engines().getFirst();
+        assertThat(demo.backend()).isEqualTo(BackendKind.DRY_RUN);
+        assertThat(demo.events()).contains("tcp://gpu-1:5557");
+        assertThat(demo.topic()).contains("kv");
+        assertThat(demo.kvcachedSegment()).contains("kvcached_1");
+        assertThat(demo.readings()).isEqualTo(Duration.ofMillis(50));
+        assertThat(demo.controllerSettings())
+                .returns("demo", settings -> settings.engineId())
+                .returns(1.0, settings -> settings.share())
+                .returns(512, settings -> settings.maxOutputTokens())
+                .returns(8192, settings -> settings.largestPromptTokens().orElseThrow())
+                .returns(true, settings -> settings.automaticHolds())
+                .returns(Duration.ofSeconds(30), settings -> settings.automaticLease())
+                .returns(Duration.ofMillis(10), settings -> settings.tick())
+                .returns(
+                        Duration.ofSeconds(20),
+                        settings -> settings.switchbackWindow().orElseThrow());
+        assertThat(config.engines().getLast().backend()).isEqualTo(BackendKind.DRY_RUN);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        {E}, sharee: 0.5}]            | engines[0].sharee is an unknown key; did you mean share?
+        {E}, colour: red}]            | engines[0].colour is an unknown key; known here are automaticHolds,
+        {E}}], lisen: {}              | lisen is an unknown key; did you mean listen?
+        {E}}], listen: {prot: 1}      | listen.prot is an unknown key; did you mean port?
+        {E}}], listen: [1]            | listen is a list; write a mapping with the keys host, port
+        {E}}], listen: {port: 70000}  | listen.port is '70000'; write 0 to 65535
+        {E}}], listen: {port: -1}     | listen.port is '-1'; write 0 to 65535
+        {E}}], listen: {port: 1.5}    | listen.port is the value '1.5'; write a whole number
+        {E}}], listen: {port: '80'}   | listen.port is the text '80'; write a whole number
+        {E}}], listen: {host: ' '}    | listen.host is ' '; write an address
+        {E}}], listen: {host: 7}      | listen.host is the value '7'; write text (in quotes)
+        {E}}], listen: {host:}        | listen.host is empty; write an address of this machine
+        {E}, share: -0.5}]            | engines[0].share is '-0.5'; write a number above 0 and at most 1
+        {E}, share: 0}]               | engines[0].share is '0.0'; write a number above 0
+        {E}, share: 1.01}]            | engines[0].share is '1.01'; write a number above 0 and at most 1
+        {E}, share: half}]            | engines[0].share is the text 'half'; write a number
+        {E}, share: .nan}]            | is not valid YAML at line 1
+        {E}, maxOutputTokens: 0}]     | engines[0].maxOutputTokens is '0'; write 1 or more
+        {E}, maxOutputTokens: 9999999999}] | engines[0].maxOutputTokens is the value '9999999999'; write a whole
+        {E}, largestPromptTokens: -4}] | engines[0].largestPromptTokens is '-4'; write 1 or more
+        {E}, readingsMillis: 1}]      | engines[0].readingsMillis is '1'; write 50 to 60000
+        {E}, tickMillis: 0}]          | engines[0].tickMillis is '0'; write 10 to 10000
+        {E}, automaticLeaseSeconds: 0}] | engines[0].automaticLeaseSeconds is '0'; write 1 to 86400
+        {E}, ttftWindowSeconds: -1}]  | engines[0].ttftWindowSeconds is '-1'; write 1 to 86400
+        {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true or false
+        {E}, backend: pin_block}]     | engines[0].backend is 'pin_block'; did you mean pin_blocks?
+        {E}, backend: magic}]         | engines[0].backend is 'magic'; write pin_blocks or dry_run
+        {E}, events: 'tcp://*:5557'}] | engines[0].events is 'tcp://*:5557'; write where the engine publishes
+        {E}, events: 'tcp://h:99999'}] | engines[0].events is 'tcp://h:99999'; write where
+        {E}, events: 'ipc:///tmp/x'}] | engines[0].events is 'ipc:///tmp/x'; write where
+        {E}, kvcachedSegment: ''}]    | engines[0].kvcachedSegment is empty; write the segment's name
+        {E}}, 7]                      | engines[1] is the value '7'; write a mapping
+        {E}}, {id: a, type: vllm, url: 'http://x'}] | engines[1].id is 'a' like that of engines[0]; give each
+        {E}}, {id: b, type: vllm, url: 'http://127.0.0.1:30000'}] | engines[1].url is 'http://127.0.0.1:30000' like
+        {E}}, {id: b, type: vllm, url: 'http://x', backend: pin_blocks}] | engines[1].backend is 'pin_blocks'; only an sglang
+        engines: []                   | engines is empty; name at least one engine
+        engines: {id: a}              | engines is a mapping; write a list
+        engines: [{type: sglang, url: 'http://x'}] | engines[0].id is missing; give the engine a short name
+        engines: [{id: ../up, type: sglang, url: 'http://x'}] | engines[0].id is '../up'; write 1 to 64 letters
+        engines: [{id: a, url: 'http://x'}] | engines[0].type is missing; write sglang or vllm
+        engines: [{id: a, type: sglng, url: 'http://x'}] | engines[0].type is 'sglng'; did you mean sglang?
+        engines: [{id: a, type: sglang}] | engines[0].url is missing; write the address
+        engines: [{id: a, type: sglang, url: 'ftp://x'}] | engines[0].url is 'ftp://x'; write the address
+        engines: [{id: a, type: sglang, url: 'localhost:3000'}] | engines[0].url is 'localhost:3000'; write the address
+        engines: [{id: a, type: sglang, url: 'http://a b'}] | engines[0].url is 'http://a b'; write the address
+        engines: [{id: a, type: sglang, url: 'http://u:p@x'}] | engines[0].url is 'http://u:p@x'; write the address
+        """)
+    void fault_isOneSentenceWithPathValueAndMend(String rest, String sentence) {
+        String yaml = "{stateDirectory: s, " + rest.replace("{E}", ENGINE) + "}";
+
+        assertThatThrownBy(() -> SidecarConfig.parse(yaml, "holdfast.yaml"))
+                .isInstanceOf(ConfigException.class)
+                .hasMessageStartingWith("holdfast.yaml: " + sentence)
+                .hasMessageMatching("[^\\n\\r]+\\.");
+    }
+
+    @Test
+    void missingStateDirectory_isAFault() {
+        assertThatThrownBy(() -> SidecarConfig.parse(ENGINE + "}]", "f"))
+                .hasMessageStartingWith("f: stateDirectory is missing; name the directory");
+    }
+
+    @Test
+    void missingEngines_isAFault() {
+        assertThatThrownBy(() -> SidecarConfig.parse("stateDirectory: s", "f"))
+                .hasMessageStartingWith("f: engines is missing; list at least one engine");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "\n\n", "# only a comment\n", "---\n", "null"})
+    void emptyFile_saysSo(String text) throws IOException {
+        Path file = Files.writeString(directory.resolve("empty.yaml"), text);
+
+        assertThatThrownBy(() -> SidecarConfig.load(file))
+                .hasMessage(file + ": is empty; start from the example configuration.");
+    }
+
+    @Test
+    void topLevelText_isAFault() {
+        assertThatThrownBy(() -> SidecarConfig.parse("hello", "f"))
+                .hasMessage("f: is the text 'hello'; write a mapping with the keys engines, listen, stateDirectory.");
+    }
+
+    @Test
+    void missingFile_saysSo() {
+        Path file = directory.resolve("none.yaml");
+
+        assertThatThrownBy(() -> SidecarConfig.load(file))
+                .hasMessage(file + " does not exist; give the path of a configuration file.");
+    }
+
+    @Test
+    void directory_isRefused() {
+        assertThatThrownBy(() -> SidecarConfig.load(directory))
+                .hasMessage(directory + " is a directory; name the configuration file in it.");
+    }
+
+    @Test
+    void binaryFile_isRefused() throws IOException {
+        Path file = Files.write(directory.resolve("a.out"), new byte[] {0x7f, 'E', 'L', 'F', 0, 1});
+
+        assertThatThrownBy(() -> SidecarConfig.load(file))
+                .hasMessage(file + " is a binary file; give the path of a YAML file.");
+    }
+
+    @Test
+    void fileThatIsNotUtf8_isRefused() throws IOException {
+        Path file = Files.write(
+                directory.resolve("latin1.yaml"), "stateDirectory: Bäume".getBytes(StandardCharsets.ISO_8859_1));
+
+        assertThatThrownBy(() -> SidecarConfig.load(file))
+                .hasMessage(file + " is not UTF-8 text; save it as UTF-8 or give the path of a YAML file.");
+    }
+
+    @Test
+    void hugeFile_isRefusedUnread() throws IOException {
+        Path file = Files.write(directory.resolve("huge.yaml"), new byte[(1 << 20) + 1]);
+
+        assertThatThrownBy(() -> SidecarConfig.load(file)).hasMessageContaining("is larger than 1 MiB");
+    }
+
+    @Test
+    void syntaxError_namesLineAndColumn() {
+        assertThatThrownBy(() -> SidecarConfig.parse("stateDirectory: s\nengines: [{id: a\n  - b: [\n", "f.yaml"))
+                .isInstanceOf(ConfigException.class)
+                .hasMessageMatching(
+                        "f\\.yaml: is not valid YAML at line [234], column \\d+ \\('[^\\n]*'\\); mend the text"
+                                + " there\\.");
+    }
+
+    @Test
+    void duplicateKey_isASyntaxError() {
+        assertThatThrownBy(() -> SidecarConfig.parse("stateDirectory: a\nstateDirectory: b\n", "f"))
+                .hasMessageStartingWith("f: is not valid YAML at line 2")
+                .hasMessageContaining("Duplicate");
+    }
+
+    @Test
+    void secondDocument_isRefused() {
+        assertThatThrownBy(() -> SidecarConfig.parse("stateDirectory: a\n---\nstateDirectory: b\n", "f"))
+                .isInstanceOf(ConfigException.class)
+                .hasMessageMatching("[^\\n]+\\.");
+    }
+
+    @Test
+    void configurationMadeInJava_isValidatedToo() {
+        EngineConfig engine = EngineConfig.of("a", EngineType.VLLM, URI.create("http://x"));
+
+        assertThat(engine.backend()).isEqualTo(BackendKind.DRY_RUN);
+        assertThatThrownBy(() -> EngineConfig.of("", EngineType.VLLM, URI.create("http://x")))
+                .hasMessageStartingWith("id is empty; write 1 to 64");
+        assertThatThrownBy(() -> new SidecarConfig(SidecarConfig.Listen.defaults(), directory, List.of(engine, engine)))
+                .hasMessageStartingWith("engines[1].id is 'a'");
+    }
+
+    @Test
+    void controlCharactersAndLongValues_doNotSpoilTheSentence() {
+        String id = "x".repeat(200) + "\\u0007\\n";
+
+        assertThatThrownBy(() -> SidecarConfig.parse(
+                        "{stateDirectory: s, engines: [{id: \"" + id + "\", type: vllm, url: 'http://x'}]}", "f"))
+                .hasMessageMatching("f: engines\\[0]\\.id is 'x{60}\\.\\.\\.'; write [^\\n]+");
+    }
+}
