@@ -47,7 +47,7 @@ final class Demo {
     /** Plays all scenes; true when each found what it should. */
     boolean play() {
         // With --json the story still goes to whoever watches, on the error stream.
-        boolean live = !json && System.console() != null && System.console().isTerminal();
+        boolean live = !json && Page.onTerminal();
         DemoStory story = new DemoStory(new Page(json ? err : out, live), settings);
         List<Played> played = new ArrayList<>();
         Vertx vertx = Vertx.vertx();

@@ -97,7 +97,7 @@ final class DemoCommand implements Callable<Integer> {
             List<Fault> parsed = faults.stream().map(Fault::parse).toList();
             return new DemoSettings(seed, blocks, cycles, warming, burnIn, statistic, parsed);
         } catch (IllegalArgumentException e) {
-            throw new CommandException(e.getMessage());
+            throw new CommandException(e);
         }
     }
 }

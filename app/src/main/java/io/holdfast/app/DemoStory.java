@@ -46,15 +46,24 @@ final class DemoStory implements Progress {
 
     void begin(Scene scene) {
         page.heading("(" + scene.letter() + ") " + scene.title());
-        page.line(
+        page.line(String.format(
+                Locale.ROOT,
                 "cache %,d tokens, prefix %,d; a leg: store the prefix, hold it or do a sham,",
-                scene.capacityTokens(), scene.shape().prefixTokens());
-        page.line(
+                scene.capacityTokens(),
+                scene.shape().prefixTokens()));
+        page.line(String.format(
+                Locale.ROOT,
                 "then %d x (a flood of %,d unrelated tokens, 1 probe with the prefix)",
-                scene.shape().cycles(), scene.shape().floodDemand());
+                scene.shape().cycles(),
+                scene.shape().floodDemand()));
         int each = settings.blocks();
-        page.line("%d engine lives in seeded random order: %d A/A, %d baseline then pinned,", 3 * each, each, each);
-        page.line("%d pinned then baseline", each);
+        page.line(String.format(
+                Locale.ROOT,
+                "%d engine lives in seeded random order: %d A/A, %d baseline then pinned,",
+                3 * each,
+                each,
+                each));
+        page.line(String.format(Locale.ROOT, "%d pinned then baseline", each));
     }
 
     @Override
@@ -110,7 +119,8 @@ final class DemoStory implements Progress {
                 .findFirst();
         receipt.ifPresentOrElse(
                 hold -> {
-                    page.line("  held: %d blocks, %,d tokens. Why:", hold.heldBlocks(), hold.heldTokens());
+                    page.line(String.format(
+                            Locale.ROOT, "  held: %d blocks, %,d tokens. Why:", hold.heldBlocks(), hold.heldTokens()));
                     page.paragraph("    ", hold.reason());
                 },
                 () -> page.line("  held: nothing"));
@@ -122,8 +132,10 @@ final class DemoStory implements Progress {
                 "",
                 "A prefix is stored, lost to a flood, and stored again. With automatic holds on, the sidecar has seen"
                         + " the loss and holds it by itself; then the same flood again.");
-        page.line("  probe after the first flood    %4d cached tokens", scene.cachedBefore());
-        page.line("  probe after the second flood   %4d cached tokens", scene.cachedAfter());
+        page.line(
+                String.format(Locale.ROOT, "  probe after the first flood    %4d cached tokens", scene.cachedBefore()));
+        page.line(
+                String.format(Locale.ROOT, "  probe after the second flood   %4d cached tokens", scene.cachedAfter()));
         page.paragraph("  ", "held: " + scene.blocks() + " blocks. Why: " + scene.reason());
     }
 
@@ -131,11 +143,12 @@ final class DemoStory implements Progress {
         page.blank();
         boolean good = played.stream().allMatch(Played::asExpected);
         for (Played one : played) {
-            page.line(
+            page.line(String.format(
+                    Locale.ROOT,
                     "(%s) %-32s %s",
                     one.scene().letter(),
                     one.result().verdict().headline(),
-                    one.asExpected() ? "as it should be" : "expected " + one.expectation());
+                    one.asExpected() ? "as it should be" : "expected " + one.expectation()));
         }
         page.line(
                 good

@@ -133,7 +133,10 @@ final class EmulateCommand implements Callable<Integer> {
             return EmulatorSettings.defaults()
                     .withHttpPort(port)
                     .withEventsPort(eventsPort)
-                    .withSizes(capacityTokens, pageTokens, contextTokens)
+                    .withPageTokens(1)
+                    .withCapacityTokens(capacityTokens)
+                    .withPageTokens(pageTokens)
+                    .withContextTokens(contextTokens)
                     .withPrefillMicrosPerToken(prefillMicros)
                     .withDecodeMillis(decodeMillis)
                     .withMaxRunning(maxRunning)
@@ -141,7 +144,7 @@ final class EmulateCommand implements Callable<Integer> {
                     .withSeed(seed)
                     .withFaults(faults.stream().map(Fault::parse).toList());
         } catch (IllegalArgumentException e) {
-            throw new CommandException(e.getMessage());
+            throw new CommandException(e);
         }
     }
 

@@ -197,8 +197,7 @@ final class LoadtestCommand implements Runnable {
             checkAddress("--engine", engine);
             checkAddress("--sidecar", sidecar);
             PrintStream progress = json ? System.err : System.out;
-            boolean terminal =
-                    !json && System.console() != null && System.console().isTerminal();
+            boolean terminal = !json && Page.onTerminal();
             Vertx vertx = Vertx.vertx();
             try (SidecarHolder holder = new SidecarHolder(sidecar, engineId, Duration.ofHours(1), System::nanoTime)) {
                 TestBench bench = new TestBench(vertx, System::nanoTime, new ExistingServer(engine), holder);

@@ -1,7 +1,8 @@
 package io.holdfast.app;
 
+import java.io.Console;
 import java.io.PrintWriter;
-import java.util.Locale;
+import java.util.Optional;
 
 /** Plain text for a terminal of 80 columns, with at most one live line at its end. */
 final class Page {
@@ -16,9 +17,14 @@ final class Page {
         this.terminal = terminal;
     }
 
-    void line(String format, Object... values) {
+    /** Whether both ends of this process are a person's. */
+    static boolean onTerminal() {
+        return Optional.ofNullable(System.console()).map(Console::isTerminal).orElse(false);
+    }
+
+    void line(String text) {
         wipe();
-        out.println(values.length == 0 ? format : String.format(Locale.ROOT, format, values));
+        out.println(text);
     }
 
     void blank() {

@@ -47,15 +47,19 @@ final class ResultReport {
         arm(page, "pinned", result.pinned());
         page.blank();
         Estimate estimate = result.estimate();
-        page.line(
-                "  naive claim    %s   baseline first, then pinned: often published", percent(estimate.naivePercent()));
-        page.line(
+        page.line(String.format(
+                Locale.ROOT,
+                "  naive claim    %s   baseline first, then pinned: often published",
+                percent(estimate.naivePercent())));
+        page.line(String.format(
+                Locale.ROOT,
                 "  order bias     %s   A/A: second leg against first, nothing changed",
-                percent(estimate.orderBiasPercent()));
-        page.line(
+                percent(estimate.orderBiasPercent())));
+        page.line(String.format(
+                Locale.ROOT,
                 "  effect         %s   %s",
                 percent(estimate.effectPercent()),
-                estimate.ci95().map(ResultReport::interval).orElse("no interval"));
+                estimate.ci95().map(ResultReport::interval).orElse("no interval")));
         page.blank();
         page.line("  VERDICT: " + result.verdict().headline());
         page.paragraph("  ", result.verdict().reason());
@@ -101,8 +105,12 @@ final class ResultReport {
     }
 
     private static void arm(Page page, String name, ArmSummary arm) {
-        page.line(
-                "  %-10s      %13s  %10s", name, shown("%.0f", arm.cachedTokens()), shown("%.1f ms", arm.ttftMillis()));
+        page.line(String.format(
+                Locale.ROOT,
+                "  %-10s      %13s  %10s",
+                name,
+                shown("%.0f", arm.cachedTokens()),
+                shown("%.1f ms", arm.ttftMillis())));
     }
 
     private static String interval(Interval log) {

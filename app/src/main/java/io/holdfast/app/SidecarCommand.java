@@ -49,7 +49,7 @@ final class SidecarCommand implements Callable<Integer> {
             spec.commandLine().getOut().println(file + " is sound.");
             return ExitCode.OK;
         }
-        Vertx vertx = Sidecar.vertx();
+        Vertx vertx = Vertx.vertx();
         try (UntilStopped stop = new UntilStopped();
                 Sidecar sidecar = Sidecar.start(vertx, read)) {
             spec.commandLine().getOut().println("holdfast sidecar listens on " + sidecar.uri());

@@ -22,7 +22,7 @@ final class EventSide implements KvEventSink, TreeListener {
     private long nowNanos;
     private long incarnation = 1;
     private boolean followed;
-    private boolean usedIncarnation;
+    private boolean justRestarted;
     private boolean certain;
     private Optional<String> gap = Optional.empty();
     private String certainty =
@@ -108,7 +108,7 @@ final class EventSide implements KvEventSink, TreeListener {
     @Override
     public void stored(StoredBlocks chain) {
         storedBlocks += chain.count();
-        usedIncarnation = true;
+        justRestarted = false;
         if (chain.blockTokens() > 0) {
             blockTokens = chain.blockTokens();
         }
@@ -119,7 +119,7 @@ final class EventSide implements KvEventSink, TreeListener {
     public void removed(long[] hashes, int count, Tier tier) {
         int unknown = tree.removed(hashes, count, tier);
         removedBlocks += count;
-        usedIncarnation = true;
+        justRestarted = false;
         if (certain) {
             removedUnknown += unknown;
         }
@@ -128,6 +128,11 @@ final class EventSide implements KvEventSink, TreeListener {
     @Override
     public void cleared() {
         clears++;
+        // A restarted engine clears its cache at once: that is still one life, not two.
+        if (!justRestarted) {
+            incarnation++;
+        }
+        justRestarted = false;
         emptied();
         sure();
     }
@@ -148,7 +153,7 @@ final class EventSide implements KvEventSink, TreeListener {
                 + " restarts";
         gap = Optional.of(certainty);
         incarnation++;
-        usedIncarnation = false;
+        justRestarted = false;
         candidates.clear();
         tree.forgetUnpinned();
     }
@@ -156,6 +161,8 @@ final class EventSide implements KvEventSink, TreeListener {
     @Override
     public void restarted(long seen) {
         restarts++;
+        incarnation++;
+        justRestarted = true;
         emptied();
         follow(seen);
     }
@@ -198,11 +205,6 @@ final class EventSide implements KvEventSink, TreeListener {
     }
 
     private void emptied() {
-        // A restarted engine clears its cache at once: that is still one life, not two.
-        if (usedIncarnation) {
-            incarnation++;
-        }
-        usedIncarnation = false;
         gap = Optional.empty();
         candidates.clear();
         pinnedRemoved = false;
