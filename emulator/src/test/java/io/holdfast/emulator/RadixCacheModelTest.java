@@ -3,11 +3,13 @@ package io.holdfast.emulator;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -119,7 +121,7 @@ class RadixCacheModelTest {
                     break;
                 }
                 List<Block> run = runOf(victim);
-                run.sort(java.util.Comparator.comparingInt(this::depth));
+                run.sort(Comparator.comparingInt(this::depth));
                 for (Block block : run) {
                     removed.add(block.name);
                     freed += PAGE;
@@ -141,7 +143,7 @@ class RadixCacheModelTest {
         }
 
         private Block block(long name) {
-            return java.util.Objects.requireNonNull(blocks.get(name));
+            return Objects.requireNonNull(blocks.get(name));
         }
 
         private int depth(Block block) {
