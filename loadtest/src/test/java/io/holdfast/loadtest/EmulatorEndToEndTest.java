@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Whole experiments on emulated engines that evict as SGLang does. */
 final class EmulatorEndToEndTest {
     private static final int PREFIX = 256;
-    private static final FloodShape SHAPE = FloodShape.of(PREFIX, 32, 8, 320, 2).withOutputTokens(1, 2);
+    private static final FloodShape SHAPE = FloodShape.of(PREFIX, 32, 8, 320, 1).withOutputTokens(1, 2);
     private static final EmulatorSettings ENGINE = EmulatorSettings.defaults()
             .withCapacityTokens(2048)
             .withContextTokens(1024)
