@@ -170,6 +170,7 @@ public final class LoadTest {
         return new RunHeader(
                 RunHeader.FORMAT,
                 Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(),
+                "Java " + Runtime.version(),
                 workload.id(),
                 workload.seed(),
                 workload.shape(),

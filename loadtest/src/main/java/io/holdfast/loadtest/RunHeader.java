@@ -9,11 +9,13 @@ import java.util.Optional;
  *
  * @param format of the journal that it heads
  * @param startedAt date and time in UTC, for people
+ * @param client the versions that the load was made with
  * @param freshLives whether pairs are separated by restarts, not by flushes only
  */
 public record RunHeader(
         int format,
         String startedAt,
+        String client,
         String workloadId,
         long workloadSeed,
         FloodShape shape,

@@ -31,6 +31,7 @@ public final class SidecarHolder implements Holder, AutoCloseable {
     private final String engine;
     private final String path;
     private final Duration lease;
+    private final Duration seenWithin;
     private final LongSupplier nanos;
 
     /**
@@ -38,11 +39,17 @@ public final class SidecarHolder implements Holder, AutoCloseable {
      * @param lease how long a hold lasts at most; longer than a leg
      */
     public SidecarHolder(URI sidecar, String engine, Duration lease, LongSupplier nanos) {
+        this(sidecar, engine, lease, SEEN_WITHIN, nanos);
+    }
+
+    /** @param seenWithin how long all flushes of one leg together may take to be seen */
+    SidecarHolder(URI sidecar, String engine, Duration lease, Duration seenWithin, LongSupplier nanos) {
         this.http = new ControlHttp(sidecar, Map.of(), LIMIT);
         this.sidecar = sidecar;
         this.engine = engine;
         this.path = "/api/v1/engines/" + URLEncoder.encode(engine, StandardCharsets.UTF_8);
         this.lease = lease;
+        this.seenWithin = seenWithin;
         this.nanos = nanos;
     }
 
@@ -64,7 +71,7 @@ public final class SidecarHolder implements Holder, AutoCloseable {
             if (problem.isPresent()) {
                 return new Followed(before, flushes, problem);
             }
-            long until = nanos.getAsLong() + SEEN_WITHIN.toNanos() / MOST_FLUSHES;
+            long until = nanos.getAsLong() + seenWithin.toNanos() / MOST_FLUSHES;
             do {
                 JsonNode view = view();
                 if (!incarnation(view).equals(before) && view.path("certain").asBoolean()) {
@@ -77,7 +84,7 @@ public final class SidecarHolder implements Holder, AutoCloseable {
                 before,
                 MOST_FLUSHES,
                 Optional.of("the sidecar did not see the flush of engine " + engine + " within "
-                        + SEEN_WITHIN.toSeconds() + " s: "
+                        + seenWithin.toMillis() + " ms: "
                         + view().path("certainty").asText("it does not say why")
                         + ", so check that it receives the engine's events"));
     }

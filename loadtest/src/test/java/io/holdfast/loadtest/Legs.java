@@ -24,6 +24,7 @@ final class Legs {
         return new RunHeader(
                 RunHeader.FORMAT,
                 "2026-11-21T00:00:00Z",
+                "Java 25",
                 WORKLOAD,
                 1,
                 FloodShape.of(PREFIX, 8, 4, 100, 2),

@@ -108,7 +108,7 @@ final class LoadTestTest {
 
     @Test
     void cachedTokens_proveExposureAndMechanism() {
-        Result result = run(settings().blocks(4).build());
+        Result result = run(settings().blocks(2).build());
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
         assertThat(result.baseline().cachedTokens()).hasValue(0);

@@ -186,7 +186,7 @@ final class SidecarHolderTest {
 
     private SidecarHolder holder(String engine) {
         URI sidecar = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
-        return new SidecarHolder(sidecar, engine, Duration.ofSeconds(60), System::nanoTime);
+        return new SidecarHolder(sidecar, engine, Duration.ofMinutes(1), Duration.ofMillis(900), System::nanoTime);
     }
 
     private HttpServer start() {
