@@ -1,0 +1,131 @@
+package io.holdfast.sglang;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.http.Reply;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What an engine says of itself at {@code /server_info}. */
+final class ServerInfo {
+    static final String PATH = "/server_info";
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Set<String> WILDCARDS = Set.of("", "*", "0.0.0.0", "::", "[::]");
+    private static final Pattern TCP = Pattern.compile("tcp://(.*):(\\d{1,5})");
+    private static final String NO_EVENTS = "The engine publishes no events: start it with --kv-events-config"
+            + " '{\"publisher\":\"zmq\",\"endpoint\":\"tcp://*:5557\",\"topic\":\"kv-events\"}'.";
+
+    private final JsonNode root;
+
+    private ServerInfo(JsonNode root) {
+        this.root = root;
+    }
+
+    /** An engine's answer, or why there is none. */
+    sealed interface Read {
+        record Done(ServerInfo info) implements Read {}
+
+        record Failed(String why) implements Read {}
+    }
+
+    static Read read(Reply reply) {
+        return switch (reply) {
+            case Reply.NoAnswer lost -> new Read.Failed(lost.why());
+            case Reply.Answer answer
+            when answer.status() != 200 ->
+                new Read.Failed("The engine answered " + PATH + " with HTTP " + answer.status()
+                        + (answer.status() == 404 ? ": it is older than SGLang 0.5.9, or no SGLang." : "."));
+            case Reply.Answer answer -> {
+                try {
+                    JsonNode root = JSON.readTree(answer.body());
+                    yield root.isObject()
+                            ? new Read.Done(new ServerInfo(root))
+                            : new Read.Failed("The engine's " + PATH + " is no JSON object.");
+                } catch (JsonProcessingException e) {
+                    yield new Read.Failed("The engine's " + PATH + " is no JSON.");
+                }
+            }
+        };
+    }
+
+    OptionalDouble number(String field) {
+        JsonNode value = root.path(field);
+        return value.isNumber() ? OptionalDouble.of(value.doubleValue()) : OptionalDouble.empty();
+    }
+
+    boolean flag(String field) {
+        return root.path(field).asBoolean(false);
+    }
+
+    boolean publishesEvents() {
+        return publisher(root.path("kv_events"))
+                || publisher(parsed(root.path("kv_events_config").asText("")));
+    }
+
+    private static boolean publisher(JsonNode config) {
+        return config.path("publisher").asText("").equals("zmq");
+    }
+
+    private static JsonNode parsed(String json) {
+        try {
+            return JSON.readTree(json);
+        } catch (JsonProcessingException e) {
+            return JSON.missingNode();
+        }
+    }
+
+    /** Newer engines list their endpoints; older ones only repeat what they were started with. */
+    EventEndpoints events(URI base) {
+        JsonNode listed = root.path("kv_events");
+        if (listed.isObject()) {
+            return endpoints(
+                    base,
+                    listed.path("publisher").asText(""),
+                    listed.path("endpoint_host").asText("*"),
+                    listed.path("endpoint_port_base").asInt(0),
+                    listed.path("topic").asText(""),
+                    listed.path("dp_size").asInt(1));
+        }
+        String config = root.path("kv_events_config").asText("");
+        if (config.isEmpty()) {
+            return new EventEndpoints.Unknown(NO_EVENTS);
+        }
+        JsonNode asked = parsed(config);
+        String endpoint = asked.path("endpoint").asText("tcp://*:5557");
+        Matcher tcp = TCP.matcher(endpoint);
+        if (!tcp.matches()) {
+            return new EventEndpoints.Unknown("The engine publishes its events at " + endpoint
+                    + ", which cannot be reached from here: give it a tcp:// endpoint.");
+        }
+        return endpoints(
+                base,
+                asked.path("publisher").asText(""),
+                tcp.group(1),
+                Integer.parseInt(tcp.group(2)),
+                asked.path("topic").asText(""),
+                root.path("dp_size").asInt(1));
+    }
+
+    private static EventEndpoints endpoints(
+            URI base, String publisher, String host, int port, String topic, int ranks) {
+        if (!publisher.equals("zmq")) {
+            return new EventEndpoints.Unknown(NO_EVENTS);
+        }
+        if (port < 1 || ranks < 1) {
+            return new EventEndpoints.Unknown("The engine publishes events but does not say at which port.");
+        }
+        String reachable = WILDCARDS.contains(host) ? base.getHost() : host;
+        List<String> endpoints = new ArrayList<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            endpoints.add("tcp://" + reachable + ":" + (port + rank));
+        }
+        return new EventEndpoints.Known(endpoints, topic);
+    }
+}

@@ -1,0 +1,197 @@
+package io.holdfast.sglang;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.core.EngineReadings;
+import io.holdfast.core.Reading;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.MetricsText;
+import io.holdfast.http.Reply;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Reads an SGLang engine: its size from {@code /server_info}, its load from {@code /metrics}.
+ *
+ * <p>{@code /server_info} asks the scheduler, so its answer is kept for a minute, or until the engine fails to answer and
+ * may have begun another life. Without {@code --enable-metrics} the load, but nothing else, comes from {@code /v1/loads}.
+ */
+public final class SglangReadings {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final long INFO_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final String METRICS = "/metrics";
+    private static final String LOADS = "/v1/loads";
+    private static final String NO_METRICS = "/metrics is not served: start the engine with --enable-metrics.";
+
+    private record Kept(ServerInfo info, long atNanos) {}
+
+    private final EngineHttp http;
+    private volatile Optional<Kept> kept = Optional.empty();
+
+    public SglangReadings(EngineHttp http) {
+        this.http = http;
+    }
+
+    /** What the engine says now; whatever it does not say is unknown, with the reason. */
+    public CompletionStage<EngineReadings> read(long nowNanos) {
+        CompletionStage<ServerInfo.Read> info = info(nowNanos);
+        return http.get(METRICS)
+                .thenCompose(reply -> load(reply, nowNanos))
+                .thenCombine(info, (load, read) -> combine(load, read, nowNanos));
+    }
+
+    /** Where the engine publishes its events. */
+    public CompletionStage<EventEndpoints> events() {
+        return http.get(ServerInfo.PATH).thenApply(reply -> switch (ServerInfo.read(reply)) {
+            case ServerInfo.Read.Done done -> done.info().events(http.base());
+            case ServerInfo.Read.Failed failed -> new EventEndpoints.Unknown(failed.why());
+        });
+    }
+
+    private CompletionStage<ServerInfo.Read> info(long nowNanos) {
+        Optional<Kept> before = kept;
+        if (before.isPresent() && nowNanos - before.get().atNanos() < INFO_NANOS) {
+            return CompletableFuture.completedStage(
+                    new ServerInfo.Read.Done(before.get().info()));
+        }
+        return http.get(ServerInfo.PATH).thenApply(reply -> {
+            ServerInfo.Read read = ServerInfo.read(reply);
+            kept = read instanceof ServerInfo.Read.Done done
+                    ? Optional.of(new Kept(done.info(), nowNanos))
+                    : Optional.empty();
+            return read;
+        });
+    }
+
+    private CompletionStage<Load> load(Reply reply, long nowNanos) {
+        return switch (reply) {
+            case Reply.NoAnswer lost -> {
+                kept = Optional.empty();
+                yield CompletableFuture.completedStage(Load.unknown(lost.why()));
+            }
+            case Reply.Answer answer
+            when answer.status() == 200 ->
+                CompletableFuture.completedStage(fromMetrics(MetricsText.parse(answer.body()), nowNanos));
+            case Reply.Answer answer
+            when answer.status() == 404 -> http.get(LOADS).thenApply(loads -> fromLoads(loads, nowNanos));
+            case Reply.Answer answer ->
+                CompletableFuture.completedStage(
+                        Load.unknown("The engine answered " + METRICS + " with HTTP " + answer.status() + "."));
+        };
+    }
+
+    private record Load(
+            Reading running,
+            Reading waiting,
+            Reading used,
+            Reading ttftSum,
+            Reading ttftCount,
+            Reading prompt,
+            Reading cached) {
+        static Load unknown(String why) {
+            Reading unknown = Reading.unknown(why);
+            return new Load(unknown, unknown, unknown, unknown, unknown, unknown, unknown);
+        }
+    }
+
+    private static Load fromMetrics(MetricsText metrics, long now) {
+        String cached = "sglang:cached_tokens_total";
+        OptionalDouble total = metrics.sum(cached, "cache_source", "total");
+        return new Load(
+                gauge(metrics, "sglang:num_running_reqs", now),
+                gauge(metrics, "sglang:num_queue_reqs", now),
+                gauge(metrics, "sglang:num_used_tokens", now),
+                counter(metrics, "sglang:time_to_first_token_seconds_sum", now),
+                counter(metrics, "sglang:time_to_first_token_seconds_count", now),
+                counter(metrics, "sglang:prompt_tokens_total", now),
+                metric(total.isPresent() ? total : metrics.sum(cached), cached, now));
+    }
+
+    /** Every rank that shares a cache repeats its numbers; ranks of data parallelism have caches of their own. */
+    private static Reading gauge(MetricsText metrics, String name, long now) {
+        Map<String, Double> byCache = new HashMap<>();
+        metrics.samples(name).forEach(sample -> byCache.merge(sample.label("dp_rank"), sample.value(), Math::max));
+        return metric(
+                byCache.isEmpty()
+                        ? OptionalDouble.empty()
+                        : OptionalDouble.of(byCache.values().stream()
+                                .mapToDouble(Double::doubleValue)
+                                .sum()),
+                name,
+                now);
+    }
+
+    private static Reading counter(MetricsText metrics, String name, long now) {
+        return metric(metrics.sum(name), name, now);
+    }
+
+    private static Reading metric(OptionalDouble value, String name, long now) {
+        return value.isPresent()
+                ? Reading.known(value.getAsDouble(), METRICS + " " + name, now)
+                : Reading.unknown(
+                        METRICS + " has no " + name + " yet: it appears with the first request that it counts.");
+    }
+
+    private static Load fromLoads(Reply reply, long now) {
+        Load unknown = Load.unknown(NO_METRICS);
+        if (!(reply instanceof Reply.Answer answer) || answer.status() != 200) {
+            return unknown;
+        }
+        try {
+            JsonNode ranks = JSON.readTree(answer.body()).path("loads");
+            return new Load(
+                    loads(ranks, "num_running_reqs", now),
+                    loads(ranks, "num_waiting_reqs", now),
+                    loads(ranks, "num_used_tokens", now),
+                    unknown.ttftSum,
+                    unknown.ttftCount,
+                    unknown.prompt,
+                    unknown.cached);
+        } catch (JsonProcessingException e) {
+            return unknown;
+        }
+    }
+
+    private static Reading loads(JsonNode ranks, String field, long now) {
+        double sum = 0;
+        for (JsonNode rank : ranks) {
+            if (!rank.path(field).isNumber()) {
+                return Reading.unknown(NO_METRICS);
+            }
+            sum += rank.path(field).doubleValue();
+        }
+        return ranks.isEmpty() ? Reading.unknown(NO_METRICS) : Reading.known(sum, LOADS + " " + field, now);
+    }
+
+    private static EngineReadings combine(Load load, ServerInfo.Read read, long now) {
+        return new EngineReadings(
+                size(read, "max_total_num_tokens", now),
+                size(read, "page_size", now),
+                size(read, "max_req_input_len", now),
+                load.running,
+                load.waiting,
+                load.used,
+                load.ttftSum,
+                load.ttftCount,
+                load.prompt,
+                load.cached);
+    }
+
+    private static Reading size(ServerInfo.Read read, String field, long now) {
+        return switch (read) {
+            case ServerInfo.Read.Failed failed -> Reading.unknown(failed.why());
+            case ServerInfo.Read.Done done -> {
+                OptionalDouble number = done.info().number(field);
+                yield number.isPresent()
+                        ? Reading.known(number.getAsDouble(), ServerInfo.PATH + " " + field, now)
+                        : Reading.unknown("The engine's " + ServerInfo.PATH + " has no " + field + ".");
+            }
+        };
+    }
+}

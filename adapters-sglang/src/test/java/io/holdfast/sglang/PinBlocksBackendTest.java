@@ -1,0 +1,204 @@
+package io.holdfast.sglang;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.Capabilities;
+import io.holdfast.core.Outcome;
+import io.holdfast.core.PinCommand;
+import java.io.IOException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class PinBlocksBackendTest {
+    private static final String PIN = "/hicache/pin_blocks";
+    private static final String UNPIN = "/hicache/unpin_blocks";
+    private static final String EVENTS = "\"kv_events_config\":\"{\\\"publisher\\\":\\\"zmq\\\"}\"";
+    private static final PinCommand COMMAND = new PinCommand(7, -8960200549555057789L, 32);
+    private static final String BLOCK = "block -8960200549555057789";
+
+    private final CannedEngine engine = new CannedEngine();
+    private final PinBlocksBackend backend = new PinBlocksBackend(engine.http());
+
+    PinBlocksBackendTest() throws IOException {}
+
+    @AfterEach
+    void close() {
+        engine.close();
+    }
+
+    @Test
+    void pin_sendsTheLastBlockAlone_exactly() {
+        engine.answers(PIN, 200, "{\"status\":\"ok\",\"pinned_count\":1,\"message\":\"Pinned 1/1 blocks\"}");
+        assertThat(pin())
+                .isEqualTo(new Outcome(Outcome.Kind.ACCEPTED, "The engine pinned " + BLOCK + " and the path to it."));
+        assertThat(engine.asked())
+                .containsExactly("POST /hicache/pin_blocks {\"block_hashes\":[-8960200549555057789]}");
+    }
+
+    @Test
+    void unpin_sendsTheLastBlockAlone_exactly() {
+        engine.answers(UNPIN, 200, "{\"status\":\"ok\",\"unpinned_count\":1,\"message\":\"Unpinned 1/1 blocks\"}");
+        assertThat(unpin()).isEqualTo(new Outcome(Outcome.Kind.ACCEPTED, "The engine unpinned " + BLOCK + "."));
+        assertThat(engine.asked())
+                .containsExactly("POST /hicache/unpin_blocks {\"block_hashes\":[-8960200549555057789]}");
+    }
+
+    @Test
+    void countOfSeveralRanks_isAccepted() {
+        engine.answers(PIN, 200, "{\"pinned_count\":4}");
+        assertThat(pin().kind()).isEqualTo(Outcome.Kind.ACCEPTED);
+    }
+
+    @Test
+    void pinOfNothing_isMissing() {
+        engine.answers(PIN, 200, "{\"status\":\"ok\",\"pinned_count\":0,\"message\":\"Pinned 0/1 blocks\"}");
+        assertThat(pin())
+                .isEqualTo(new Outcome(
+                        Outcome.Kind.MISSING,
+                        "The engine has no " + BLOCK + " to pin: it was evicted in the meantime."));
+    }
+
+    @Test
+    void unpinOfNothing_isMissing_theEngineHadLetGo() {
+        engine.answers(UNPIN, 200, "{\"status\":\"ok\",\"unpinned_count\":0}");
+        assertThat(unpin())
+                .isEqualTo(new Outcome(
+                        Outcome.Kind.MISSING,
+                        "The engine no longer held " + BLOCK
+                                + ": it had unpinned it under pressure, or its cache was flushed."));
+    }
+
+    @Test
+    void refusal_isRejectedInTheEnginesWords() {
+        engine.answers(PIN, 400, "{\"object\":\"error\",\"message\":\"PIN requires --enable-hierarchical-cache\"}");
+        assertThat(pin())
+                .isEqualTo(new Outcome(
+                        Outcome.Kind.REJECTED,
+                        "The engine refused with HTTP 400: PIN requires --enable-hierarchical-cache."));
+    }
+
+    @Test
+    void stockEngine_isRejected() {
+        assertThat(pin())
+                .isEqualTo(new Outcome(
+                        Outcome.Kind.REJECTED, "This engine has no pin_blocks route, as only SGLang branches do."));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {401, 403})
+    void missingKey_isRejected_andNamesTheKey(int status) {
+        engine.answers(UNPIN, status, "{\"error\":\"Unauthorized\"}");
+        assertThat(unpin().kind()).isEqualTo(Outcome.Kind.REJECTED);
+        assertThat(unpin().reason()).contains("admin key");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {429, 500, 503})
+    void enginesTrouble_isDeferred_andMayHaveBeenDone(int status) {
+        engine.answers(PIN, status, "busy");
+        assertThat(pin())
+                .isEqualTo(new Outcome(
+                        Outcome.Kind.DEFERRED,
+                        "The engine answered HTTP " + status + ": busy. It may have carried it out all the same."));
+        assertThat(engine.asked()).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "ok", "{}", "{\"pinned_count\":\"1\"}", "{\"pinned_count\":1.5}"})
+    void answerWithoutACount_isRejected(String body) {
+        engine.answers(PIN, 200, body);
+        assertThat(pin().kind()).isEqualTo(Outcome.Kind.REJECTED);
+        assertThat(pin().reason()).startsWith("The engine answered without a pinned_count: ");
+    }
+
+    @Test
+    void deadEngine_isDeferred_andWasNotDone() {
+        engine.dies();
+        assertThat(unpin())
+                .isEqualTo(new Outcome(
+                        Outcome.Kind.DEFERRED,
+                        "Nothing listens at " + engine.http().base()
+                                + ": is the engine running? It was not carried out."));
+    }
+
+    @Test
+    void probe_pinsNothing_andAcceptsABranchWithEvents() {
+        branch("{\"page_size\":16," + EVENTS + "}");
+        assertThat(probe())
+                .isEqualTo(new Capabilities(true, false, true, "The engine has pin_blocks and publishes events."));
+        assertThat(engine.asked())
+                .containsExactlyInAnyOrder("POST /hicache/pin_blocks {\"block_hashes\":[]}", "GET /server_info");
+    }
+
+    @Test
+    void probe_warnsOfBlocksOfOneToken() {
+        branch("{\"page_size\":1," + EVENTS + "}");
+        assertThat(probe().canPin()).isTrue();
+        assertThat(probe().why()).contains("--page-size 16");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{\"kv_events_config\":null}                    | start it with --kv-events-config",
+                "{\"enable_hierarchical_cache\":true}           | start it without",
+                "oops                                           | whether it publishes events is not known"
+            })
+    void probe_ofABranchThatCannotHold_saysWhatWouldChangeIt(String info, String why) {
+        branch(info);
+        assertThat(probe().canPin()).isFalse();
+        assertThat(probe().why()).contains(why);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "404 | {\"detail\":\"Not Found\"}                                  | --enable-session-radix-cache",
+                "405 | {\"detail\":\"Method Not Allowed\"}                         | --radix-eviction-policy priority",
+                "400 | {\"message\":\"PIN requires --enable-hierarchical-cache\"}  | copies in host memory",
+                "400 | {\"message\":\"bad hash list\"}                             | bad hash list",
+                "403 | {\"error\":\"Forbidden\"}                                   | admin key",
+                "200 | {}                                                          | without a pinned_count",
+                "500 | x                                                           | HTTP 500"
+            })
+    void probe_ofAnotherEngine_saysWhatItIs(int status, String body, String why) {
+        engine.answers(PIN, status, body).answers("/server_info", 200, "{" + EVENTS + "}");
+        Capabilities capabilities = probe();
+        assertThat(capabilities.canPin()).isFalse();
+        assertThat(capabilities.why()).contains(why);
+    }
+
+    @Test
+    void probe_ofADeadEngine_saysSo() {
+        engine.dies();
+        assertThat(probe().canPin()).isFalse();
+        assertThat(probe().why()).startsWith("Nothing listens at ");
+    }
+
+    @Test
+    void name_isTheConfigurationsWord() {
+        assertThat(backend.name()).isEqualTo("pin_blocks");
+    }
+
+    private void branch(String info) {
+        engine.answers(PIN, 200, "{\"status\":\"ok\",\"pinned_count\":0,\"message\":\"Pinned 0/0 blocks\"}")
+                .answers("/server_info", 200, info);
+    }
+
+    private Outcome pin() {
+        return backend.pin(COMMAND).toCompletableFuture().join();
+    }
+
+    private Outcome unpin() {
+        return backend.unpin(COMMAND).toCompletableFuture().join();
+    }
+
+    private Capabilities probe() {
+        return backend.probe().toCompletableFuture().join();
+    }
+}

@@ -1,0 +1,184 @@
+package io.holdfast.vllm;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.core.EngineReadings;
+import io.holdfast.core.Reading;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.MetricsText;
+import io.holdfast.http.MetricsText.Sample;
+import io.holdfast.http.Reply;
+import java.util.List;
+import java.util.OptionalDouble;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Reads a vLLM engine: its size and load from {@code /metrics}, the longest prompt from {@code /v1/models}.
+ *
+ * <p>Where one server has several engine cores, each a cache of its own, numbers are sums over all of them.
+ */
+public final class VllmReadings {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String METRICS = "/metrics";
+    private static final String MODELS = "/v1/models";
+    private static final String CONFIG = "vllm:cache_config_info";
+    private static final List<String> USAGE = List.of("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc");
+    private static final List<String> HITS =
+            List.of("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total");
+
+    private final EngineHttp http;
+    private volatile OptionalDouble longestModel = OptionalDouble.empty();
+
+    public VllmReadings(EngineHttp http) {
+        this.http = http;
+    }
+
+    /** What the engine says now; whatever it does not say is unknown, with the reason. */
+    public CompletionStage<EngineReadings> read(long nowNanos) {
+        CompletionStage<Reading> longest = longest(nowNanos);
+        return http.get(METRICS).thenCombine(longest, (reply, largest) -> switch (reply) {
+            case Reply.NoAnswer lost -> {
+                longestModel = OptionalDouble.empty();
+                yield EngineReadings.unknown(lost.why());
+            }
+            case Reply.Answer answer
+            when answer.status() != 200 ->
+                EngineReadings.unknown("The engine answered " + METRICS + " with HTTP " + answer.status()
+                        + (answer.status() == 404 ? ": is it vLLM, started without --disable-log-stats?" : "."));
+            case Reply.Answer answer -> readings(MetricsText.parse(answer.body()), largest, nowNanos);
+        });
+    }
+
+    private static EngineReadings readings(MetricsText metrics, Reading largest, long now) {
+        List<Sample> caches = metrics.samples(CONFIG);
+        return new EngineReadings(
+                capacity(caches, now),
+                blockTokens(caches, now),
+                largest,
+                sum(metrics, "vllm:num_requests_running", now),
+                sum(metrics, "vllm:num_requests_waiting", now),
+                used(metrics, caches, now),
+                sum(metrics, "vllm:time_to_first_token_seconds_sum", now),
+                sum(metrics, "vllm:time_to_first_token_seconds_count", now),
+                sum(metrics, "vllm:prompt_tokens_total", now),
+                cached(metrics, now));
+    }
+
+    private static Reading sum(MetricsText metrics, String name, long now) {
+        OptionalDouble value = metrics.sum(name);
+        return value.isPresent()
+                ? Reading.known(value.getAsDouble(), METRICS + " " + name, now)
+                : Reading.unknown(METRICS + " has no " + name + ": is it vLLM, started without --disable-log-stats?");
+    }
+
+    private static Reading capacity(List<Sample> caches, long now) {
+        double tokens = 0;
+        for (Sample cache : caches) {
+            OptionalDouble capacity = tokens(cache);
+            if (capacity.isEmpty()) {
+                return Reading.unknown("The engine has not told num_gpu_blocks and block_size in " + CONFIG + " yet.");
+            }
+            tokens += capacity.getAsDouble();
+        }
+        return caches.isEmpty()
+                ? Reading.unknown(METRICS + " has no " + CONFIG + ", which tells the size of the cache.")
+                : Reading.known(tokens, METRICS + " " + CONFIG + " (num_gpu_blocks - 1) x block_size", now);
+    }
+
+    /** One block stands for "none" and never holds a token. */
+    private static OptionalDouble tokens(Sample cache) {
+        OptionalDouble blocks = number(cache, "num_gpu_blocks");
+        OptionalDouble size = number(cache, "block_size");
+        return blocks.isPresent() && size.isPresent() && blocks.getAsDouble() > 1
+                ? OptionalDouble.of((blocks.getAsDouble() - 1) * size.getAsDouble())
+                : OptionalDouble.empty();
+    }
+
+    private static Reading blockTokens(List<Sample> caches, long now) {
+        OptionalDouble size = caches.isEmpty() ? OptionalDouble.empty() : number(caches.getFirst(), "block_size");
+        return size.isPresent()
+                ? Reading.known(size.getAsDouble(), METRICS + " " + CONFIG + " block_size", now)
+                : Reading.unknown(METRICS + " has no block_size in " + CONFIG + ".");
+    }
+
+    /** Cached blocks that no request uses count as free there, so what is left are the tokens that cannot be evicted. */
+    private static Reading used(MetricsText metrics, List<Sample> caches, long now) {
+        for (String name : USAGE) {
+            List<Sample> usages = metrics.samples(name);
+            if (usages.isEmpty()) {
+                continue;
+            }
+            double tokens = 0;
+            for (Sample usage : usages) {
+                OptionalDouble capacity = caches.stream()
+                        .filter(cache -> cache.label("engine").equals(usage.label("engine")))
+                        .map(VllmReadings::tokens)
+                        .findFirst()
+                        .orElse(OptionalDouble.empty());
+                if (capacity.isEmpty()) {
+                    return Reading.unknown(
+                            "The used share of the cache is known, its size is not: " + CONFIG + " does not tell it.");
+                }
+                tokens += usage.value() * capacity.getAsDouble();
+            }
+            return Reading.known(tokens, METRICS + " " + name + " x capacity", now);
+        }
+        return Reading.unknown(METRICS + " has no " + USAGE.getFirst() + ".");
+    }
+
+    private static Reading cached(MetricsText metrics, long now) {
+        for (String name : HITS) {
+            OptionalDouble hits = metrics.sum(name);
+            if (hits.isPresent()) {
+                return Reading.known(hits.getAsDouble(), METRICS + " " + name, now);
+            }
+        }
+        return Reading.unknown(METRICS + " has no " + HITS.getFirst()
+                + ": it is there when the engine runs with prefix caching (--enable-prefix-caching).");
+    }
+
+    private CompletionStage<Reading> longest(long now) {
+        OptionalDouble before = longestModel;
+        if (before.isPresent()) {
+            return CompletableFuture.completedStage(promptLimit(before.getAsDouble(), now));
+        }
+        return http.get(MODELS).thenApply(reply -> switch (reply) {
+            case Reply.NoAnswer lost -> Reading.unknown(lost.why());
+            case Reply.Answer answer
+            when answer.status() == 401 || answer.status() == 403 ->
+                Reading.unknown("The engine answered " + MODELS + " with HTTP " + answer.status()
+                        + ": its API key must be in the Authorization header.");
+            case Reply.Answer answer -> {
+                OptionalDouble length = modelLength(answer.body());
+                longestModel = length;
+                yield length.isPresent()
+                        ? promptLimit(length.getAsDouble(), now)
+                        : Reading.unknown("The engine's " + MODELS + " has no max_model_len.");
+            }
+        });
+    }
+
+    /** At least one token of the context must be left for the answer. */
+    private static Reading promptLimit(double modelLength, long now) {
+        return Reading.known(modelLength - 1, MODELS + " max_model_len - 1", now);
+    }
+
+    private static OptionalDouble modelLength(String body) {
+        try {
+            JsonNode length = JSON.readTree(body).path("data").path(0).path("max_model_len");
+            return length.isNumber() ? OptionalDouble.of(length.doubleValue()) : OptionalDouble.empty();
+        } catch (JsonProcessingException e) {
+            return OptionalDouble.empty();
+        }
+    }
+
+    private static OptionalDouble number(Sample sample, String label) {
+        try {
+            return OptionalDouble.of((double) Long.parseLong(sample.label(label)));
+        } catch (NumberFormatException e) {
+            return OptionalDouble.empty();
+        }
+    }
+}
