@@ -8,6 +8,7 @@ import io.holdfast.core.HoldView;
 import io.holdfast.core.Plan;
 import io.holdfast.core.Reading;
 import io.holdfast.core.TtftEffect;
+import io.holdfast.kvcached.SegmentReading;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -62,6 +63,7 @@ final class ApiJson {
                 .put("batches", counters.batches())
                 .put("storedBlocks", counters.storedBlocks())
                 .put("removedBlocks", counters.removedBlocks())
+                .put("removedUnknown", counters.removedUnknown())
                 .put("clears", counters.clears())
                 .put("gaps", counters.gaps())
                 .put("lostBatches", counters.lostBatches())
@@ -132,6 +134,17 @@ final class ApiJson {
                         interval -> json.put("interval95Percent", JsonArray.of(interval.low(), interval.high())),
                         () -> json.putNull("interval95Percent"));
         return json.put("reason", ttft.reason());
+    }
+
+    static JsonObject segment(SegmentReading reading) {
+        return switch (reading) {
+            case SegmentReading.Segment segment ->
+                new JsonObject()
+                        .put("limitBytes", segment.limitBytes())
+                        .put("usedBytes", segment.usedBytes())
+                        .put("preallocatedBytes", segment.preallocatedBytes());
+            case SegmentReading.Unknown unknown -> new JsonObject().put("unknown", unknown.why());
+        };
     }
 
     static JsonArray array(List<JsonObject> objects) {

@@ -1,0 +1,284 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.Controller;
+import io.holdfast.core.DryRunBackend;
+import io.holdfast.core.EngineReadings;
+import io.holdfast.core.EngineView;
+import io.holdfast.core.HoldRequest;
+import io.holdfast.core.HoldView;
+import io.holdfast.core.Reading;
+import io.holdfast.events.KvEventLoop;
+import io.holdfast.events.SglangBlockNames;
+import io.holdfast.events.Subscription;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.kvcached.SegmentReader;
+import io.holdfast.kvcached.SegmentReading;
+import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.EngineProbe.EventSource;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One engine as the sidecar follows it: its controller, its event subscription and the asking for its numbers.
+ *
+ * <p>The engine need not be there: where its events come from is asked again with every reading until it answers.
+ */
+final class EngineLink implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
+
+    private final EngineConfig config;
+    private final FileLedgerStore ledger;
+    private final EngineProbe probe;
+    private final EngineHttp http;
+    private final MeteredBackend backend;
+    private final Controller controller;
+    private final EventThread thread;
+    private final Executor executor;
+    private final CompletableFuture<Boolean> answered;
+    private final AtomicBoolean suspended = new AtomicBoolean();
+    private final AtomicBoolean reading = new AtomicBoolean();
+    private final AtomicBoolean subscribing = new AtomicBoolean();
+    private volatile Optional<Subscription> subscription = Optional.empty();
+    private volatile String notSubscribed = "the engine was not asked for them yet";
+    private volatile Optional<SegmentReading> segment = Optional.empty();
+
+    private EngineLink(
+            EngineConfig config, FileLedgerStore ledger, EngineHttp http, EventThread thread, Surroundings around)
+            throws IOException {
+        this.config = config;
+        this.ledger = ledger;
+        this.http = http;
+        this.thread = thread;
+        this.probe = EngineProbe.of(config, http, around.clock());
+        this.executor = around.executor();
+        this.answered = new CompletableFuture<>();
+        this.backend = new MeteredBackend(
+                switch (config.backend()) {
+                    case PIN_BLOCKS -> new PinBlocksBackend(http);
+                    case DRY_RUN -> new DryRunBackend();
+                },
+                config.id(),
+                around.registry(),
+                answered,
+                ledger::stuck);
+        this.controller =
+                new Controller(config.controllerSettings(), backend, ledger, around.executor(), new SplittableRandom());
+    }
+
+    /** What all engines share. */
+    record Surroundings(
+            LongSupplier clock, ExecutorService executor, ScheduledExecutorService timer, MeterRegistry registry) {}
+
+    /**
+     * Opens the ledger and lets the thread drive the controller from then on.
+     *
+     * @throws IOException with one sentence, when the ledger cannot be had
+     */
+    static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, Surroundings around)
+            throws IOException {
+        FileLedgerStore ledger = FileLedgerStore.open(stateDirectory, config.id());
+        EngineHttp http =
+                new EngineHttp(EngineHttpSettings.of(config.url()), around.executor(), around.timer(), around.clock());
+        try {
+            EngineLink link = new EngineLink(config, ledger, http, thread, around);
+            thread.drive(link.controller);
+            return link;
+        } catch (IOException | RuntimeException e) {
+            http.close();
+            ledger.close();
+            throw e;
+        }
+    }
+
+    String id() {
+        return config.id();
+    }
+
+    EngineConfig config() {
+        return config;
+    }
+
+    Controller controller() {
+        return controller;
+    }
+
+    EngineView view() {
+        return controller.view();
+    }
+
+    Optional<Subscription> subscription() {
+        return subscription;
+    }
+
+    /** Holds that an earlier process left and that are not known to be released. */
+    int inherited() {
+        return ledger.inherited();
+    }
+
+    /** Asks the engine for its numbers, and for its events while they are not subscribed to; one question at a time. */
+    void ask() {
+        if (reading.compareAndSet(false, true)) {
+            probe.read().whenComplete((readings, fault) -> {
+                reading.set(false);
+                if (fault == null) {
+                    controller.readings(readings);
+                    if (hasNumbers(readings)) {
+                        answered.complete(true);
+                    }
+                } else {
+                    LOG.error("Reading engine {} failed.", id(), fault);
+                }
+            });
+        }
+        config.kvcachedSegment()
+                .ifPresent(
+                        name -> executor.execute(() -> segment = Optional.of(SegmentReader.read(segmentPath(name)))));
+        if (subscription.isEmpty() && subscribing.compareAndSet(false, true)) {
+            probe.eventSource().whenComplete((source, fault) -> {
+                if (fault == null) {
+                    subscribe(source);
+                } else {
+                    LOG.error("Asking engine {} for its events failed.", id(), fault);
+                    subscribing.set(false);
+                }
+            });
+        }
+    }
+
+    private static Path segmentPath(String nameOrPath) {
+        return nameOrPath.contains("/") ? Path.of(nameOrPath) : SegmentReader.path(nameOrPath);
+    }
+
+    private static boolean hasNumbers(EngineReadings readings) {
+        return Stream.of(readings.capacityTokens(), readings.blockTokens(), readings.runningRequests())
+                .anyMatch(reading -> reading.number().isPresent());
+    }
+
+    private void subscribe(EventSource source) {
+        switch (source) {
+            case EventSource.Unknown unknown -> {
+                notSubscribed = unknown.why();
+                subscribing.set(false);
+            }
+            case EventSource.At at -> thread.execute(loop -> subscribe(loop, at.endpoint(), at.topic()));
+        }
+    }
+
+    private void subscribe(KvEventLoop loop, String endpoint, String topic) {
+        try {
+            subscription = Optional.of(loop.subscribe(endpoint, topic, controller.events()));
+            LOG.info("Listening to engine {} at {}.", id(), endpoint);
+        } catch (IllegalArgumentException e) {
+            notSubscribed = String.valueOf(e.getMessage());
+            subscribing.set(false);
+        }
+    }
+
+    /** Asks for a hold; whoever does so after everything was let go wants holding to go on. */
+    CompletionStage<HoldView> hold(HoldRequest request) {
+        if (suspended.compareAndSet(true, false)) {
+            controller.resumeHolding();
+        }
+        return controller.request(request);
+    }
+
+    /** Lets go of everything; nothing is held again, not by the planner either, before somebody asks for a hold. */
+    CompletionStage<Integer> releaseAll() {
+        suspended.set(true);
+        return controller.releaseAll("everything was let go by one call; the next request for a hold ends this");
+    }
+
+    /** What a request for a hold comes down to: tokens are named as this engine names them. */
+    HoldRequest holdRequest(HoldBody body) {
+        long[] blocks = body.hashes().orElseGet(() -> names(body.tokens().orElseThrow()));
+        return new HoldRequest(blocks, body.lease());
+    }
+
+    private long[] names(int[] tokens) {
+        if (config.type() != EngineType.SGLANG) {
+            throw new ApiError(
+                    409,
+                    "vLLM seeds the names of its blocks, so they cannot be computed from tokens here; send the hashes"
+                            + " of its events.");
+        }
+        int blockTokens = switch (view().readings().blockTokens()) {
+            case Reading.Known known -> (int) known.value();
+            case Reading.Unknown unknown ->
+                throw new ApiError(
+                        409,
+                        "The engine's block size is not known yet (" + unknown.why()
+                                + "); try again when it answers, or send hashes.");
+        };
+        if (tokens.length < blockTokens) {
+            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
+                    + blockTokens + "; nothing of it can be held.");
+        }
+        return SglangBlockNames.of(tokens, blockTokens);
+    }
+
+    /** Why the engine cannot be looked after now, one reason each; empty when it can. */
+    List<String> unreadiness() {
+        List<String> reasons = new ArrayList<>();
+        String fault = thread.fault(controller);
+        if (!fault.isEmpty()) {
+            reasons.add(fault);
+        }
+        if (subscription.isEmpty()) {
+            reasons.add("its events are not subscribed to: " + notSubscribed);
+        } else if (!subscription.get().connected()) {
+            reasons.add("its events do not answer at " + subscription.get().endpoint());
+        }
+        if (!backend.probed()) {
+            reasons.add("what its backend " + backend.name() + " can do is not known: the engine has not answered yet");
+        }
+        if (inherited() > 0) {
+            reasons.add(inherited() + " holds of an earlier run are not released yet");
+        }
+        return reasons;
+    }
+
+    JsonObject json() {
+        JsonObject events = new JsonObject();
+        subscription.ifPresentOrElse(
+                wire -> {
+                    events.put("endpoint", wire.endpoint())
+                            .put("connected", wire.connected())
+                            .put("received", wire.received())
+                            .put("refused", wire.refused())
+                            .put("unknownEvents", wire.unknownEvents());
+                    wire.lastRefusal().ifPresent(sentence -> events.put("lastRefusal", sentence));
+                },
+                () -> events.put("connected", false).put("why", notSubscribed));
+        JsonObject engine = ApiJson.engine(config, view(), events);
+        segment.ifPresent(seen -> engine.put("kvcached", ApiJson.segment(seen)));
+        return engine;
+    }
+
+    @Override
+    public void close() {
+        http.close();
+        try {
+            ledger.close();
+        } catch (IOException e) {
+            LOG.warn("The ledger of engine {} did not close.", id(), e);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.EngineReadings;
+import io.holdfast.core.EngineView;
+import io.holdfast.core.EngineView.Counters;
+import io.holdfast.core.HoldOrigin;
+import io.holdfast.core.HoldState;
+import io.holdfast.core.Reading;
+import io.holdfast.events.Subscription;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.TimeGauge;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
+
+/**
+ * What Prometheus may know: everything is read from the published views when it is scraped, nothing is counted twice.
+ *
+ * <p>Labels are the engine and closed sets of words, never a hash, a hold or a client. A reading that the engine did not
+ * give is NaN.
+ */
+final class Metrics {
+    private final MeterRegistry registry;
+
+    Metrics(MeterRegistry registry) {
+        this.registry = registry;
+    }
+
+    void follow(EventThread thread) {
+        TimeGauge.builder("holdfast.poll.lag", thread, TimeUnit.NANOSECONDS, EventThread::lagNanos)
+                .description("Time since the event thread last came round")
+                .register(registry);
+    }
+
+    void follow(EngineLink engine) {
+        gauge(
+                engine,
+                "holdfast.ready",
+                "Whether everything is known that holding needs",
+                link -> link.unreadiness().isEmpty() ? 1 : 0);
+        gauge(engine, "holdfast.blocks", "Blocks resident in the cache as events tell", view(EngineView::blocks));
+        gauge(engine, "holdfast.ghosts", "Removed blocks still remembered", view(EngineView::ghosts));
+        gauge(engine, "holdfast.incarnation", "Lives of the cache followed so far", view(EngineView::incarnation));
+        gauge(engine, "holdfast.certain", "Whether the view is exact", view(v -> v.certain() ? 1 : 0));
+        gauge(
+                engine,
+                "holdfast.inherited.holds",
+                "Holds of an earlier process not yet released",
+                EngineLink::inherited);
+        gauge(
+                engine,
+                "holdfast.pinned.tokens",
+                "Tokens pinned, by the ledger",
+                view(v -> v.budget().pinnedTokens()));
+        gauge(
+                engine,
+                "holdfast.budget.hard.tokens",
+                "Tokens that the hard guard allows",
+                view(v -> v.budget().hardTokens()));
+        gauge(
+                engine,
+                "holdfast.budget.automatic.tokens",
+                "Tokens that automatic holds may take",
+                view(v -> v.budget().automaticTokens()));
+        for (HoldState state : HoldState.values()) {
+            for (HoldOrigin origin : HoldOrigin.values()) {
+                holds(engine, state, origin);
+            }
+        }
+        reading(engine, "holdfast.capacity.tokens", EngineReadings::capacityTokens);
+        reading(engine, "holdfast.used.tokens", EngineReadings::usedTokens);
+        reading(engine, "holdfast.running.requests", EngineReadings::runningRequests);
+        reading(engine, "holdfast.waiting.requests", EngineReadings::waitingRequests);
+        counter(engine, "holdfast.events.batches", "Batches applied", Counters::batches);
+        counter(engine, "holdfast.events.stored.blocks", "Blocks stored", Counters::storedBlocks);
+        counter(engine, "holdfast.events.removed.blocks", "Blocks removed", Counters::removedBlocks);
+        counter(
+                engine,
+                "holdfast.events.removed.unknown.blocks",
+                "Removals of blocks that were not known to be there",
+                Counters::removedUnknown);
+        counter(engine, "holdfast.events.clears", "Times the engine cleared its cache", Counters::clears);
+        counter(engine, "holdfast.events.gaps", "Gaps in the engine's sequence", Counters::gaps);
+        counter(engine, "holdfast.events.lost.batches", "Batches that never arrived", Counters::lostBatches);
+        counter(engine, "holdfast.events.restarts", "Times the engine's publisher began anew", Counters::restarts);
+        wire(engine, "holdfast.events.received.frames", "Messages received", Subscription::received);
+        wire(engine, "holdfast.events.refused.frames", "Messages refused as undecodable", Subscription::refused);
+        wire(engine, "holdfast.events.unknown", "Events of an unknown kind, passed over", Subscription::unknownEvents);
+    }
+
+    private void holds(EngineLink engine, HoldState state, HoldOrigin origin) {
+        Gauge.builder(
+                        "holdfast.holds",
+                        engine,
+                        link -> link.view().holds().stream()
+                                .filter(hold -> hold.state() == state && hold.origin() == origin)
+                                .count())
+                .description("Holds by state and origin")
+                .tags(tags(engine))
+                .tag("state", lower(state))
+                .tag("origin", lower(origin))
+                .register(registry);
+    }
+
+    private void reading(EngineLink engine, String name, Function<EngineReadings, Reading> reading) {
+        gauge(
+                engine,
+                name,
+                "As the engine says",
+                link -> reading.apply(link.view().readings()).number().orElse(Double.NaN));
+    }
+
+    private void gauge(EngineLink engine, String name, String what, ToDoubleFunction<EngineLink> value) {
+        Gauge.builder(name, engine, value).description(what).tags(tags(engine)).register(registry);
+    }
+
+    private void counter(EngineLink engine, String name, String what, ToLongFunction<Counters> count) {
+        FunctionCounter.builder(
+                        name, engine, link -> count.applyAsLong(link.view().counters()))
+                .description(what)
+                .tags(tags(engine))
+                .register(registry);
+    }
+
+    private void wire(EngineLink engine, String name, String what, ToLongFunction<Subscription> count) {
+        FunctionCounter.builder(
+                        name,
+                        engine,
+                        link -> link.subscription().map(count::applyAsLong).orElse(0L))
+                .description(what)
+                .tags(tags(engine))
+                .register(registry);
+    }
+
+    private static ToDoubleFunction<EngineLink> view(ToDoubleFunction<EngineView> value) {
+        return link -> value.applyAsDouble(link.view());
+    }
+
+    private static Tags tags(EngineLink engine) {
+        return Tags.of("engine", engine.id());
+    }
+
+    private static String lower(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,220 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.sidecar.SidecarConfig.Listen;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.micrometer.Label;
+import io.vertx.micrometer.MicrometerMetricsFactory;
+import io.vertx.micrometer.MicrometerMetricsOptions;
+import java.io.IOException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A running sidecar: it follows its engines, holds what it is asked to or decides to, and serves the HTTP API.
+ *
+ * <h2>Threads</h2>
+ *
+ * One thread, {@code holdfast-events}, applies every engine's events and drives every controller; others reach them
+ * through their mailbox only. One virtual thread per engine writes its ledger and then calls its backend, in the order in
+ * which the controller decided. Timers and HTTP run on Vert.x and never wait.
+ *
+ * <h2>Beginning and end</h2>
+ *
+ * Starting waits for no engine: where the sidecar starts first, as beside the engine in a pod, waiting would be a deadlock.
+ * {@code /readyz} says what is still missing. Closing first lets go of everything held, for a bounded time; what could not
+ * be unpinned stays in the ledger, and the next start begins with it.
+ */
+public final class Sidecar implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Sidecar.class);
+    private static final int MOST_POLL_MILLIS = 50;
+    private static final int RELEASE_SECONDS = 5;
+    private static final int SERVER_SECONDS = 10;
+
+    private final Vertx vertx;
+    private final PrometheusMeterRegistry registry;
+    private final LongSupplier clock = System::nanoTime;
+    private final EventThread thread;
+    private final ExecutorService executor = Executors.newThreadPerTaskExecutor(
+            Thread.ofVirtual().name("holdfast-acting-", 0).factory());
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().name("holdfast-timer").daemon().factory());
+    private final Map<String, EngineLink> engines = new LinkedHashMap<>();
+    private final List<Long> timers = new ArrayList<>();
+    private final HttpServer server;
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private final CompletableFuture<Void> closed = new CompletableFuture<>();
+    private final Listen listen;
+
+    private Sidecar(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry) {
+        this.vertx = vertx;
+        this.registry = registry;
+        this.listen = config.listen();
+        int shortestTick = config.engines().stream()
+                .mapToInt(engine -> (int) engine.tick().toMillis())
+                .min()
+                .orElse(MOST_POLL_MILLIS);
+        this.thread = new EventThread(clock, Math.min(MOST_POLL_MILLIS, shortestTick));
+        this.server = vertx.createHttpServer(
+                new HttpServerOptions().setHost(listen.host()).setPort(listen.port()));
+    }
+
+    /**
+     * Starts with a metrics registry of its own.
+     *
+     * @see #start(Vertx, SidecarConfig, PrometheusMeterRegistry)
+     */
+    public static Sidecar start(Vertx vertx, SidecarConfig config) {
+        return start(vertx, config, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    }
+
+    /**
+     * Starts and returns once the API is served; blocks, so not on an event loop.
+     *
+     * @param registry what {@code /metrics} shows: give it to {@link #instrumented} too, and HTTP is measured as well
+     * @throws SidecarException with one sentence when it cannot start, as when its port or its ledger is taken
+     */
+    public static Sidecar start(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry) {
+        refuseEventLoop();
+        Sidecar sidecar = new Sidecar(vertx, config, registry);
+        try {
+            sidecar.open(config);
+            return sidecar;
+        } catch (IOException e) {
+            sidecar.shut();
+            throw new SidecarException(String.valueOf(e.getMessage()), e);
+        } catch (RuntimeException e) {
+            sidecar.shut();
+            throw e;
+        }
+    }
+
+    /** A Vert.x whose HTTP servers and clients are measured in this registry. */
+    public static Vertx instrumented(PrometheusMeterRegistry registry) {
+        return Vertx.builder()
+                .with(new VertxOptions()
+                        .setMetricsOptions(new MicrometerMetricsOptions()
+                                .setEnabled(true)
+                                .addLabels(Label.HTTP_METHOD, Label.HTTP_CODE, Label.HTTP_ROUTE)))
+                .withMetrics(new MicrometerMetricsFactory(registry))
+                .build();
+    }
+
+    private void open(SidecarConfig config) throws IOException {
+        Metrics metrics = new Metrics(registry);
+        EngineLink.Surroundings around = new EngineLink.Surroundings(clock, executor, timer, registry);
+        for (EngineConfig engine : config.engines()) {
+            EngineLink link = EngineLink.open(engine, config.stateDirectory(), thread, around);
+            engines.put(engine.id(), link);
+            metrics.follow(link);
+        }
+        metrics.follow(thread);
+        thread.start();
+        server.requestHandler(new HttpApi(vertx, engines, thread, registry, closing::get).router());
+        try {
+            server.listen().toCompletionStage().toCompletableFuture().join();
+        } catch (CompletionException e) {
+            throw new SidecarException(
+                    "Port " + listen.port() + " of " + listen.host() + " cannot be listened to (" + e.getCause()
+                            + "); stop what listens there or write another listen.port.",
+                    e);
+        }
+        engines.values().forEach(this::askRegularly);
+        LOG.info("The sidecar looks after {} at {}.", engines.keySet(), uri());
+    }
+
+    private void askRegularly(EngineLink engine) {
+        timers.add(vertx.setPeriodic(1, engine.config().readings().toMillis(), timer -> engine.ask()));
+    }
+
+    /** Where the API is served; of a wildcard address the loopback one. */
+    public URI uri() {
+        String host = switch (listen.host()) {
+            case "0.0.0.0" -> "127.0.0.1";
+            case "::", "[::]" -> "[::1]";
+            default ->
+                listen.host().contains(":") && !listen.host().startsWith("[")
+                        ? "[" + listen.host() + "]"
+                        : listen.host();
+        };
+        return URI.create("http://" + host + ":" + server.actualPort());
+    }
+
+    /** Lets go of what is held, for a bounded time, and stops; blocks, so not on an event loop. A second call waits for the first. */
+    @Override
+    public void close() {
+        refuseEventLoop();
+        if (closing.compareAndSet(false, true)) {
+            try {
+                releaseEverything();
+            } finally {
+                shut();
+                closed.complete(null);
+            }
+        } else {
+            closed.join();
+        }
+    }
+
+    private void releaseEverything() {
+        CompletableFuture<?>[] releases = engines.values().stream()
+                .map(engine ->
+                        engine.controller().releaseAll("the sidecar shuts down").toCompletableFuture())
+                .toArray(CompletableFuture<?>[]::new);
+        try {
+            CompletableFuture.allOf(releases).get(RELEASE_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException e) {
+            LOG.warn(
+                    "Not everything was let go of within {} s; the ledger keeps the rest for the next start.",
+                    RELEASE_SECONDS);
+        } catch (ExecutionException e) {
+            LOG.warn("Letting go failed; the ledger keeps the rest for the next start.", e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Ends whatever was begun, in the order that leaves nobody waiting for what has ended. */
+    private void shut() {
+        timers.forEach(vertx::cancelTimer);
+        thread.close();
+        engines.values().forEach(EngineLink::close);
+        executor.shutdown();
+        timer.shutdownNow();
+        try {
+            Future<Void> stopped = server.close();
+            stopped.toCompletionStage().toCompletableFuture().get(SERVER_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.warn("The HTTP server did not stop cleanly.", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static void refuseEventLoop() {
+        if (Context.isOnEventLoopThread()) {
+            throw new IllegalStateException("A sidecar starts and closes by blocking, which an event loop must not.");
+        }
+    }
+}

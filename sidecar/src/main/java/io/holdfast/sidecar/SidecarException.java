@@ -1,0 +1,10 @@
+package io.holdfast.sidecar;
+
+/** A sidecar that cannot start: one sentence that names the cause and the mend. */
+public final class SidecarException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    SidecarException(String sentence, Throwable cause) {
+        super(sentence, cause);
+    }
+}

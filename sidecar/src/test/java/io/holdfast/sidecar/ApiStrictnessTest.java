@@ -1,0 +1,121 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the API refuses, and how. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ApiStrictnessTest {
+    private TestBed bed;
+
+    @BeforeAll
+    void start(@TempDir Path state) {
+        bed = TestBed.pinning(state);
+    }
+
+    @AfterAll
+    void stop() {
+        bed.close();
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        GET    | /                                     |      | 404 | There is nothing at '/'.
+        GET    | /api/v1                               |      | 404 | There is nothing at '/api/v1'.
+        GET    | /api/v1/engines/nope                  |      | 404 | There is no engine 'nope'; known are demo.
+        GET    | /api/v1/engines/nope/holds            |      | 404 | There is no engine 'nope'
+        POST   | /api/v1/engines/nope/holds            | {"tokens":[1],"leaseSeconds":1} | 404 | There is no engine
+        DELETE | /api/v1/engines/nope/holds            |      | 404 | There is no engine 'nope'
+        GET    | /api/v1/engines/demo/holds/999        |      | 404 | Engine demo has no hold '999'.
+        GET    | /api/v1/engines/demo/holds/seven      |      | 404 | Engine demo has no hold 'seven'.
+        DELETE | /api/v1/engines/demo/holds/999        |      | 404 | Engine demo has no hold '999'.
+        DELETE | /api/v1/engines/demo/holds/-          |      | 404 | Engine demo has no hold '-'.
+        PUT    | /api/v1/engines/demo/holds            | {}   | 405 | '/api/v1/engines/demo/holds' does not take PUT.
+        POST   | /api/v1/engines                       | {}   | 405 | '/api/v1/engines' does not take POST.
+        POST   | /livez                                | {}   | 405 | '/livez' does not take POST.
+        POST   | /api/v1/engines/demo/holds            |      | 400 | The body must be a JSON object
+        POST   | /api/v1/engines/demo/holds            | nope | 400 | The body is not valid JSON at line 1
+        POST   | /api/v1/engines/demo/holds            | {"leaseSeconds":1} | 400 | The body has neither tokens
+        POST   | /api/v1/engines/demo/holds            | {"tokens":[1],"leaseSeconds":-1} | 400 | leaseSeconds is '-1'
+        POST   | /api/v1/engines/demo/holds            | {"tokens":[1,2],"leaseSeconds":1} | 400 | The prefix has 2 tokens
+        POST   | /api/v1/engines/demo/holds            | {"hashes":["x"],"leaseSeconds":1} | 400 | hashes[0] is 'x'
+        POST   | /api/v1/engines/demo/holds            | {"hashes":[5],"leaseSeconds":1,"pin":true} | 400 | The field 'pin'
+        """)
+    void refusal_isAStatusAndOneSentence(String method, String path, String body, int status, String sentence) {
+        Http.Answer answer = bed.client.http.send(method, path, body == null ? "" : body);
+
+        assertThat(answer.status()).as(answer.text()).isEqualTo(status);
+        assertThat(answer.json().fieldNames()).containsExactly("error");
+        assertThat(answer.error()).startsWith(sentence).matches("[^\\n]+\\.");
+    }
+
+    @Test
+    void bodyAboveTheBound_isRefused() {
+        String spaces = " ".repeat(8 << 20);
+
+        Http.Answer answer =
+                bed.client.http.post(SidecarClient.HOLDS, "{\"tokens\":[1]," + spaces + "\"leaseSeconds\":1}");
+
+        assertThat(answer.status()).isEqualTo(413);
+        assertThat(answer.error()).isEqualTo("The body is larger than 8 MiB; no prefix is that long.");
+    }
+
+    @Test
+    void promptOfAMillionTokens_isReadAndRefusedAsTooLarge() {
+        int[] tokens = EngineClient.prompt(5, HoldBody.MOST_TOKENS);
+
+        Http.Answer answer = bed.client.hold(tokens, 1);
+
+        assertThat(answer.status()).as(answer.text()).isEqualTo(409);
+        assertThat(answer.error()).contains("never fit");
+    }
+
+    @Test
+    void pageOfAnotherSite_isTurnedAway() {
+        Http.Answer answer =
+                bed.client.http.send("DELETE", SidecarClient.HOLDS, "", "Origin", "https://elsewhere.example");
+
+        assertThat(answer.status()).isEqualTo(403);
+        assertThat(answer.error()).isEqualTo("Pages of other sites may not use this API.");
+    }
+
+    @Test
+    void pageOfItsOwn_isLetIn() {
+        String own = bed.sidecar.uri().toString();
+
+        assertThat(bed.client
+                        .http
+                        .send("GET", "/api/v1/engines", "", "Origin", own)
+                        .status())
+                .isEqualTo(200);
+    }
+
+    @Test
+    void livenessAndReadiness_areJson() {
+        assertThat(bed.client.http.get("/livez").json()).isEqualTo(new JsonObject().put("live", true));
+        JsonObject ready = bed.client.http.get("/readyz").json();
+        assertThat(ready.getBoolean("ready")).isTrue();
+        assertThat(ready.getJsonArray("reasons")).isEmpty();
+    }
+
+    @Test
+    void metrics_arePrometheusTextWithoutHashes() {
+        bed.client.hold(new long[] {1234567890123456789L}, 1);
+
+        String text = bed.client.http.get("/metrics").text();
+
+        assertThat(text).contains("# TYPE holdfast_holds gauge").contains("# TYPE holdfast_outcomes_seconds summary");
+        assertThat(text).doesNotContain("1234567890123456789");
+        assertThat(text.lines().filter(line -> line.startsWith("holdfast_holds{")))
+                .hasSize(10);
+    }
+}

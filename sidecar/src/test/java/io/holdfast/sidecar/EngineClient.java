@@ -1,0 +1,81 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+/** Someone who sends prompts to an engine and reads its numbers. */
+final class EngineClient implements AutoCloseable {
+    private final Http http;
+
+    EngineClient(URI engine) {
+        http = new Http(engine);
+    }
+
+    /** A prompt whose every block is unlike those of any other number. */
+    static int[] prompt(int number, int tokens) {
+        return IntStream.range(0, tokens)
+                .map(i -> 1_000 + number * 10_007 % 1_000_003 + i % 7)
+                .toArray();
+    }
+
+    /** Has the prompt served and answers how many of its tokens were found in the cache. */
+    int generate(int[] prompt) {
+        return cached(generateLater(prompt, 1).join());
+    }
+
+    CompletableFuture<Http.Answer> generateLater(int[] prompt, int maxNewTokens) {
+        return http.postLater(
+                "/generate",
+                new JsonObject()
+                        .put("input_ids", array(prompt))
+                        .put("sampling_params", new JsonObject().put("max_new_tokens", maxNewTokens))
+                        .encode());
+    }
+
+    static int cached(Http.Answer answer) {
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        return answer.json().getJsonObject("meta_info").getInteger("cached_tokens");
+    }
+
+    /** Serves so many prompts of this size that nothing else stays in the cache but what is pinned. */
+    void flood(int from, int count, int tokens) {
+        List<CompletableFuture<Http.Answer>> answers = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            answers.add(generateLater(prompt(from + i, tokens), 1));
+        }
+        answers.forEach(answer -> cached(answer.join()));
+    }
+
+    int flush() {
+        return http.post("/flush_cache", "").status();
+    }
+
+    /** Tokens that cannot be evicted; while nothing runs these are the pinned ones. */
+    long usedTokens() {
+        return (long) metric("sglang:num_used_tokens");
+    }
+
+    double metric(String name) {
+        Matcher line = Pattern.compile("(?m)^" + name + "(\\{[^}]*})? (\\S+)$")
+                .matcher(http.get("/metrics").text());
+        return line.find() ? Double.parseDouble(line.group(2)) : Double.NaN;
+    }
+
+    static JsonArray array(int[] tokens) {
+        return new JsonArray(IntStream.of(tokens).boxed().toList());
+    }
+
+    @Override
+    public void close() {
+        http.close();
+    }
+}

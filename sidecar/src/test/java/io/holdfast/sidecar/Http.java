@@ -1,0 +1,83 @@
+package io.holdfast.sidecar;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/** A plain HTTP client of one server. */
+final class Http implements AutoCloseable {
+    private final HttpClient client =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final URI server;
+
+    Http(URI server) {
+        this.server = server;
+    }
+
+    /** A status and a body. */
+    record Answer(int status, String text) {
+        JsonObject json() {
+            return new JsonObject(text);
+        }
+
+        String error() {
+            return json().getString("error");
+        }
+    }
+
+    Answer get(String path) {
+        return send("GET", path, "");
+    }
+
+    Answer delete(String path) {
+        return send("DELETE", path, "");
+    }
+
+    Answer post(String path, String body) {
+        return send("POST", path, body);
+    }
+
+    Answer send(String method, String path, String body, String... headers) {
+        try {
+            return answer(client.send(request(method, path, body, headers), BodyHandlers.ofString()));
+        } catch (IOException e) {
+            throw new UncheckedIOException(method + " " + path, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        }
+    }
+
+    CompletableFuture<Answer> postLater(String path, String body) {
+        return client.sendAsync(request("POST", path, body), BodyHandlers.ofString())
+                .thenApply(Http::answer);
+    }
+
+    private HttpRequest request(String method, String path, String body, String... headers) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(server.resolve(path))
+                .timeout(Duration.ofSeconds(60))
+                .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body));
+        if (headers.length > 0) {
+            request.headers(headers);
+        }
+        return request.build();
+    }
+
+    private static Answer answer(HttpResponse<String> response) {
+        return new Answer(response.statusCode(), response.body());
+    }
+
+    @Override
+    public void close() {
+        client.shutdownNow();
+        client.close();
+    }
+}

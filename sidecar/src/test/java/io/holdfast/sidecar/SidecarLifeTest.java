@@ -1,0 +1,160 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings.Variant;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The sidecar's own beginning and end. */
+class SidecarLifeTest {
+    private static final URI NOBODY = URI.create("http://127.0.0.1:9");
+    private static final int[] PREFIX = EngineClient.prompt(1, 512);
+
+    private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final Vertx vertx = Sidecar.instrumented(registry);
+
+    @TempDir
+    Path state;
+
+    @AfterEach
+    void stop() {
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    @Test
+    void close_releasesWhatIsHeldAndEmptiesTheLedger() throws IOException {
+        try (Emulator emulator = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, emulator.uri(), ""));
+            try (SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.meet(engine);
+                engine.generate(PREFIX);
+                client.held(PREFIX);
+                assertThat(engine.usedTokens()).isEqualTo(512);
+            }
+
+            sidecar.close();
+            sidecar.close();
+
+            assertThat(engine.usedTokens()).isZero();
+            try (FileLedgerStore ledger = FileLedgerStore.open(state, "demo")) {
+                ledger.read();
+                assertThat(ledger.inherited()).isZero();
+            }
+            assertThat(Thread.getAllStackTraces().keySet())
+                    .extracting(Thread::getName)
+                    .doesNotContain("holdfast-events");
+        }
+    }
+
+    @Test
+    void closeWithoutTheEngine_keepsTheHoldInTheLedger() throws IOException {
+        Emulator emulator = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
+        Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, emulator.uri(), ""));
+        try (EngineClient engine = new EngineClient(emulator.uri());
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.meet(engine);
+            engine.generate(PREFIX);
+            client.held(PREFIX);
+        }
+        emulator.close();
+
+        sidecar.close();
+
+        try (FileLedgerStore ledger = FileLedgerStore.open(state, "demo")) {
+            ledger.read();
+            assertThat(ledger.inherited()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void takenPort_isOneSentence() throws IOException {
+        try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            SidecarConfig config = SidecarConfig.parse(
+                    TestBed.yaml(state, NOBODY, "").replace("port: 0", "port: " + other.getLocalPort()), "test");
+
+            assertThatThrownBy(() -> Sidecar.start(vertx, config))
+                    .isInstanceOf(SidecarException.class)
+                    .hasMessageStartingWith("Port " + other.getLocalPort() + " of 127.0.0.1 cannot be listened to")
+                    .hasMessageMatching("[^\\n]+\\.");
+        }
+        Sidecar.start(vertx, TestBed.config(state, NOBODY, "")).close();
+    }
+
+    @Test
+    void ledgerOfAnotherSidecar_isOneSentence() {
+        SidecarConfig config = TestBed.config(state, NOBODY, "");
+        try (Sidecar first = Sidecar.start(vertx, config)) {
+            assertThat(first.uri().getPort()).isPositive();
+            assertThatThrownBy(() -> Sidecar.start(vertx, config))
+                    .isInstanceOf(SidecarException.class)
+                    .hasMessageContaining("is in use by another sidecar");
+        }
+        Sidecar.start(vertx, config).close();
+    }
+
+    @Test
+    void corruptLedger_isOneSentenceAndNothingIsLost() throws IOException {
+        Files.writeString(state.resolve("demo.ledger"), "garbage\n");
+
+        assertThatThrownBy(() -> Sidecar.start(vertx, TestBed.config(state, NOBODY, "")))
+                .isInstanceOf(SidecarException.class)
+                .hasMessageStartingWith("Line 1 of the ledger " + state.resolve("demo.ledger") + " cannot be read");
+
+        assertThat(Files.readString(state.resolve("demo.ledger"))).isEqualTo("garbage\n");
+    }
+
+    @Test
+    void closedSidecar_servesNoMore() {
+        Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, NOBODY, ""));
+        try (Http http = new Http(sidecar.uri())) {
+            assertThat(http.get("/livez").status()).isEqualTo(200);
+            sidecar.close();
+            assertThatThrownBy(() -> http.get("/livez")).hasMessage("GET /livez");
+        }
+    }
+
+    @Test
+    void startOnAnEventLoop_isRefused() {
+        CompletableFuture<String> said = new CompletableFuture<>();
+
+        vertx.runOnContext(nothing -> {
+            try (Sidecar started = Sidecar.start(vertx, TestBed.config(state, NOBODY, ""))) {
+                said.complete("started at " + started.uri());
+            } catch (IllegalStateException e) {
+                said.complete(String.valueOf(e.getMessage()));
+            }
+        });
+
+        assertThat(said.join()).isEqualTo("A sidecar starts and closes by blocking, which an event loop must not.");
+    }
+
+    @Test
+    void instrumentedVertx_measuresItsHttpToo() {
+        try (Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, NOBODY, ""), registry);
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.http.get("/api/v1/engines");
+
+            String text = Eventually.see(
+                    "the request is counted",
+                    () -> client.http.get("/metrics").text(),
+                    seen -> seen.contains("route=\"/api/v1/engines\""));
+
+            assertThat(text).contains("vertx_http_server_requests_total{").contains("holdfast_poll_lag_seconds");
+        }
+    }
+}

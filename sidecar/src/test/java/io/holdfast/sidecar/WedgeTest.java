@@ -1,0 +1,164 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.PinCommand;
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.EmulatorSettings.Variant;
+import io.holdfast.events.SglangBlockNames;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.sglang.PinBlocksBackend;
+import io.vertx.core.Vertx;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Pins that leave no room for the largest request stop such an engine for good. One seeded storm of holds and requests is
+ * sent twice: through the sidecar, whose hard guard has to prevent that, and past it, which shows that it would happen.
+ */
+class WedgeTest {
+    private static final int CONTEXT = 1_030;
+    private static final int ANSWER = 8;
+    /** What the engine says it accepts, so what the guard keeps room for. */
+    private static final int LARGEST_PROMPT = CONTEXT - 1 - 5;
+
+    private static final EmulatorSettings ENGINE =
+            TestBed.fast().withVariant(Variant.PIN_GPU).withContextTokens(CONTEXT);
+
+    private final Vertx vertx = Vertx.vertx();
+
+    @TempDir
+    Path state;
+
+    @AfterEach
+    void stop() {
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2})
+    void withTheGuard_theLargestRequestIsAlwaysAdmitted(long seed) {
+        String keys = "maxOutputTokens: " + ANSWER + ", readingsMillis: 50, tickMillis: 10";
+        try (Emulator emulator = Emulator.start(vertx, ENGINE);
+                EngineClient engine = new EngineClient(emulator.uri());
+                Sidecar sidecar = Sidecar.start(
+                        vertx,
+                        SidecarConfig.parse(
+                                "{listen: {port: 0}, stateDirectory: '" + state
+                                        + "', engines: [{id: demo, type: sglang," + " url: '" + emulator.uri() + "', "
+                                        + keys + "}]}",
+                                "test"));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.meet(engine);
+
+            List<CompletableFuture<Http.Answer>> answers = new Storm(seed, engine)
+                    .run(prefix ->
+                            assertThat(client.hold(prefix, 3600).status()).isIn(201, 409, 503));
+
+            for (CompletableFuture<Http.Answer> answer : answers) {
+                EngineClient.cached(answer.orTimeout(60, TimeUnit.SECONDS).join());
+            }
+            EngineClient.cached(engine.generateLater(EngineClient.prompt(9_999, LARGEST_PROMPT), ANSWER)
+                    .join());
+            assertThat(client.holds()).anyMatch(hold -> "held".equals(hold.getString("state")));
+            assertThat(engine.usedTokens())
+                    .as("something is pinned, and room is left")
+                    .isBetween(1L, (long) TestBed.CAPACITY - LARGEST_PROMPT - ANSWER);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2})
+    void withoutTheGuard_theSameStormStopsTheEngineForGood(long seed) throws Exception {
+        try (var executor = Executors.newVirtualThreadPerTaskExecutor();
+                var timer = Executors.newSingleThreadScheduledExecutor();
+                Emulator emulator = Emulator.start(vertx, ENGINE);
+                EngineClient engine = new EngineClient(emulator.uri());
+                EngineHttp http =
+                        new EngineHttp(EngineHttpSettings.of(emulator.uri()), executor, timer, System::nanoTime)) {
+            PinBlocksBackend backend = new PinBlocksBackend(http);
+
+            List<CompletableFuture<Http.Answer>> answers = new Storm(seed, engine).run(prefix -> {
+                long[] blocks = SglangBlockNames.of(prefix, TestBed.BLOCK);
+                backend.pin(new PinCommand(1, blocks[blocks.length - 1], blocks.length))
+                        .toCompletableFuture()
+                        .join();
+            });
+            answers.add(engine.generateLater(EngineClient.prompt(9_998, LARGEST_PROMPT), ANSWER));
+
+            Eventually.see(
+                    "requests wait while nothing runs",
+                    () -> engine.metric("sglang:num_queue_reqs") > 0 && engine.metric("sglang:num_running_reqs") == 0,
+                    waiting -> waiting);
+            CompletableFuture<Http.Answer> small = engine.generateLater(EngineClient.prompt(9_999, 20), 1);
+            Eventually.see(
+                    "even a small request waits",
+                    () -> engine.metric("sglang:num_queue_reqs") > 1 && engine.metric("sglang:num_running_reqs") == 0,
+                    waiting -> waiting);
+            for (int look = 0; look < 200; look++) {
+                assertThat(engine.metric("sglang:num_running_reqs")).isZero();
+            }
+            assertThat(small).isNotDone();
+            assertThat(answers).anyMatch(answer -> !answer.isDone());
+        }
+    }
+
+    /** The same prefixes, requests and order for the same seed. */
+    private static final class Storm {
+        private static final int STEPS = 80;
+
+        private final Random random;
+        private final EngineClient engine;
+
+        Storm(long seed, EngineClient engine) {
+            this.random = new Random(seed);
+            this.engine = engine;
+        }
+
+        /** Ends early when the engine stops serving; answers what was sent and not waited for. */
+        List<CompletableFuture<Http.Answer>> run(Consumer<int[]> keep) {
+            List<CompletableFuture<Http.Answer>> large = new ArrayList<>();
+            for (int step = 0; step < STEPS && !stuck(large); step++) {
+                int[] prefix = EngineClient.prompt(step, TestBed.BLOCK * (4 + random.nextInt(24)));
+                CompletableFuture<Http.Answer> stored = engine.generateLater(prefix, 1);
+                if (random.nextBoolean()) {
+                    int size = random.nextInt(3) == 0 ? LARGEST_PROMPT : 200 + random.nextInt(LARGEST_PROMPT - 200);
+                    large.add(engine.generateLater(EngineClient.prompt(1_000 + step, size), ANSWER));
+                }
+                Eventually.see(
+                        "the prefix is stored or the engine is stuck",
+                        () -> stored.isDone() || stuck(List.of(stored)),
+                        over -> over);
+                if (stored.isDone()) {
+                    keep.accept(prefix);
+                }
+            }
+            return large;
+        }
+
+        /** Many looks in a row that see requests wait while nothing runs. */
+        private boolean stuck(List<CompletableFuture<Http.Answer>> sent) {
+            if (sent.stream().filter(answer -> !answer.isDone()).count() == 0) {
+                return false;
+            }
+            for (int look = 0; look < 50; look++) {
+                if (engine.metric("sglang:num_queue_reqs") == 0 || engine.metric("sglang:num_running_reqs") > 0) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+}
