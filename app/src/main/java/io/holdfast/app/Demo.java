@@ -113,7 +113,7 @@ final class Demo {
         return EmulatorSettings.defaults()
                 .withCapacityTokens(capacityTokens)
                 .withContextTokens(1_024)
-                .withFirstTokenMicros(4_000)
+                .withFirstTokenMicros(8_000)
                 .withPrefillMicrosPerToken(25)
                 .withDecodeMillis(1)
                 .withVariant(EmulatorSettings.Variant.PIN_GPU);

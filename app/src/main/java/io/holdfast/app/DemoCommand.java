@@ -43,7 +43,7 @@ final class DemoCommand implements Callable<Integer> {
     @Option(
             names = "--cycles",
             paramLabel = "N",
-            defaultValue = "4",
+            defaultValue = "3",
             description = "Floods and probes of a leg (default: ${DEFAULT-VALUE}).")
     private int cycles;
 

@@ -2,6 +2,8 @@ package io.holdfast.app;
 
 import io.holdfast.sidecar.Sidecar;
 import io.holdfast.sidecar.SidecarConfig;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -49,9 +51,10 @@ final class SidecarCommand implements Callable<Integer> {
             spec.commandLine().getOut().println(file + " is sound.");
             return ExitCode.OK;
         }
-        Vertx vertx = Vertx.vertx();
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        Vertx vertx = Sidecar.instrumented(registry);
         try (UntilStopped stop = new UntilStopped();
-                Sidecar sidecar = Sidecar.start(vertx, read)) {
+                Sidecar sidecar = Sidecar.start(vertx, read, registry)) {
             spec.commandLine().getOut().println("holdfast sidecar listens on " + sidecar.uri());
             stop.await();
         } finally {

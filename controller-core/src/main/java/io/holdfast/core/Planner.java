@@ -262,12 +262,7 @@ final class Planner {
             for (long above : in.tree().path(block)) {
                 covered.add(above);
             }
-            line(
-                    Action.PIN,
-                    id++,
-                    block,
-                    in.tree().depth(block),
-                    returned(block));
+            line(Action.PIN, id++, block, in.tree().depth(block), returned(block));
         }
     }
 

@@ -431,7 +431,8 @@ final class ControllerTest {
         dry.events().batchStarted(0);
         dry.events().stored(Bench.chain(1, 2));
         dry.events().batchEnded();
-        var answer = dry.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(5))).toCompletableFuture();
+        var answer = dry.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(5)))
+                .toCompletableFuture();
         dry.poll(1);
         dry.poll(2);
         assertThat(answer.join().state()).isEqualTo(HoldState.HELD);
