@@ -272,7 +272,9 @@ public final class Controller {
                 switchback.flatMap(Switchback::off),
                 ledger.leaving(),
                 holds.living(),
-                settings.automaticHolds() ? events.candidates() : List.of(),
+                settings.automaticHolds()
+                        ? events.candidates(settings.automaticLease().toNanos())
+                        : List.of(),
                 holds.nextId()));
         plan.lines().forEach(this::carryOut);
     }
@@ -325,6 +327,7 @@ public final class Controller {
     }
 
     private Hold automatic(Plan.Line line) {
+        events.takeCandidate(line.lastBlock());
         HoldRequest path = new HoldRequest(tree.path(line.lastBlock()), settings.automaticLease());
         return holds.register(HoldOrigin.AUTOMATIC, path, line.reason());
     }

@@ -56,10 +56,16 @@ final class EventSide implements KvEventSink, TreeListener {
         return prompts.facts(nowNanos);
     }
 
-    /** Blocks that ended an insertion after they had been lost, oldest first. */
-    List<Long> candidates() {
-        candidates.removeIf(block -> !tree.endedInsertion(block));
+    /** Blocks that ended an insertion after they had been lost and were touched within {@code nanos}, oldest first. */
+    List<Long> candidates(long nanos) {
+        candidates.removeIf(block ->
+                !tree.endedInsertion(block) || tree.pinned(block) || tree.lastTouch(block) + nanos <= nowNanos);
         return List.copyOf(candidates);
+    }
+
+    /** A hold was made for this block: it is none again before it is lost again. */
+    void takeCandidate(long block) {
+        candidates.remove(block);
     }
 
     long incarnation() {

@@ -12,6 +12,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 final class ControllerTest {
@@ -54,8 +55,8 @@ final class ControllerTest {
 
     @Test
     void request_engineCannotPin_isRefusedWithItsWhy() {
-        bench.engine.capabilities = new Capabilities(false, false, false, "HTTP 404");
-        Bench stock = new Bench(Bench.SETTINGS, new Bench.Disk(), bench.engine);
+        Bench stock = new Bench(Bench.SETTINGS, new Bench.Disk(), new Bench.Engine());
+        stock.engine.capabilities = new Capabilities(false, false, false, "HTTP 404");
         stock.idle();
         stock.settle();
         stock.stored(1, 2);
@@ -211,24 +212,13 @@ final class ControllerTest {
 
     @Test
     void largerPromptSeen_holdsThatNoLongerFitAreLetGo() {
-        long[] long500 = new long[500];
-        for (int i = 0; i < long500.length; i++) {
-            long500[i] = i + 1;
-        }
-        bench.stored(long500);
+        bench.stored(LongStream.range(1, 501).toArray());
         // 10000 - 8000 seen - 100 - 132 leaves 1768 tokens: 110 blocks.
-        long[] small = new long[110];
-        for (int i = 0; i < small.length; i++) {
-            small[i] = 1_000 + i;
-        }
+        long[] small = LongStream.range(1_000, 1_110).toArray();
         bench.stored(small);
         HoldView held = bench.hold(small);
         assertThat(held.state()).isEqualTo(HoldState.HELD);
-        long[] longer = new long[501];
-        for (int i = 0; i < longer.length; i++) {
-            longer[i] = 5_000 + i;
-        }
-        bench.stored(longer);
+        bench.stored(LongStream.range(5_000, 5_501).toArray());
         bench.pass(Duration.ofMillis(100));
         assertThat(bench.engine.pins).isEmpty();
         assertThat(bench.holdNow(held.id()).reason()).startsWith("no room: ");
@@ -454,7 +444,9 @@ final class ControllerTest {
         own.removed(2, 1);
         own.stored(1, 2);
         own.stored(5, 6);
-        own.hold(5, 6);
+        var asked = own.ask(Duration.ofHours(1), 5, 6);
+        own.settle();
+        assertThat(asked.join().state()).isEqualTo(HoldState.HELD);
         boolean on = false;
         boolean off = false;
         for (int second = 0; second < 80; second++) {

@@ -356,7 +356,7 @@ final class PlannerTest {
         for (int seed = 1; seed <= rounds; seed++) {
             pinned += new PlannerTest().wedgeRound(new SplittableRandom(seed), "seed " + seed);
         }
-        assertThat(pinned).as("the test must see pins to mean anything").isGreaterThan(rounds);
+        assertThat(pinned).as("the test must see pins to mean anything").isGreaterThan(rounds / 2);
     }
 
     private int wedgeRound(SplittableRandom random, String where) {
