@@ -394,18 +394,18 @@ final class Scheduler {
     /** The GPU's time for one prefill, faults of this server life included. */
     private long prefillNanos(int uncached) {
         double nanos = 1e3 * (settings.firstTokenMicros() + (double) settings.prefillMicrosPerToken() * uncached);
+        double factor = 1;
+        long extra = 0;
         prefills++;
         for (Fault fault : settings.faults()) {
             switch (fault) {
-                case Fault.Warming warming when prefills <= warming.requests() -> nanos *= Fault.Warming.FACTOR;
-                case Fault.ColdFirstWave wave
-                when prefills <= wave.requests() -> nanos += wave.extra().toNanos();
-                case Fault.Warming _ -> {}
-                case Fault.ColdFirstWave _ -> {}
+                case Fault.Warming warming -> factor *= prefills <= warming.requests() ? Fault.Warming.FACTOR : 1;
+                case Fault.ColdFirstWave wave ->
+                    extra += prefills <= wave.requests() ? wave.extra().toNanos() : 0;
                 case Fault.PinIgnored _ -> {}
             }
         }
-        return Math.round(nanos);
+        return Math.round(nanos * factor) + extra;
     }
 
     private void busyFor(long nanos) {
