@@ -4,6 +4,7 @@ import io.holdfast.evidence.PairOrder;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.function.Predicate;
@@ -136,9 +137,12 @@ final class Gates {
                 means.getOrDefault(Arm.BASELINE, OptionalDouble.empty()).orElse(0);
         double pinned = means.getOrDefault(Arm.PINNED, OptionalDouble.empty()).orElse(0);
         if (baseline > 0 && pinned > 0 && Math.abs(pinned / baseline - 1) > TOKEN_TOLERANCE) {
-            failed.add(
-                    "The arms generated different numbers of tokens: %.2f per request in baseline legs, %.2f in pinned."
-                            .formatted(baseline, pinned));
+            failed.add(String.format(
+                    Locale.ROOT,
+                    "The arms generated different numbers of tokens: %.2f per request in baseline legs, %.2f in"
+                            + " pinned.",
+                    baseline,
+                    pinned));
         }
     }
 
