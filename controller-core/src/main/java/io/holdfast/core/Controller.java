@@ -286,7 +286,7 @@ public final class Controller {
         }
         int leftovers = ledger.leftovers();
         if (leftovers > 0) {
-            return Optional.of("first " + leftovers + " pins of an earlier life are being released");
+            return Optional.of("pins of an earlier life are released first, " + leftovers + " to go");
         }
         return capabilities.isPresent()
                 ? Optional.empty()
@@ -383,6 +383,7 @@ public final class Controller {
                     });
             releasing.ifPresent(all -> all.open.remove(holdId));
             answerReleaseAll();
+            planNow = true;
         }
 
         @Override

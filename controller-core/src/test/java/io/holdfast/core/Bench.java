@@ -1,0 +1,228 @@
+package io.holdfast.core;
+
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** A controller with an engine, a disk and a clock that a test moves by hand; {@link #log} has the order of things. */
+final class Bench {
+    static final long SECOND = 1_000_000_000L;
+    static final ControllerSettings SETTINGS = new ControllerSettings(
+            "e",
+            0.5,
+            100,
+            OptionalInt.of(1_000),
+            false,
+            Duration.ofSeconds(60),
+            Duration.ofMillis(100),
+            Optional.empty());
+
+    final List<String> log = new ArrayList<>();
+    final Disk disk;
+    final Engine engine;
+    final Controller controller;
+    final Deque<Runnable> acting = new ArrayDeque<>();
+    long now = 7 * SECOND;
+    private long sequence;
+
+    /** What a test lets the ledger's store do. */
+    static final class Disk implements LedgerStore {
+        final List<LedgerEntry> entries = new ArrayList<>();
+        List<String> log = new ArrayList<>();
+        boolean broken;
+
+        @Override
+        public List<LedgerEntry> read() {
+            return List.copyOf(entries);
+        }
+
+        @Override
+        public void append(LedgerEntry entry) throws IOException {
+            if (broken) {
+                throw new IOException("disk full");
+            }
+            entries.add(entry);
+            log.add("write " + entry.step() + " " + entry.lastBlock() + " for " + entry.holdId());
+        }
+
+        @Override
+        public void replaceWith(List<LedgerEntry> kept) {
+            entries.clear();
+            entries.addAll(kept);
+        }
+
+        List<LedgerEntry> outstanding() throws IOException {
+            Disk copy = new Disk();
+            copy.entries.addAll(entries);
+            return new LedgerBook(copy).outstanding();
+        }
+    }
+
+    /** An engine that counts pins as {@code pin_blocks} does, and answers as scripted before it answers truly. */
+    static final class Engine implements Backend {
+        final Map<Long, Integer> pins = new HashMap<>();
+        final Deque<Outcome.Kind> pinAnswers = new ArrayDeque<>();
+        final Deque<Outcome.Kind> unpinAnswers = new ArrayDeque<>();
+        List<String> log = new ArrayList<>();
+        Capabilities capabilities = new Capabilities(true, false, true, "test");
+        int probes;
+
+        @Override
+        public String name() {
+            return "test";
+        }
+
+        @Override
+        public CompletionStage<Capabilities> probe() {
+            probes++;
+            return CompletableFuture.completedFuture(capabilities);
+        }
+
+        @Override
+        public CompletionStage<Outcome> pin(PinCommand command) {
+            log.add("pin " + command.lastBlock());
+            Outcome.Kind kind = pinAnswers.isEmpty() ? Outcome.Kind.ACCEPTED : pinAnswers.remove();
+            // A deferred pin is the worse case: it was done.
+            if (kind == Outcome.Kind.ACCEPTED || kind == Outcome.Kind.DEFERRED) {
+                pins.merge(command.lastBlock(), 1, Integer::sum);
+            }
+            return CompletableFuture.completedFuture(new Outcome(kind, "pin " + kind));
+        }
+
+        @Override
+        public CompletionStage<Outcome> unpin(PinCommand command) {
+            log.add("unpin " + command.lastBlock());
+            if (!unpinAnswers.isEmpty()) {
+                Outcome.Kind kind = unpinAnswers.remove();
+                return CompletableFuture.completedFuture(new Outcome(kind, "unpin " + kind));
+            }
+            boolean there = pins.containsKey(command.lastBlock());
+            pins.computeIfPresent(command.lastBlock(), (block, count) -> count == 1 ? null : count - 1);
+            return CompletableFuture.completedFuture(
+                    new Outcome(there ? Outcome.Kind.ACCEPTED : Outcome.Kind.MISSING, "unpinned"));
+        }
+    }
+
+    Bench(ControllerSettings settings, Disk disk, Engine engine) {
+        this.disk = disk;
+        this.engine = engine;
+        disk.log = log;
+        engine.log = log;
+        try {
+            controller = new Controller(settings, engine, disk, acting::add, new SplittableRandom(1));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A bench whose engine is probed and idle, with 10000 tokens in blocks of 16. */
+    static Bench ready(ControllerSettings settings) {
+        Bench bench = new Bench(settings, new Disk(), new Engine());
+        bench.idle();
+        bench.settle();
+        return bench;
+    }
+
+    static Bench ready() {
+        return ready(SETTINGS);
+    }
+
+    /** Fresh readings of an engine in which nothing runs. */
+    void idle() {
+        readings(0, 0);
+    }
+
+    void readings(int running, int waiting) {
+        controller.readings(Samples.readings(10_000, 16, 9_000, running, waiting, 0, 0, 0, now));
+    }
+
+    /** Polls and acts until nothing is left to do. */
+    void settle() {
+        int work;
+        do {
+            work = controller.poll(now);
+            while (!acting.isEmpty()) {
+                acting.remove().run();
+                work++;
+            }
+        } while (work > 0);
+    }
+
+    /** Lets time pass with fresh readings of an idle engine, then settles. */
+    void pass(Duration time) {
+        now += time.toNanos();
+        idle();
+        settle();
+    }
+
+    void stored(long... blocks) {
+        batch(() -> controller.events().stored(chain(blocks)));
+    }
+
+    void storedUnder(long parent, long... blocks) {
+        batch(() -> controller.events().stored(chain(blocks).under(parent)));
+    }
+
+    void removed(long... blocks) {
+        batch(() -> controller.events().removed(blocks, blocks.length, Tier.GPU));
+    }
+
+    void cleared() {
+        batch(() -> controller.events().cleared());
+    }
+
+    void batch(Runnable events) {
+        controller.events().batchStarted(sequence++);
+        events.run();
+        controller.events().batchEnded();
+    }
+
+    CompletableFuture<HoldView> ask(long... path) {
+        return ask(Duration.ofSeconds(60), path);
+    }
+
+    CompletableFuture<HoldView> ask(Duration lease, long... path) {
+        return controller.request(new HoldRequest(path, lease)).toCompletableFuture();
+    }
+
+    /** Asks for a hold, settles, and answers what became of it. */
+    HoldView hold(long... path) {
+        CompletableFuture<HoldView> answer = ask(path);
+        settle();
+        return answer.join();
+    }
+
+    HoldView holdNow(long id) {
+        return controller.view().holds().stream()
+                .filter(hold -> hold.id() == id)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    List<String> takeLog() {
+        List<String> taken = List.copyOf(log);
+        log.clear();
+        return taken;
+    }
+
+    static StoredBlocks chain(long... blocks) {
+        StoredBlocks chain = new StoredBlocks().reset().blockTokens(16);
+        for (long block : blocks) {
+            chain.add(block);
+        }
+        return chain;
+    }
+}

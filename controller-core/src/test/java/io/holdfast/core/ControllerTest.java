@@ -1,0 +1,473 @@
+package io.holdfast.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
+import org.junit.jupiter.api.Test;
+
+final class ControllerTest {
+    private static final ControllerSettings AUTOMATIC = new ControllerSettings(
+            "e",
+            0.5,
+            100,
+            OptionalInt.of(1_000),
+            true,
+            Duration.ofSeconds(60),
+            Duration.ofMillis(100),
+            Optional.empty());
+
+    private final Bench bench = Bench.ready();
+
+    @Test
+    void request_prefixNotStored_waitsAndIsPinnedWhenSeenStored() {
+        HoldView waiting = bench.hold(1, 2);
+        assertThat(waiting.state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(waiting.reason()).startsWith("not in the cache as a whole");
+        bench.stored(1, 2);
+        bench.pass(Duration.ofMillis(100));
+        assertThat(bench.holdNow(waiting.id())).satisfies(hold -> {
+            assertThat(hold.state()).isEqualTo(HoldState.HELD);
+            assertThat(hold.heldBlocks()).isEqualTo(2);
+            assertThat(hold.heldTokens()).isEqualTo(32);
+        });
+    }
+
+    @Test
+    void request_clipped_saysSoAndWhatToDo() {
+        bench.stored(1, 2);
+        bench.storedUnder(2, 3, 4);
+        HoldView held = bench.hold(1, 2, 3);
+        assertThat(held.heldBlocks()).isEqualTo(2);
+        assertThat(held.wantedBlocks()).isEqualTo(3);
+        assertThat(held.reason()).startsWith("clipped: ").contains("send the prefix alone once");
+        assertThat(bench.engine.pins).containsOnlyKeys(2L);
+    }
+
+    @Test
+    void request_engineCannotPin_isRefusedWithItsWhy() {
+        bench.engine.capabilities = new Capabilities(false, false, false, "HTTP 404");
+        Bench stock = new Bench(Bench.SETTINGS, new Bench.Disk(), bench.engine);
+        stock.idle();
+        stock.settle();
+        stock.stored(1, 2);
+        HoldView refused = stock.hold(1, 2);
+        assertThat(refused.state()).isEqualTo(HoldState.RELEASED);
+        assertThat(refused.reason()).isEqualTo("this engine cannot pin: HTTP 404");
+        assertThat(stock.engine.probes).isEqualTo(1);
+        stock.engine.capabilities = new Capabilities(true, false, true, "mended");
+        stock.pass(Duration.ofSeconds(11));
+        assertThat(stock.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void lease_over_unpins() {
+        bench.stored(1, 2);
+        HoldView held = bench.hold(1, 2);
+        assertThat(held.leaseLeft()).isEqualTo(Duration.ofSeconds(60));
+        bench.pass(Duration.ofSeconds(59));
+        assertThat(bench.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.holdNow(held.id()).leaseLeft()).isEqualTo(Duration.ofSeconds(1));
+        bench.pass(Duration.ofSeconds(1));
+        assertThat(bench.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(bench.holdNow(held.id()).reason()).isEqualTo("its lease of 60 s is over");
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void lease_overBeforeItWasEverPinned_ends() {
+        HoldView waiting = bench.hold(1, 2);
+        bench.pass(Duration.ofSeconds(61));
+        assertThat(bench.holdNow(waiting.id()).state()).isEqualTo(HoldState.RELEASED);
+    }
+
+    @Test
+    void release_unknownHold_isEmpty() {
+        var answer = bench.controller.release(99).toCompletableFuture();
+        bench.settle();
+        assertThat(answer.join()).isEmpty();
+    }
+
+    @Test
+    void release_unpinDeferred_answersOnlyWhenUnpinned() {
+        bench.stored(1, 2);
+        long id = bench.hold(1, 2).id();
+        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        var answer = bench.controller.release(id).toCompletableFuture();
+        bench.settle();
+        assertThat(answer).isNotDone();
+        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.EXPIRING);
+        bench.pass(Duration.ofSeconds(2));
+        assertThat(answer.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
+    }
+
+    @Test
+    void release_unpinRefused_saysThatItMayStayPinned() {
+        bench.stored(1, 2);
+        long id = bench.hold(1, 2).id();
+        bench.engine.unpinAnswers.add(Outcome.Kind.REJECTED);
+        var answer = bench.controller.release(id).toCompletableFuture();
+        bench.settle();
+        assertThat(answer.join().orElseThrow().reason()).startsWith("the engine refused the unpin");
+        bench.pass(Duration.ofSeconds(1));
+        assertThat(bench.controller.view().budget().pinnedTokens()).isEqualTo(32);
+    }
+
+    @Test
+    void releaseAll_unpinsSuspendsAndResumes() {
+        bench.stored(1, 2);
+        bench.stored(3, 4);
+        bench.hold(1, 2);
+        bench.hold(3, 4);
+        bench.hold(5, 6);
+        var answer = bench.controller.releaseAll("shutting down").toCompletableFuture();
+        bench.settle();
+        assertThat(answer.join()).isEqualTo(3);
+        assertThat(bench.engine.pins).isEmpty();
+        HoldView waiting = bench.hold(1, 2);
+        assertThat(waiting.state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(waiting.reason()).isEqualTo("holding is suspended: shutting down");
+        var resumed = bench.controller.resumeHolding().toCompletableFuture();
+        bench.settle();
+        assertThat(resumed.join()).isTrue();
+        assertThat(bench.holdNow(waiting.id()).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void releaseAll_engineDoesNotAnswer_completesAndLeavesTheLedgerEntry() throws Exception {
+        bench.stored(1, 2);
+        bench.hold(1, 2);
+        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        var answer = bench.controller.releaseAll("shutting down").toCompletableFuture();
+        bench.settle();
+        assertThat(answer.join()).isZero();
+        assertThat(bench.disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(2L);
+    }
+
+    @Test
+    void releaseAll_nothingHeld_answersZero() {
+        var answer = bench.controller.releaseAll("x").toCompletableFuture();
+        bench.settle();
+        assertThat(answer.join()).isZero();
+    }
+
+    @Test
+    void mailbox_full_failsTheWishWithOneSentence() {
+        List<CompletableFuture<HoldView>> asked = new ArrayList<>();
+        for (int i = 0; i <= Mailbox.CAPACITY; i++) {
+            asked.add(bench.ask(1, 2));
+        }
+        assertThat(asked.get(Mailbox.CAPACITY - 1)).isNotDone();
+        assertThatThrownBy(() -> asked.get(Mailbox.CAPACITY).join())
+                .isInstanceOf(CompletionException.class)
+                .cause()
+                .isInstanceOf(RejectedExecutionException.class)
+                .hasMessage("The controller of engine e has 1024 requests waiting: ask again later.");
+        bench.settle();
+        assertThat(asked.get(0)).isDone();
+    }
+
+    @Test
+    void mail_wakesTheOwner() {
+        int[] woken = {0};
+        bench.controller.onMail(() -> woken[0]++);
+        bench.idle();
+        assertThat(woken[0]).isEqualTo(1);
+        bench.controller.release(1);
+        assertThat(woken[0]).isEqualTo(2);
+    }
+
+    @Test
+    void poll_nothingToDo_isZero() {
+        bench.settle();
+        assertThat(bench.controller.poll(bench.now)).isZero();
+    }
+
+    @Test
+    void stalled_unpinsRequestedHoldsWithinOneTickAndPinsAgainAfterwards() {
+        bench.stored(1, 2);
+        HoldView held = bench.hold(1, 2);
+        bench.now += 100_000_000;
+        bench.readings(0, 3);
+        bench.settle();
+        assertThat(bench.engine.pins).isEmpty();
+        assertThat(bench.holdNow(held.id())).satisfies(hold -> {
+            assertThat(hold.state()).isEqualTo(HoldState.REQUESTED);
+            assertThat(hold.reason()).startsWith("requests wait while nothing runs");
+        });
+        bench.now += 100_000_000;
+        bench.readings(2, 3);
+        bench.settle();
+        assertThat(bench.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void largerPromptSeen_holdsThatNoLongerFitAreLetGo() {
+        long[] long500 = new long[500];
+        for (int i = 0; i < long500.length; i++) {
+            long500[i] = i + 1;
+        }
+        bench.stored(long500);
+        // 10000 - 8000 seen - 100 - 132 leaves 1768 tokens: 110 blocks.
+        long[] small = new long[110];
+        for (int i = 0; i < small.length; i++) {
+            small[i] = 1_000 + i;
+        }
+        bench.stored(small);
+        HoldView held = bench.hold(small);
+        assertThat(held.state()).isEqualTo(HoldState.HELD);
+        long[] longer = new long[501];
+        for (int i = 0; i < longer.length; i++) {
+            longer[i] = 5_000 + i;
+        }
+        bench.stored(longer);
+        bench.pass(Duration.ofMillis(100));
+        assertThat(bench.engine.pins).isEmpty();
+        assertThat(bench.holdNow(held.id()).reason()).startsWith("no room: ");
+    }
+
+    @Test
+    void readingsStale_keepWhatIsHeldAndPinNothingNew() {
+        bench.stored(1, 2);
+        bench.stored(3, 4);
+        HoldView held = bench.hold(1, 2);
+        bench.now += 11 * Bench.SECOND;
+        HoldView waiting = bench.hold(3, 4);
+        assertThat(waiting.reason()).startsWith("nothing new is pinned: the reading capacityTokens is 11 s old");
+        assertThat(bench.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void blockTokens_notExported_comeFromTheEvents() {
+        bench.controller.readings(Samples.with(
+                Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, 0, bench.now),
+                "blockTokens",
+                Reading.unknown("not exported")));
+        bench.stored(1, 2);
+        assertThat(bench.hold(1, 2).heldTokens()).isEqualTo(32);
+    }
+
+    @Test
+    void view_beforeAnyEvent_isUncertainAndSaysWhy() {
+        assertThat(bench.controller.view().certain()).isFalse();
+        assertThat(bench.controller.view().certainty()).startsWith("no event was seen yet");
+        assertThat(bench.controller.view().incarnation()).isEqualTo(1);
+    }
+
+    @Test
+    void view_firstBatchIsNumberZero_isCertain() {
+        bench.stored(1);
+        bench.settle();
+        assertThat(bench.controller.view().certain()).isTrue();
+        assertThat(bench.controller.view().blocks()).isEqualTo(1);
+    }
+
+    @Test
+    void view_joinedLate_isUncertainUntilAClearAndHoldsWhatItSaw() {
+        bench.controller.events().batchStarted(17);
+        bench.controller.events().stored(Bench.chain(1, 2));
+        bench.controller.events().batchEnded();
+        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.controller.view().certain()).isFalse();
+        assertThat(bench.controller.view().certainty()).startsWith("joined late: the first batch seen was number 17");
+        bench.cleared();
+        bench.settle();
+        assertThat(bench.controller.view().certain()).isTrue();
+    }
+
+    @Test
+    void gap_keepsPinsMakesNoneAndTheyCanBeReleased() throws Exception {
+        bench.stored(1, 2);
+        long id = bench.hold(1, 2).id();
+        bench.controller.events().gap(5, 9);
+        bench.stored(3, 4);
+        HoldView waiting = bench.hold(3, 4);
+        assertThat(waiting.reason()).startsWith("nothing new is pinned: batches 5 to 8 were lost");
+        EngineView view = bench.controller.view();
+        assertThat(view.certain()).isFalse();
+        assertThat(view.incarnation()).isEqualTo(2);
+        assertThat(view.counters().gaps()).isEqualTo(1);
+        assertThat(view.counters().lostBatches()).isEqualTo(4);
+        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.disk.outstanding()).hasSize(1);
+        bench.controller.release(id);
+        bench.settle();
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void gap_healedByAClear_pinsAgain() {
+        bench.stored(1);
+        bench.controller.events().gap(5, 9);
+        bench.cleared();
+        bench.stored(3, 4);
+        assertThat(bench.hold(3, 4).state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.controller.view().certain()).isTrue();
+    }
+
+    @Test
+    void clear_holdsAreLostAndTheLedgerClosed() throws Exception {
+        bench.stored(1, 2);
+        long id = bench.hold(1, 2).id();
+        HoldView waiting = bench.hold(8, 9);
+        bench.takeLog();
+        bench.engine.pins.clear();
+        bench.cleared();
+        bench.settle();
+        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.LOST);
+        assertThat(bench.holdNow(waiting.id()).state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(bench.takeLog()).containsExactly("write RELEASED 2 for 1");
+        assertThat(bench.disk.outstanding()).isEmpty();
+        assertThat(bench.controller.view().incarnation()).isEqualTo(2);
+        assertThat(bench.controller.view().counters().clears()).isEqualTo(1);
+        assertThat(bench.controller.view().budget().pinnedTokens()).isZero();
+    }
+
+    @Test
+    void clear_whileAPinIsUnderWay_takesItBack() {
+        bench.stored(1, 2);
+        var asked = bench.ask(1, 2);
+        bench.controller.poll(bench.now);
+        bench.cleared();
+        bench.settle();
+        bench.pass(Duration.ofSeconds(2));
+        assertThat(bench.engine.pins).isEmpty();
+        assertThat(asked.join().state()).isEqualTo(HoldState.REQUESTED);
+    }
+
+    @Test
+    void restart_thenItsClear_isOneNewLifeAndProbesAgain() {
+        bench.stored(1, 2);
+        bench.hold(1, 2);
+        bench.controller.events().restarted(0);
+        bench.cleared();
+        bench.settle();
+        EngineView view = bench.controller.view();
+        assertThat(view.incarnation()).isEqualTo(2);
+        assertThat(view.certain()).isTrue();
+        assertThat(view.counters().restarts()).isEqualTo(1);
+        assertThat(view.blocks()).isZero();
+        assertThat(view.holds()).extracting(HoldView::state).containsExactly(HoldState.LOST);
+        assertThat(bench.engine.probes).isEqualTo(2);
+    }
+
+    @Test
+    void restart_seenLate_isUncertain() {
+        bench.stored(1, 2);
+        bench.controller.events().restarted(4);
+        bench.settle();
+        assertThat(bench.controller.view().certain()).isFalse();
+        assertThat(bench.controller.view().certainty()).startsWith("joined late");
+    }
+
+    @Test
+    void pinnedBlockRemoved_holdIsLostAndUnpinnedToBeSure() throws Exception {
+        bench.stored(1, 2);
+        long id = bench.hold(1, 2).id();
+        bench.engine.pins.clear();
+        bench.removed(2);
+        bench.settle();
+        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.LOST);
+        assertThat(bench.holdNow(id).reason()).isEqualTo("the engine removed it although it was pinned");
+        assertThat(bench.disk.outstanding()).isEmpty();
+        assertThat(bench.controller.view().budget().pinnedTokens()).isZero();
+    }
+
+    @Test
+    void removals_ofUnknownBlocks_areCountedWhileCertain() {
+        bench.stored(1, 2);
+        bench.removed(2, 77);
+        bench.settle();
+        assertThat(bench.controller.view().counters().removedBlocks()).isEqualTo(2);
+        assertThat(bench.controller.view().counters().removedUnknown()).isEqualTo(1);
+        assertThat(bench.controller.view().ghosts()).isEqualTo(1);
+    }
+
+    @Test
+    void automatic_lostPrefixComesBack_isHeldUntilUntouchedForItsLease() {
+        Bench own = Bench.ready(AUTOMATIC);
+        own.stored(1, 2);
+        own.removed(2, 1);
+        own.stored(1, 2);
+        own.pass(Duration.ofMillis(100));
+        HoldView hold = own.holdNow(1);
+        assertThat(hold.origin()).isEqualTo(HoldOrigin.AUTOMATIC);
+        assertThat(hold.state()).isEqualTo(HoldState.HELD);
+        assertThat(hold.reason()).startsWith("lost 1 times and stored again");
+
+        own.pass(Duration.ofSeconds(50));
+        own.storedUnder(2, 3);
+        own.pass(Duration.ofSeconds(50));
+        assertThat(own.holdNow(1).state()).as("touched by a longer prompt").isEqualTo(HoldState.HELD);
+        own.pass(Duration.ofSeconds(11));
+        assertThat(own.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(own.holdNow(1).reason()).isEqualTo("not touched for 60 s");
+        assertThat(own.engine.pins).isEmpty();
+    }
+
+    @Test
+    void automatic_notAllowed_holdsNothing() {
+        bench.stored(1, 2);
+        bench.removed(2, 1);
+        bench.stored(1, 2);
+        bench.pass(Duration.ofMillis(100));
+        assertThat(bench.controller.view().holds()).isEmpty();
+    }
+
+    @Test
+    void dryRun_goesTheWholeWayAndSaysSo() throws Exception {
+        Controller dry = new Controller(
+                Bench.SETTINGS, new DryRunBackend(), new Bench.Disk(), Runnable::run, new SplittableRandom(1));
+        dry.poll(0);
+        dry.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));
+        dry.events().batchStarted(0);
+        dry.events().stored(Bench.chain(1, 2));
+        dry.events().batchEnded();
+        var answer = dry.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(5))).toCompletableFuture();
+        dry.poll(1);
+        dry.poll(2);
+        assertThat(answer.join().state()).isEqualTo(HoldState.HELD);
+        assertThat(answer.join().reason()).isEqualTo("dry run: would pin 2 blocks");
+    }
+
+    @Test
+    void switchback_offWindow_letsAutomaticHoldsGoAndTakesThemBack() {
+        Bench own = Bench.ready(new ControllerSettings(
+                "e",
+                0.5,
+                100,
+                OptionalInt.of(1_000),
+                true,
+                Duration.ofHours(1),
+                Duration.ofMillis(100),
+                Optional.of(Duration.ofSeconds(10))));
+        own.stored(1, 2);
+        own.removed(2, 1);
+        own.stored(1, 2);
+        own.stored(5, 6);
+        own.hold(5, 6);
+        boolean on = false;
+        boolean off = false;
+        for (int second = 0; second < 80; second++) {
+            own.pass(Duration.ofSeconds(1));
+            assertThat(own.engine.pins).as("requested holds are never touched").containsKey(6L);
+            boolean measuringWithout = own.controller.view().lastPlan().lines().stream()
+                    .anyMatch(line -> line.reason().startsWith("measuring: "));
+            if (own.engine.pins.containsKey(2L)) {
+                on = true;
+            } else if (measuringWithout) {
+                off = true;
+            }
+        }
+        assertThat(on && off).isTrue();
+        assertThat(own.controller.view().ttft().state()).isEqualTo(TtftEffect.State.UNPROVEN);
+    }
+}

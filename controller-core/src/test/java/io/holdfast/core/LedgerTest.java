@@ -1,0 +1,358 @@
+package io.holdfast.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.core.LedgerEntry.Step;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** The ledger, driven through a controller: what is written, what is asked, and in which order. */
+final class LedgerTest {
+    private final Bench bench = Bench.ready();
+
+    @Test
+    void pin_isWrittenBeforeItIsAsked() {
+        bench.stored(1, 2);
+        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write PINNED 2 for 1");
+    }
+
+    @Test
+    void unpin_isWrittenAfterTheEngineLetGo() {
+        bench.stored(1, 2);
+        long id = bench.hold(1, 2).id();
+        bench.takeLog();
+        var released = bench.controller.release(id).toCompletableFuture();
+        bench.settle();
+        assertThat(released.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
+        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void nothing_isDoneOnTheEventThread() {
+        bench.stored(1, 2);
+        var answer = bench.ask(1, 2);
+        bench.controller.poll(bench.now);
+        assertThat(bench.log).isEmpty();
+        assertThat(bench.acting).isNotEmpty();
+        bench.settle();
+        assertThat(answer.join().heldBlocks()).isEqualTo(2);
+    }
+
+    @Test
+    void crash_betweenWriteAndCall_nextStartUnpinsBeforeAnythingElse() throws IOException {
+        Bench.Disk disk = new Bench.Disk();
+        disk.append(new LedgerEntry(Step.PINNING, 41, HoldOrigin.REQUESTED, 2, 2));
+        assertStartReleases(disk);
+    }
+
+    @Test
+    void killed_withAPinInTheEngine_nextStartReleasesIt() {
+        bench.stored(1, 2);
+        bench.hold(1, 2);
+        Bench.Engine engine = bench.engine;
+        assertThat(engine.pins).containsEntry(2L, 1);
+
+        Bench next = new Bench(Bench.SETTINGS, bench.disk, engine);
+        next.idle();
+        next.settle();
+        assertThat(engine.pins).isEmpty();
+        assertThat(next.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+    }
+
+    @Test
+    void start_unpinDeferred_pinsNothingUntilItIsAnswered() throws IOException {
+        Bench.Disk disk = new Bench.Disk();
+        disk.append(new LedgerEntry(Step.PINNED, 5, HoldOrigin.AUTOMATIC, 99, 2));
+        Bench.Engine engine = new Bench.Engine();
+        engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        Bench next = new Bench(Bench.SETTINGS, disk, engine);
+        next.idle();
+        next.settle();
+        next.stored(1, 2);
+        HoldView waiting = next.hold(1, 2);
+        assertThat(waiting.state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(waiting.reason()).isEqualTo("pins of an earlier life are released first, 1 to go");
+        next.pass(Duration.ofMillis(900));
+        assertThat(next.takeLog()).containsExactly("unpin 99");
+        next.pass(Duration.ofMillis(200));
+        assertThat(next.takeLog()).containsExactly("unpin 99");
+        next.pass(Duration.ofMillis(1_900));
+        assertThat(next.takeLog()).isEmpty();
+        next.pass(Duration.ofMillis(200));
+        assertThat(next.takeLog())
+                .containsExactly(
+                        "unpin 99",
+                        "write RELEASED 99 for 5",
+                        "write PINNING 2 for 6",
+                        "pin 2",
+                        "write PINNED 2 for 6");
+    }
+
+    @Test
+    void start_twoHoldsOnOneBlock_unpinItOnce() throws IOException {
+        Bench.Disk disk = new Bench.Disk();
+        disk.append(new LedgerEntry(Step.PINNED, 3, HoldOrigin.REQUESTED, 2, 2));
+        disk.append(new LedgerEntry(Step.PINNED, 4, HoldOrigin.REQUESTED, 2, 2));
+        Bench next = new Bench(Bench.SETTINGS, disk, new Bench.Engine());
+        next.engine.pins.put(2L, 1);
+        next.settle();
+        assertThat(next.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 3", "write RELEASED 2 for 4");
+    }
+
+    @Test
+    void start_unpinRefused_countsTheBlocksAndGoesOn() throws IOException {
+        Bench.Disk disk = new Bench.Disk();
+        disk.append(new LedgerEntry(Step.PINNED, 3, HoldOrigin.REQUESTED, 99, 10));
+        Bench.Engine engine = new Bench.Engine();
+        engine.unpinAnswers.add(Outcome.Kind.REJECTED);
+        Bench next = new Bench(Bench.SETTINGS, disk, engine);
+        next.idle();
+        next.settle();
+        next.stored(1, 2);
+        assertThat(next.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+        next.pass(Duration.ofSeconds(1));
+        assertThat(next.controller.view().budget().pinnedTokens()).isEqualTo(12 * 16);
+        assertThat(disk.outstanding()).extracting(LedgerEntry::lastBlock).contains(99L);
+    }
+
+    @Test
+    void holds_endingAtOneBlock_shareOnePin() {
+        bench.stored(1, 2);
+        HoldView first = bench.hold(1, 2);
+        HoldView second = bench.hold(1, 2);
+        assertThat(second.state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.engine.pins).containsEntry(2L, 1);
+        bench.takeLog();
+
+        bench.controller.release(first.id());
+        bench.settle();
+        assertThat(bench.takeLog()).containsExactly("write RELEASED 2 for 1");
+        assertThat(bench.engine.pins).containsEntry(2L, 1);
+        assertThat(bench.controller.view().budget().pinnedTokens()).isEqualTo(32);
+
+        bench.controller.release(second.id());
+        bench.settle();
+        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 2");
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void holds_askedTogetherForOneBlock_callOnce() {
+        bench.stored(1, 2);
+        var first = bench.ask(1, 2);
+        var second = bench.ask(1, 2);
+        bench.settle();
+        bench.pass(Duration.ofSeconds(1));
+        assertThat(first.join().state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.holdNow(second.join().id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.engine.pins).containsEntry(2L, 1);
+    }
+
+    @Test
+    void pin_deferred_isTakenBackBeforeItIsTriedAgain() {
+        bench.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        bench.stored(1, 2);
+        HoldView waiting = bench.hold(1, 2);
+        assertThat(waiting.state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(waiting.reason()).startsWith("no clear answer to the pin");
+        assertThat(bench.takeLog())
+                .containsExactly("write PINNING 2 for 1", "pin 2", "unpin 2", "write RELEASED 2 for 1");
+        bench.pass(Duration.ofSeconds(2));
+        assertThat(bench.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write PINNED 2 for 1");
+        assertThat(bench.engine.pins).containsEntry(2L, 1);
+    }
+
+    @Test
+    void pin_deferredAndItsUndoingToo_isNotPinnedTwice() {
+        bench.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        bench.stored(1, 2);
+        bench.hold(1, 2);
+        for (int i = 0; i < 50; i++) {
+            bench.pass(Duration.ofMillis(100));
+            assertThat(bench.engine.pins.getOrDefault(2L, 0)).isLessThanOrEqualTo(1);
+        }
+        assertThat(bench.takeLog())
+                .containsSubsequence("pin 2", "unpin 2", "unpin 2", "write RELEASED 2 for 1", "pin 2")
+                .filteredOn("pin 2"::equals)
+                .hasSize(2);
+    }
+
+    @Test
+    void pin_rejected_refusesTheHold() throws IOException {
+        bench.engine.pinAnswers.add(Outcome.Kind.REJECTED);
+        bench.stored(1, 2);
+        HoldView refused = bench.hold(1, 2);
+        assertThat(refused.state()).isEqualTo(HoldState.RELEASED);
+        assertThat(refused.reason()).isEqualTo("refused: pin REJECTED");
+        assertThat(bench.disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void pin_missing_waitsAndTriesAgain() {
+        bench.engine.pinAnswers.add(Outcome.Kind.MISSING);
+        bench.stored(1, 2);
+        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.REQUESTED);
+        bench.pass(Duration.ofMillis(500));
+        assertThat(bench.log).filteredOn("pin 2"::equals).hasSize(1);
+        bench.pass(Duration.ofMillis(600));
+        assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void release_whileThePinIsUnderWay_unpinsWhatWasPinned() throws IOException {
+        bench.stored(1, 2);
+        var asked = bench.ask(1, 2);
+        bench.controller.poll(bench.now);
+        var released = bench.controller.release(1).toCompletableFuture();
+        bench.controller.poll(bench.now);
+        assertThat(released).isNotDone();
+        bench.settle();
+        assertThat(released.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
+        assertThat(asked.join().state()).isEqualTo(HoldState.RELEASED);
+        assertThat(bench.engine.pins).isEmpty();
+        assertThat(bench.disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void ledger_cannotBeWritten_noPinAndTheHoldSaysWhy() {
+        bench.stored(1, 2);
+        bench.disk.broken = true;
+        HoldView refused = bench.hold(1, 2);
+        assertThat(refused.state()).isEqualTo(HoldState.RELEASED);
+        assertThat(refused.reason())
+                .isEqualTo("refused: the ledger cannot be written, and without it a pin could outlive us: disk full");
+        assertThat(bench.takeLog()).isEmpty();
+        assertThat(bench.controller.view().budget().pinnedTokens()).isZero();
+    }
+
+    @Test
+    void ledger_cannotBeWrittenButTheEngineForgetsByItself_pins() {
+        bench.engine.capabilities = new Capabilities(true, true, true, "leases end by themselves");
+        Bench forgetful = new Bench(Bench.SETTINGS, bench.disk, bench.engine);
+        forgetful.idle();
+        forgetful.settle();
+        forgetful.disk.broken = true;
+        forgetful.stored(1, 2);
+        assertThat(forgetful.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void ledger_cannotBeRead_noControllerIsMade() {
+        LedgerStore unreadable = new LedgerStore() {
+            @Override
+            public List<LedgerEntry> read() throws IOException {
+                throw new IOException("no permission");
+            }
+
+            @Override
+            public void append(LedgerEntry entry) {}
+
+            @Override
+            public void replaceWith(List<LedgerEntry> entries) {}
+        };
+        assertThatThrownBy(() -> new Controller(
+                        Bench.SETTINGS, new DryRunBackend(), unreadable, Runnable::run, new SplittableRandom(1)))
+                .isInstanceOf(IOException.class)
+                .hasMessage("no permission");
+    }
+
+    @Test
+    void ids_continueAfterTheLargestEverWritten() {
+        bench.stored(1, 2);
+        bench.controller.release(bench.hold(1, 2).id());
+        bench.settle();
+        for (int life = 0; life < 3; life++) {
+            Bench next = new Bench(Bench.SETTINGS, bench.disk, bench.engine);
+            next.idle();
+            next.settle();
+            next.stored(1, 2);
+            assertThat(next.hold(1, 2).id()).isEqualTo(life + 2L);
+            next.controller.release(life + 2L);
+            next.settle();
+            assertThat(bench.disk.entries).hasSizeLessThan(10);
+        }
+    }
+
+    @Test
+    void book_growing_isShortened() throws IOException {
+        LedgerBook book = new LedgerBook(bench.disk);
+        book.append(new LedgerEntry(Step.PINNED, 1, HoldOrigin.REQUESTED, 77, 5));
+        for (long id = 2; id < 30_000; id++) {
+            book.append(new LedgerEntry(Step.PINNED, id, HoldOrigin.REQUESTED, 2, 2));
+            book.append(new LedgerEntry(Step.RELEASED, id, HoldOrigin.REQUESTED, 2, 2));
+            assertThat(bench.disk.entries).hasSizeLessThan(10_010);
+        }
+        assertThat(bench.disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(77L);
+        assertThat(new LedgerBook(bench.disk).largestId()).isEqualTo(29_999);
+    }
+
+    @Test
+    void backend_thatThrows_leavesNothingPinnedForGood() {
+        Backend faulty = new Backend() {
+            @Override
+            public String name() {
+                return "faulty";
+            }
+
+            @Override
+            public CompletableFuture<Capabilities> probe() {
+                return CompletableFuture.completedFuture(new Capabilities(true, false, true, "claims so"));
+            }
+
+            @Override
+            public CompletableFuture<Outcome> pin(PinCommand command) {
+                throw new IllegalStateException("bug");
+            }
+
+            @Override
+            public CompletableFuture<Outcome> unpin(PinCommand command) {
+                return CompletableFuture.failedFuture(new IllegalStateException("bug"));
+            }
+        };
+        Holder holder = new Holder(faulty);
+        assertThat(holder.hold().reason()).contains("no clear answer", "bug");
+    }
+
+    /** A controller that acts at once, for one hold. */
+    private record Holder(Backend backend) {
+        HoldView hold() {
+            try {
+                Controller controller = new Controller(
+                        Bench.SETTINGS, backend, new Bench.Disk(), Runnable::run, new SplittableRandom(1));
+                controller.poll(0);
+                controller.events().batchStarted(0);
+                controller.events().stored(Bench.chain(1, 2));
+                controller.events().batchEnded();
+                controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));
+                var answer = controller.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(9)));
+                for (int i = 0; i < 10; i++) {
+                    controller.poll(i);
+                }
+                return answer.toCompletableFuture().join();
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    private static void assertStartReleases(Bench.Disk disk) {
+        Bench next = new Bench(Bench.SETTINGS, disk, new Bench.Engine());
+        next.idle();
+        next.stored(1, 2);
+        HoldView held = next.hold(1, 2);
+        assertThat(next.takeLog())
+                .startsWith("unpin 2", "write RELEASED 2 for 41")
+                .containsSubsequence("unpin 2", "write PINNING 2 for 42", "pin 2");
+        assertThat(next.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(next.engine.pins).containsEntry(2L, 1);
+    }
+}

@@ -1,0 +1,218 @@
+package io.holdfast.core.index;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.core.HoldRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+final class BlockTreeTest {
+    private final List<Long> returned = new ArrayList<>();
+    private final BlockTree tree = new BlockTree(new TreeListener() {
+        @Override
+        public void chainEnded(long lastBlock, int depth, boolean cameBack) {
+            if (cameBack) {
+                returned.add(lastBlock);
+            }
+        }
+
+        @Override
+        public void pinnedBlockRemoved(long block) {}
+    });
+
+    @Test
+    void hash_zeroAndNegative_areOrdinary() {
+        root(0, -1, Long.MIN_VALUE);
+        assertThat(match(0, -1, Long.MIN_VALUE)).isEqualTo(3);
+        remove(Long.MIN_VALUE);
+        assertThat(match(0, -1, Long.MIN_VALUE)).isEqualTo(2);
+    }
+
+    @Test
+    void match_blockInTheMiddleRemoved_stopsAtTheHoleAndHealsWhenItReturns() {
+        root(1, 2, 3);
+        remove(2);
+        assertThat(match(1, 2, 3)).isEqualTo(1);
+        under(1, 2);
+        assertThat(match(1, 2, 3)).isEqualTo(3);
+    }
+
+    @Test
+    void store_underUnknownParent_claimsNothingUntilTheWayToTheRootIsKnown() {
+        under(2, 3, 4);
+        assertThat(tree.size()).isEqualTo(2);
+        assertThat(match(3, 4)).isZero();
+        assertThat(tree.depth(4)).isZero();
+        root(1, 2);
+        assertThat(match(1, 2, 3, 4)).isEqualTo(4);
+        assertThat(tree.depth(4)).isEqualTo(4);
+    }
+
+    @Test
+    void store_thatWouldCloseACycle_isNotLinked() {
+        under(2, 1);
+        under(1, 2);
+        assertThat(tree.depth(1)).isZero();
+        assertThat(tree.depth(2)).isZero();
+        assertThat(tree.size()).isEqualTo(2);
+    }
+
+    @Test
+    void insertion_endsAtTheLastBlockOfAChainOverSeveralAnnouncements() {
+        batch(() -> {
+            store(chain(1, 2));
+            store(chain(3).under(2));
+            store(chain(7));
+        });
+        assertThat(tree.endedInsertion(2)).isFalse();
+        assertThat(tree.endedInsertion(3)).isTrue();
+        assertThat(tree.endedInsertion(7)).isTrue();
+    }
+
+    @Test
+    void insertion_extendedInALaterBatch_keepsItsMark() {
+        root(1, 2);
+        under(2, 3);
+        assertThat(tree.endedInsertion(2)).isTrue();
+        assertThat(tree.endedInsertion(3)).isTrue();
+    }
+
+    @Test
+    void insertion_removedAndStoredWithinAnother_mustEarnItsMarkAgain() {
+        root(1, 2);
+        remove(2);
+        under(1, 2, 3);
+        assertThat(tree.endedInsertion(2)).isFalse();
+    }
+
+    @Test
+    void insertion_removedBeforeTheBatchEnds_earnsNoMark() {
+        batch(() -> {
+            store(chain(1, 2));
+            tree.removed(new long[] {2}, 1, Tier.GPU);
+        });
+        assertThat(tree.endedInsertion(2)).isFalse();
+    }
+
+    @Test
+    void block_announcedTwice_isAmbiguousUntilRemoved() {
+        root(1, 2);
+        root(1, 2);
+        assertThat(tree.ambiguous(2)).isTrue();
+        assertThat(tree.endedInsertion(2)).isFalse();
+        remove(2);
+        under(1, 2);
+        assertThat(tree.ambiguous(2)).isFalse();
+        assertThat(tree.endedInsertion(2)).isTrue();
+    }
+
+    @Test
+    void block_storedOnTheHost_isNeitherResidentNorMarked() {
+        batch(() -> store(chain(1, 2).in(Tier.HOST)));
+        assertThat(match(1, 2)).isZero();
+        assertThat(tree.size()).isZero();
+        assertThat(tree.endedInsertion(2)).isFalse();
+    }
+
+    @Test
+    void block_lostAndStoredAgainAtTheEndOfAnInsertion_isReported() {
+        root(1, 2);
+        remove(2, 1);
+        root(1, 2, 3);
+        assertThat(returned).isEmpty();
+        remove(3, 2);
+        under(1, 2);
+        assertThat(returned).containsExactly(2L);
+        assertThat(tree.timesLost(2)).isEqualTo(2);
+    }
+
+    @Test
+    void pinPath_sharedPrefix_countsDistinctBlocks() {
+        root(1, 2, 3);
+        under(2, 4);
+        tree.pinPath(3);
+        tree.pinPath(4);
+        assertThat(tree.pinnedBlocks()).isEqualTo(4);
+        assertThat(tree.pinnedBlocksWithout(new long[] {3})).isEqualTo(3);
+        tree.unpinPath(3);
+        assertThat(tree.pinnedBlocks()).isEqualTo(3);
+        tree.unpinPath(4);
+        assertThat(tree.pinnedBlocks()).isZero();
+    }
+
+    @Test
+    void pinPath_orphan_isRefusedByName() {
+        under(8, 9);
+        assertThatThrownBy(() -> tree.pinPath(9)).hasMessageContaining("Block 9 cannot be pinned");
+        assertThatThrownBy(() -> tree.unpinPath(9)).hasMessageContaining("Block 9 is not pinned");
+    }
+
+    @Test
+    void touch_storeUnderAPrefix_touchesItsWholePath() {
+        root(1, 2);
+        batchAt(50L << 26, () -> store(chain(3).under(2)));
+        assertThat(tree.lastTouch(1)).isEqualTo(50L << 26);
+        batchAt(60L << 26, () -> store(chain(9)));
+        assertThat(tree.lastTouch(1)).isEqualTo(50L << 26);
+    }
+
+    @Test
+    void tree_aMillionBlocksStoredAndRemoved_staysExactThroughGrowth() {
+        int blocks = 1_000_000;
+        for (int from = 0; from < blocks; from += 100) {
+            long[] prompt = LongStream.range(from, from + 100).toArray();
+            root(prompt);
+        }
+        assertThat(tree.size()).isEqualTo(blocks);
+        assertThat(match(LongStream.range(777_700, 777_800).toArray())).isEqualTo(100);
+        for (int from = 0; from < blocks; from += 200) {
+            remove(LongStream.range(from, from + 100).toArray());
+        }
+        assertThat(tree.size()).isEqualTo(blocks / 2);
+        assertThat(tree.ghosts()).isEqualTo(blocks / 2);
+        assertThat(match(LongStream.range(777_600, 777_700).toArray())).isZero();
+        assertThat(match(LongStream.range(777_700, 777_800).toArray())).isEqualTo(100);
+    }
+
+    private int match(long... path) {
+        return tree.match(new HoldRequest(path, Duration.ofSeconds(1)));
+    }
+
+    private void root(long... blocks) {
+        batch(() -> store(chain(blocks)));
+    }
+
+    private void under(long parent, long... blocks) {
+        batch(() -> store(chain(blocks).under(parent)));
+    }
+
+    private void remove(long... blocks) {
+        batch(() -> tree.removed(blocks, blocks.length, Tier.GPU));
+    }
+
+    private void batch(Runnable events) {
+        batchAt(1L << 26, events);
+    }
+
+    private void batchAt(long nanos, Runnable events) {
+        tree.batchStarted(nanos);
+        events.run();
+        tree.batchEnded();
+    }
+
+    private void store(StoredBlocks chain) {
+        tree.stored(chain);
+    }
+
+    private static StoredBlocks chain(long... blocks) {
+        StoredBlocks chain = new StoredBlocks().reset();
+        for (long block : blocks) {
+            chain.add(block);
+        }
+        return chain;
+    }
+}
