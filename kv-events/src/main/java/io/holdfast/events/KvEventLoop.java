@@ -33,6 +33,9 @@ import org.zeromq.ZMQException;
 public final class KvEventLoop implements AutoCloseable {
     private static final int RECEIVE_QUEUE = 100_000;
     private static final int RECONNECT_MILLIS = 50;
+    /** About one JeroMQ handshake in twenty stalls, and would stay so for the default of 30 s; the next one succeeds. */
+    private static final int HANDSHAKE_MILLIS = 1_000;
+
     private static final int BURST = 256;
     private static final int BURST_BYTES = 8 << 20;
     private static final int LARGEST_MESSAGE = 64 << 20;
@@ -91,16 +94,18 @@ public final class KvEventLoop implements AutoCloseable {
         ZMQ.Socket socket = context.createSocket(SocketType.SUB);
         socket.setRcvHWM(RECEIVE_QUEUE);
         socket.setReconnectIVL(RECONNECT_MILLIS);
+        socket.setHandshakeIvl(HANDSHAKE_MILLIS);
         socket.setMaxMsgSize(LARGEST_MESSAGE);
         socket.setLinger(0);
         socket.setIPv6(host.startsWith("["));
         socket.setEventHook(
                 event -> subscription.connected(
                         switch (event.getEvent()) {
-                            case CONNECTED, HANDSHAKE_PROTOCOL -> true;
+                            // A TCP connection alone may still stall in the handshake.
+                            case HANDSHAKE_PROTOCOL -> true;
                             default -> false;
                         }),
-                ZMQ.EVENT_CONNECTED | ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED);
+                ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED);
         socket.subscribe(topic.getBytes(ZMQ.CHARSET));
         try {
             if (!socket.connect(endpoint)) {
