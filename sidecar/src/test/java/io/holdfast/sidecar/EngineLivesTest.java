@@ -54,10 +54,7 @@ class EngineLivesTest {
                             return client.holdById(id);
                         },
                         hold -> "lost".equals(hold.getString("state")));
-                            return client.holdById(id);
-                        },
-                        hold -> "lost".equals(hold.getString("state")));
-                assertThat(client.holdById(id).getString("reason")).contains("restart");
+                assertThat(client.holdById(id).getString("reason")).contains("emptied its cache");
                 assertThat(client.engine().getLong("incarnation")).isGreaterThan(life);
                 assertThat(engine.usedTokens()).isZero();
 
