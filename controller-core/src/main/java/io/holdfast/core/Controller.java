@@ -32,6 +32,7 @@ public final class Controller {
     private final Holds holds;
     private final Ledger ledger;
     private final Optional<Switchback> switchback;
+    private final StallWatch stallWatch = new StallWatch();
 
     private long originNanos;
     private boolean started;
@@ -193,6 +194,7 @@ public final class Controller {
 
     private void accept(EngineReadings readings) {
         lastReadings = readings;
+        stallWatch.look(readings, events.counters().batches(), nowNanos);
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
     }
 
@@ -264,7 +266,7 @@ public final class Controller {
                 settings,
                 tree,
                 budget,
-                BudgetRule.stalled(readings, clockNanos),
+                stallWatch.stalled(nowNanos),
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),

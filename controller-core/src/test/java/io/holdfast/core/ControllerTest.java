@@ -196,7 +196,10 @@ final class ControllerTest {
     void stalled_unpinsRequestedHoldsWithinOneTickAndPinsAgainAfterwards() {
         bench.stored(1, 2);
         HoldView held = bench.hold(1, 2);
-        bench.now += 100_000_000;
+        bench.readings(0, 3);
+        bench.settle();
+        assertThat(bench.engine.pins).isNotEmpty();
+        bench.now += StallWatch.STANDSTILL_NANOS;
         bench.readings(0, 3);
         bench.settle();
         assertThat(bench.engine.pins).isEmpty();
@@ -391,7 +394,7 @@ final class ControllerTest {
         HoldView hold = own.holdNow(1);
         assertThat(hold.origin()).isEqualTo(HoldOrigin.AUTOMATIC);
         assertThat(hold.state()).isEqualTo(HoldState.HELD);
-        assertThat(hold.reason()).startsWith("lost 1 times and stored again");
+        assertThat(hold.reason()).startsWith("lost once and stored again");
 
         own.pass(Duration.ofSeconds(50));
         own.storedUnder(2, 3);

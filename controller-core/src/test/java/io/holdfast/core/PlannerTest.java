@@ -285,7 +285,7 @@ final class PlannerTest {
                 100,
                 2,
                 2,
-                "lost 1 times and stored again: a shared prefix that this cache does not keep by itself");
+                "lost once and stored again: a shared prefix that this cache does not keep by itself");
     }
 
     @Test
@@ -405,7 +405,7 @@ final class PlannerTest {
                 settings,
                 tree,
                 budget,
-                BudgetRule.stalled(readings, 0),
+                random.nextInt(8) == 0,
                 capacity,
                 blockTokens,
                 Optional.empty(),
