@@ -48,6 +48,10 @@ class HoldsTest {
 
         bed.engine.flood(100, 60, 200);
         assertThat(bed.engine.generate(PREFIX)).isGreaterThanOrEqualTo(512 - TestBed.BLOCK);
+        assertThat(bed.client.metric(
+                        "holdfast_outcomes_seconds_count{call=\"unpin\",engine=\"demo\",kind=\"accepted\"}"))
+                .as("the pin was never taken back in between")
+                .isZero();
     }
 
     @Test
