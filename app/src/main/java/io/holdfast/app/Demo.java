@@ -32,12 +32,14 @@ final class Demo {
     private static final int CONCURRENCY = 4;
     private static final Duration LEASE = Duration.ofMinutes(10);
 
+    private final List<Scene> scenes;
     private final DemoSettings settings;
     private final PrintWriter out;
     private final PrintWriter err;
     private final boolean json;
 
-    Demo(DemoSettings settings, PrintWriter out, PrintWriter err, boolean json) {
+    Demo(List<Scene> scenes, DemoSettings settings, PrintWriter out, PrintWriter err, boolean json) {
+        this.scenes = List.copyOf(scenes);
         this.settings = settings;
         this.out = out;
         this.err = err;
@@ -53,7 +55,7 @@ final class Demo {
         Vertx vertx = Vertx.vertx();
         try {
             story.opening();
-            for (Scene scene : List.of(Scene.pressure(settings.cycles()), Scene.ample(settings.cycles()))) {
+            for (Scene scene : scenes) {
                 story.begin(scene);
                 Result result = test(vertx, scene, story);
                 Played one = new Played(scene, result, settings.warming());
@@ -105,7 +107,7 @@ final class Demo {
             int legs = settings.burnIn() ? 2 : 1;
             faults.add(new Fault.Warming(READINESS_REQUESTS + legs * scene.requestsOfALeg()));
         }
-        return emulated(scene.capacityTokens()).withFaults(faults);
+        return scene.engine().withFaults(faults);
     }
 
     /** A quick engine, so that fifteen server lives take half a minute. */

@@ -4,6 +4,7 @@ import io.holdfast.emulator.Fault;
 import io.holdfast.loadtest.Statistic;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.IntFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -19,6 +20,8 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         sortOptions = false)
 final class DemoCommand implements Callable<Integer> {
+    private final IntFunction<List<Scene>> scenes;
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -79,13 +82,24 @@ final class DemoCommand implements Callable<Integer> {
                     + " repeated.")
     private List<String> faults = List.of();
 
-    DemoCommand() {}
+    DemoCommand() {
+        this(cycles -> List.of(Scene.pressure(cycles), Scene.ample(cycles)));
+    }
+
+    /** With other scenes than the usual ones; they are told the number of cycles. */
+    DemoCommand(IntFunction<List<Scene>> scenes) {
+        this.scenes = scenes;
+    }
 
     @Override
     public Integer call() {
         DemoSettings settings = settings();
         Demo demo = new Demo(
-                settings, spec.commandLine().getOut(), spec.commandLine().getErr(), json);
+                scenes.apply(cycles),
+                settings,
+                spec.commandLine().getOut(),
+                spec.commandLine().getErr(),
+                json);
         return demo.play() ? ExitCode.OK : ExitCode.CHECK_FAILED;
     }
 

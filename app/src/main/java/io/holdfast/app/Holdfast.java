@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IFactory;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
@@ -39,7 +40,12 @@ public final class Holdfast implements Runnable {
     }
 
     static int run(String[] args, PrintStream out, PrintStream err) {
-        CommandLine command = new CommandLine(new Holdfast());
+        return run(args, out, err, CommandLine.defaultFactory());
+    }
+
+    /** With subcommands from this factory. */
+    static int run(String[] args, PrintStream out, PrintStream err, IFactory factory) {
+        CommandLine command = new CommandLine(new Holdfast(), factory);
         command.setOut(new PrintWriter(out, true, StandardCharsets.UTF_8));
         command.setErr(new PrintWriter(err, true, StandardCharsets.UTF_8));
         command.setParameterExceptionHandler((fault, arguments) -> refuse(fault));
@@ -58,7 +64,7 @@ public final class Holdfast implements Runnable {
     private static int refuse(ParameterException fault) {
         CommandLine line = fault.getCommandLine();
         String name = line.getCommandSpec().qualifiedName(" ");
-        String sentence = fault.getMessage();
+        String sentence = Sentence.of(fault.getMessage(), "; see '%s --help'.".formatted(name));
         if (fault instanceof UnmatchedArgumentException unmatched
                 && !unmatched.getUnmatched().isEmpty()) {
             String word = unmatched.getUnmatched().getFirst();
@@ -84,7 +90,7 @@ public final class Holdfast implements Runnable {
                 || fault instanceof EmulatorException
                 || fault instanceof LoadTestException;
         if (mendable) {
-            line.getErr().println("holdfast: " + fault.getMessage());
+            line.getErr().println("holdfast: " + Sentence.of(fault.getMessage(), "."));
             return ExitCode.BAD_INPUT;
         }
         line.getErr()

@@ -5,7 +5,6 @@ import io.holdfast.loadtest.Dialect;
 import io.holdfast.loadtest.ExistingServer;
 import io.holdfast.loadtest.FloodShape;
 import io.holdfast.loadtest.LoadTest;
-import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.LoadTestSettings;
 import io.holdfast.loadtest.Result;
 import io.holdfast.loadtest.SidecarHolder;
@@ -16,6 +15,7 @@ import io.holdfast.loadtest.Workload;
 import io.vertx.core.Vertx;
 import java.io.PrintStream;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -71,6 +71,8 @@ final class LoadtestCommand implements Runnable {
             mixinStandardHelpOptions = true,
             sortOptions = false)
     static final class Run implements Callable<Integer> {
+        private static final int MOST_PORT = 65_535;
+
         @ParentCommand
         private LoadtestCommand parent = new LoadtestCommand();
 
@@ -196,6 +198,7 @@ final class LoadtestCommand implements Runnable {
             Optional.ofNullable(model).ifPresent(settings::model);
             checkAddress("--engine", engine);
             checkAddress("--sidecar", sidecar);
+            checkFolder(journal);
             PrintStream progress = json ? System.err : System.out;
             boolean terminal = !json && Page.onTerminal();
             Vertx vertx = Vertx.vertx();
@@ -213,9 +216,19 @@ final class LoadtestCommand implements Runnable {
             }
         }
 
+        /** The journal is begun when the engine has been asked already; this is said earlier. */
+        private static void checkFolder(Path journal) {
+            Path folder = Optional.ofNullable(journal.toAbsolutePath().getParent())
+                    .orElseThrow(() -> new CommandException("--journal is '" + journal + "'; name a file."));
+            if (!Files.isDirectory(folder)) {
+                throw new CommandException(
+                        "--journal is '" + journal + "', but there is no folder " + folder + "; make it first.");
+            }
+        }
+
         private static void checkAddress(String option, URI uri) {
-            if (!"http".equals(uri.getScheme()) || uri.getHost() == null) {
-                throw new LoadTestException(
+            if (!"http".equals(uri.getScheme()) || uri.getHost() == null || uri.getPort() > MOST_PORT) {
+                throw new CommandException(
                         option + " is '" + uri + "'; write an address such as http://127.0.0.1:30000.");
             }
         }

@@ -1,14 +1,11 @@
 package io.holdfast.app;
 
+import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.FloodShape;
 
-/**
- * One scene of the demo: what is played, and what an honest load test must find.
- *
- * @param capacityTokens the emulated cache
- */
-record Scene(String letter, String name, String title, int capacityTokens, FloodShape shape, Finding expected) {
+/** One scene of the demo: what is played, and what an honest load test must find. */
+record Scene(String letter, String name, String title, EmulatorSettings engine, FloodShape shape, Finding expected) {
     private static final int PREFIX_TOKENS = 512;
     private static final int SUFFIX_TOKENS = 64;
     private static final int FLOOD_REQUESTS = 8;
@@ -20,7 +17,7 @@ record Scene(String letter, String name, String title, int capacityTokens, Flood
                 "a",
                 "idle-prefix-under-flood",
                 "idle prefix, unrelated flood above capacity, probe",
-                4_096,
+                Demo.emulated(4_096),
                 shape(cycles),
                 Finding.REAL);
     }
@@ -31,7 +28,7 @@ record Scene(String letter, String name, String title, int capacityTokens, Flood
                 "b",
                 "ample-memory",
                 "the same requests, ample memory",
-                8_192 * (cycles + 1),
+                Demo.emulated(8_192 * (cycles + 1)),
                 shape(cycles),
                 Finding.NO_EXPOSURE);
     }
@@ -39,6 +36,10 @@ record Scene(String letter, String name, String title, int capacityTokens, Flood
     private static FloodShape shape(int cycles) {
         return FloodShape.of(PREFIX_TOKENS, SUFFIX_TOKENS, FLOOD_REQUESTS, FLOOD_TOKENS, cycles)
                 .withOutputTokens(1, 1);
+    }
+
+    int capacityTokens() {
+        return engine.capacityTokens();
     }
 
     /** Requests of one leg: the prime, then floods and probes. */

@@ -1,0 +1,282 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.sidecar.Sidecar;
+import io.holdfast.sidecar.SidecarConfig;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Whatever is wrong with the input: exit code 2, one sentence on the error stream, and not a word beside it. */
+class BadInputTest {
+    private static final String NOBODY = "http://127.0.0.1:1";
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "emulate --engine nosuch|--engine is 'nosuch'; the one built so far is sglang.",
+                "emulate --variant nosuch|--variant is 'nosuch'; built are stock and pin-gpu.",
+                "emulate --capacity-tokens -16|capacityTokens must be at least 16 and whole pages of 16 tokens, not"
+                        + " -16.",
+                "emulate --capacity-tokens 100|capacityTokens must be at least 16 and whole pages of 16 tokens, not"
+                        + " 100.",
+                "emulate --page-size 0|pageTokens must be at least 1, not 0.",
+                "emulate --context-tokens 1|contextTokens must be at least 16, not 1.",
+                "emulate --decode-ms -1|must not be negative.",
+                "emulate --max-running 0|maxRunning must be at least 1, not 0.",
+                "emulate --port 70000|httpPort must be 0 (a free one) to 65535, not 70000.",
+                "emulate --port nosuch|'--port': 'nosuch' is not an int; see 'holdfast emulate --help'.",
+                "emulate --fault nosuch|There is no fault \"nosuch\"; use cold-first-wave,",
+                "emulate --fault warming=0|warming wants at least 1 request, not 0.",
+                "emulate --fault cold-first-wave=1|There is no fault \"cold-first-wave=1\"; use",
+                "demo --fault nosuch|There is no fault \"nosuch\"; use cold-first-wave,",
+                "demo --blocks 0|--blocks and --cycles are 1 to 100, not 0 and 3.",
+                "demo --cycles 101|--blocks and --cycles are 1 to 100, not 5 and 101.",
+                "demo --judge nosuch|expected one of [PROBE_P50, WHOLE_MEAN] (case-insensitive) but was 'nosuch';",
+                "demo --seed x|'--seed': 'x' is not a long; see 'holdfast demo --help'."
+            })
+    void wrongOption_isNamed(String command, String sentence) {
+        assertThat(Told.by(command.split(" ", -1)).badInput()).contains(sentence);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--engine nosuch|--engine is 'nosuch'; write an address such as http://127.0.0.1:30000.",
+                "--engine https://127.0.0.1|--engine is 'https://127.0.0.1'; write an address",
+                "--engine http://127.0.0.1:99999|--engine is 'http://127.0.0.1:99999'; write an address",
+                "--engine http://[|cannot convert 'http://[' to URI",
+                "--sidecar nosuch|--sidecar is 'nosuch'; write an address",
+                "--prefix-tokens 0|A workload needs at least 1 for its prefix tokens, not 0.",
+                "--cycles -1|A workload needs at least 1 for its cycles, not -1.",
+                "--flood-tokens 2000000000|does not fit into memory; use at most",
+                "--blocks 0|The blocks must be between 1 and 1000, not 0.",
+                "--concurrency 0|The concurrency must be between 1 and 4096, not 0.",
+                "--dialect nosuch|SGLANG_GENERATE",
+                "--expect nosuch|NO_EXPOSURE"
+            })
+    void wrongOptionOfALoadTest_isNamed(String options, String sentence) {
+        List<String> args = new ArrayList<>(List.of(loadTest(NOBODY, NOBODY, "main")));
+        args.addAll(List.of(options.split(" ", -1)));
+        // The last one counts, where an option may be given once only the first one goes.
+        dropFirst(args, options.split(" ", -1)[0]);
+
+        assertThat(Told.by(args.toArray(String[]::new)).badInput()).contains(sentence);
+        assertThat(journal()).doesNotExist();
+    }
+
+    @Test
+    void wrongConfigurationKey_isNamedByItsPath() throws IOException {
+        assertThat(Told.by(sidecar(config(0, NOBODY, "shared: 0.5"))).badInput())
+                .contains("sidecar.yaml: engines[0].shared ");
+        assertThat(Told.by(sidecar(config(70_000, NOBODY, ""))).badInput()).contains("listen.port is '70000'");
+        assertThat(Told.by(sidecar(config(0, "nosuch", ""))).badInput()).contains("engines[0].url is 'nosuch'");
+    }
+
+    @Test
+    void configurationThatIsNone_isNamed() throws IOException {
+        byte[] noise = new byte[4096];
+        new SplittableRandom(7).nextBytes(noise);
+        Path binary = Files.write(folder.resolve("noise"), noise);
+        Path empty = Files.writeString(folder.resolve("empty"), "");
+        Path text = Files.writeString(folder.resolve("text"), "engines: [");
+
+        assertThat(Told.by(sidecar(folder.resolve("nosuch"))).badInput())
+                .contains(folder.resolve("nosuch") + " does not exist; ");
+        assertThat(Told.by(sidecar(folder)).badInput()).contains(folder + " is a directory; ");
+        assertThat(Told.by(sidecar(binary)).badInput()).contains(binary + " is ");
+        assertThat(Told.by(sidecar(empty)).badInput()).contains("is empty; start from the example configuration.");
+        assertThat(Told.by(sidecar(text)).badInput()).contains("is not valid YAML at line 1");
+    }
+
+    @Test
+    void portInUse_isNamed() throws IOException {
+        try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            int port = other.getLocalPort();
+            String number = Integer.toString(port);
+
+            assertThat(Told.by(sidecar(config(port, NOBODY, ""))).badInput())
+                    .startsWith("holdfast: Port " + port + " of 127.0.0.1 cannot be listened to (")
+                    .endsWith("; stop what listens there or write another listen.port.");
+            assertThat(Told.by("emulate", "--port", number, "--events-port", "0")
+                            .badInput())
+                    .isEqualTo("holdfast: Port " + port + " for HTTP is in use; choose another or 0 for a free one.");
+            assertThat(Told.by("emulate", "--port", "0", "--events-port", number)
+                            .badInput())
+                    .isEqualTo("holdfast: Port " + port + " for events is in use; choose another or 0 for a free one.");
+        }
+    }
+
+    @Test
+    void unreachableServer_isNamed() throws IOException {
+        Vertx vertx = Vertx.vertx();
+        String closed = closedAddress();
+        try (Sidecar sidecar = Sidecar.start(vertx, SidecarConfig.load(config(0, closed, "")))) {
+            assertThat(Told.by(loadTest(NOBODY, closed, "main")).badInput())
+                    .contains("The sidecar at " + closed + " does not answer; ");
+            assertThat(Told.by(loadTest(closed, sidecar.uri().toString(), "main"))
+                            .badInput())
+                    .contains("The engine at " + closed + " is not ready: it does not answer; ");
+        } finally {
+            vertx.close().await();
+        }
+        assertThat(journal()).doesNotExist();
+    }
+
+    @Test
+    void engineThatTheSidecarDoesNotKnow_isNamed() throws IOException {
+        Vertx vertx = Vertx.vertx();
+        try (Emulator emulator = Emulator.start(vertx, EmulatorSettings.defaults());
+                Sidecar sidecar = Sidecar.start(
+                        vertx, SidecarConfig.load(config(0, emulator.uri().toString(), "")))) {
+            assertThat(Told.by(loadTest(emulator.uri().toString(), sidecar.uri().toString(), "nosuch"))
+                            .badInput())
+                    .contains("has no engine called nosuch; use an id from its configuration.");
+            assertThat(Told.by(loadTest(
+                                    emulator.uri().toString(), emulator.uri().toString(), "main"))
+                            .badInput())
+                    .as("an engine in place of a sidecar")
+                    .contains(emulator.uri().toString());
+        } finally {
+            vertx.close().await();
+        }
+        assertThat(journal()).doesNotExist();
+    }
+
+    @Test
+    void journalThatIsNone_isNamed() throws IOException {
+        byte[] noise = new byte[4096];
+        new SplittableRandom(7).nextBytes(noise);
+        Path binary = Files.write(folder.resolve("noise"), noise);
+        Path text = Files.writeString(folder.resolve("text"), "no journal\n");
+        Path other = Files.writeString(folder.resolve("other"), "{\"run\":{\"format\":1}}\n");
+        Path empty = Files.writeString(folder.resolve("empty"), "");
+
+        assertThat(analysis(folder.resolve("nosuch")))
+                .isEqualTo("holdfast: There is no journal at " + folder.resolve("nosuch") + ".");
+        assertThat(analysis(folder)).contains("The journal " + folder + " cannot be read");
+        assertThat(analysis(binary)).contains("The journal " + binary + " cannot be read");
+        assertThat(analysis(text)).contains("Line 1 of the journal " + text + " cannot be read");
+        assertThat(analysis(other)).contains("Line 1 of the journal " + other + " cannot be read");
+        assertThat(analysis(empty)).contains("The journal " + empty + " is empty");
+    }
+
+    @Test
+    void journalThatIsThereAlready_isLeftAsItIs() throws IOException {
+        Files.writeString(journal(), "precious\n");
+
+        assertThat(Told.by(loadTest(NOBODY, NOBODY, "main")).badInput())
+                .isEqualTo("holdfast: The journal " + journal()
+                        + " exists already and is not overwritten; name another file.");
+        assertThat(journal()).hasContent("precious\n");
+    }
+
+    @Test
+    void journalInAFolderThatIsNot_isNamed() {
+        Path journal = folder.resolve("nosuch/journal.jsonl");
+
+        assertThat(Told.by("loadtest run --engine-id main --engine http://127.0.0.1:1 --sidecar http://127.0.0.1:1"
+                                .concat(" --journal " + journal)
+                                .split(" ", -1))
+                        .badInput())
+                .isEqualTo("holdfast: --journal is '" + journal + "', but there is no folder " + journal.getParent()
+                        + "; make it first.");
+    }
+
+    @Test
+    void processOfItsOwn_saysNothingElse() throws IOException {
+        Path wrong = config(0, NOBODY, "shared: 0.5");
+        try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            String number = Integer.toString(other.getLocalPort());
+            for (String[] args : List.of(
+                    sidecar(wrong),
+                    sidecar(folder.resolve("nosuch")),
+                    sidecar(config(other.getLocalPort(), NOBODY, "")),
+                    new String[] {"emulate", "--port", number},
+                    new String[] {"emulate", "--capacity-tokens", "-16"},
+                    loadTest(NOBODY, NOBODY, "main"),
+                    new String[] {
+                        "loadtest", "analyze", folder.resolve("nosuch").toString()
+                    },
+                    new String[] {"observe"})) {
+                Told told = Child.tells(args);
+                assertThat(told.badInput()).isEqualTo(Told.by(args).badInput());
+            }
+        }
+    }
+
+    private String analysis(Path journal) {
+        return Told.by("loadtest", "analyze", journal.toString()).badInput();
+    }
+
+    private Path journal() {
+        return folder.resolve("journal.jsonl");
+    }
+
+    private String[] loadTest(String engine, String sidecar, String id) {
+        return new String[] {
+            "loadtest",
+            "run",
+            "--engine",
+            engine,
+            "--sidecar",
+            sidecar,
+            "--engine-id",
+            id,
+            "--journal",
+            journal().toString()
+        };
+    }
+
+    private static void dropFirst(List<String> args, String option) {
+        int first = args.indexOf(option);
+        if (first != args.lastIndexOf(option)) {
+            args.subList(first, first + 2).clear();
+        }
+    }
+
+    private static String[] sidecar(Path config) {
+        return new String[] {"sidecar", "--config", config.toString()};
+    }
+
+    private Path config(int port, String engine, String key) throws IOException {
+        return Files.writeString(
+                folder.resolve("sidecar.yaml"), """
+                    listen:
+                      port: %d
+                    stateDirectory: '%s'
+                    engines:
+                      - id: main
+                        type: sglang
+                        url: %s
+                        %s
+                    """.formatted(port, folder.resolve("state"), engine, key));
+    }
+
+    /** An address where nobody listens: a port that was free a moment ago. */
+    private static String closedAddress() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return URI.create("http://127.0.0.1:" + socket.getLocalPort()).toString();
+        }
+    }
+}

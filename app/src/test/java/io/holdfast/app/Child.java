@@ -1,0 +1,88 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** A command in a process of its own, started with the options that the launcher gives it. */
+final class Child implements AutoCloseable {
+    private final Process process;
+    private final BufferedReader out;
+    private final CompletableFuture<String> err;
+
+    private Child(Process process) {
+        this.process = process;
+        this.out = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+        this.err = CompletableFuture.supplyAsync(() -> text(process.getErrorStream()));
+    }
+
+    static Child start(String... args) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-Xmx256m",
+                "--enable-native-access=ALL-UNNAMED",
+                "-Dmsgpack.universal-buffer=true",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Holdfast.class.getName()));
+        command.addAll(List.of(args));
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().keySet().removeIf(name -> name.startsWith("HOLDFAST_") || name.endsWith("JAVA_OPTIONS"));
+        return new Child(builder.start());
+    }
+
+    /** What a command that ends by itself told. */
+    static Told tells(String... args) throws IOException {
+        try (Child child = start(args)) {
+            return child.end();
+        }
+    }
+
+    /** The next line on standard output. */
+    String line() throws IOException {
+        return Optional.ofNullable(out.readLine())
+                .orElseThrow(() -> new AssertionError("The child ended before it said anything; it told: " + end()));
+    }
+
+    /** Asks it to stop as {@code kill} does, and awaits its end. */
+    Told stop() {
+        assertThat(process.isAlive()).as("the child still runs").isTrue();
+        process.destroy();
+        return end();
+    }
+
+    private Told end() {
+        try (BufferedReader rest = out) {
+            String told = rest.readAllAsString();
+            return new Told(process.onExit().join().exitValue(), told, err.join());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String text(InputStream stream) {
+        try (stream) {
+            return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+        process.onExit().join();
+    }
+}

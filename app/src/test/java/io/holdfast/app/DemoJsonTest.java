@@ -1,0 +1,96 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.util.List;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Test;
+
+/** The document that {@code holdfast demo --json} prints. */
+class DemoJsonTest {
+    private static final JsonMapper JSON = JsonMapper.builder()
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .build();
+
+    @Test
+    void wholeDemo_isOneDocumentOfFourArmsAndTwoVerdicts() {
+        Told told = SmallDemo.whole("--json", "--blocks", "4", "--seed", "7");
+        JsonNode document = document(told);
+        assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+        assertThat(told.err()).as("the story").contains("Holdfast demo").contains("as it should be");
+
+        assertThat(document.path("seed").asLong()).isEqualTo(7);
+        List<JsonNode> scenarios = elements(document.path("scenarios"));
+        assertThat(scenarios)
+                .extracting(
+                        one -> one.path("name").asText() + "/" + one.path("arm").asText())
+                .containsExactly(
+                        "idle-prefix-under-flood/baseline",
+                        "idle-prefix-under-flood/pinned",
+                        "ample-memory/baseline",
+                        "ample-memory/pinned");
+        assertThat(scenarios)
+                .extracting(one -> one.path("cachedTokens").asInt())
+                .containsExactly(0, 256, 256, 256);
+        assertThat(scenarios)
+                .allSatisfy(one -> assertThat(one.path("ttftMillis").isNumber()).isTrue());
+
+        JsonNode verdict = document.path("verdict");
+        assertThat(verdict.path("name").asText()).isEqualTo("REAL");
+        assertThat(verdict.path("effectPercent").asDouble()).isNegative();
+        assertThat(elements(verdict.path("ci95")))
+                .hasSize(2)
+                .allSatisfy(end -> assertThat(end.isNumber()).isTrue());
+        assertThat(verdict.path("effectPercent").asDouble())
+                .isBetween(
+                        verdict.path("ci95").get(0).asDouble(),
+                        verdict.path("ci95").get(1).asDouble());
+        assertThat(verdict.path("naivePercent").isNumber()).isTrue();
+        assertThat(verdict.path("orderBiasPercent").asDouble()).isNegative();
+
+        List<JsonNode> scenes = elements(document.path("scenes"));
+        assertThat(scenes)
+                .extracting(scene -> scene.path("name").asText())
+                .containsExactly("idle-prefix-under-flood", "ample-memory");
+        assertThat(scenes.getFirst().path("verdict")).isEqualTo(verdict);
+        assertThat(scenes.getLast().path("verdict").path("name").asText()).isEqualTo("NO_EXPOSURE");
+        assertThat(scenes)
+                .allSatisfy(scene ->
+                        assertThat(scene.path("asExpected").asBoolean()).isTrue());
+        assertThat(document.path("automaticHold").path("heldBlocks").asInt()).isPositive();
+        assertThat(document.path("asExpected").asBoolean()).isTrue();
+    }
+
+    @Test
+    void demoThatIsTooSmall_saysNullForWhatIsUnknown() {
+        Told told = SmallDemo.pressure("--json", "--blocks", "1");
+        JsonNode document = document(told);
+
+        assertThat(told.code()).isEqualTo(ExitCode.CHECK_FAILED);
+        JsonNode verdict = document.path("verdict");
+        assertThat(verdict.path("name").asText()).isEqualTo("INCONCLUSIVE");
+        assertThat(verdict.has("ci95")).isTrue();
+        assertThat(verdict.path("ci95").isNull()).isTrue();
+        assertThat(verdict.path("effectPercent").isNumber()).isTrue();
+        assertThat(document.path("asExpected").asBoolean(true)).isFalse();
+    }
+
+    private static JsonNode document(Told told) {
+        try {
+            return JSON.readTree(told.out());
+        } catch (JsonProcessingException e) {
+            throw new AssertionError("Standard output is not one JSON document: " + told, e);
+        }
+    }
+
+    private static List<JsonNode> elements(JsonNode array) {
+        assertThat(array.isArray()).as(array.toString()).isTrue();
+        return StreamSupport.stream(array.spliterator(), false).toList();
+    }
+}

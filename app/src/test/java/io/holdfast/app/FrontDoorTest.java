@@ -1,0 +1,151 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the command says about itself, and how it answers what it does not know. */
+class FrontDoorTest {
+    private static final int COLUMNS = 80;
+
+    @Test
+    void help_offersWhatIsBuiltAndNothingElse() {
+        Told told = help("--help");
+
+        assertThat(offered(told)).containsExactly("demo", "sidecar", "loadtest", "emulate");
+        assertThat(told.out()).contains("Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive.");
+    }
+
+    @Test
+    void loadtestHelp_offersWhatIsBuiltAndNothingElse() {
+        assertThat(offered(help("loadtest", "--help"))).containsExactly("run", "analyze");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--help",
+                "demo --help",
+                "sidecar --help",
+                "loadtest --help",
+                "loadtest run --help",
+                "loadtest analyze --help",
+                "emulate --help"
+            })
+    void helpOfEachCommand_mentionsNothingThatIsNotBuilt(String command) {
+        Told told = help(command.split(" ", -1));
+
+        assertThat(told.out())
+                .startsWith("Usage: holdfast")
+                .doesNotContainPattern("(holdfast|loadtest) (observe|replay|doctor|bench|aa|ab|sweep|report|compare"
+                        + "|calibrate|bundle)\\b")
+                .doesNotContainPattern(
+                        "(?m)^ +(observe|replay|doctor|bench|aa|ab|sweep|report|compare" + "|calibrate|bundle) ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"demo", "sidecar", "loadtest run", "loadtest analyze", "emulate"})
+    void helpOfEachCommand_explainsEveryOption(String command) {
+        Told told = help((command + " --help").split(" ", -1));
+
+        assertThat(told.out().lines().filter(line -> line.strip().startsWith("--")))
+                .isNotEmpty()
+                .allSatisfy(line -> assertThat(line.strip()).doesNotContain("${"));
+        assertThat(told.out()).contains("-h, --help").contains("-V, --version");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-V", "--version"})
+    void version_isOneLine(String option) {
+        assertThat(Told.by(option)).isEqualTo(new Told(ExitCode.OK, "holdfast 0.1.0" + System.lineSeparator(), ""));
+    }
+
+    @Test
+    void commandWithoutSubcommand_showsItsHelp() {
+        assertThat(Told.by()).isEqualTo(Told.by("--help"));
+        assertThat(Told.by("loadtest")).isEqualTo(Told.by("loadtest", "--help"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "observe",
+                "observe --engine http://127.0.0.1:30000",
+                "replay",
+                "replay --trace x.jsonl --capacity-blocks 10",
+                "doctor",
+                "bench",
+                "bench index",
+                "loadtest aa",
+                "loadtest ab",
+                "loadtest sweep --blocks 4",
+                "loadtest report",
+                "loadtest compare",
+                "loadtest doctor",
+                "loadtest calibrate",
+                "loadtest bundle"
+            })
+    void plannedCommand_isAnsweredByWhatThereIs(String command) {
+        String[] words = command.split(" ", -1);
+        String name = words[0].equals("loadtest") ? "loadtest " + words[1] : words[0];
+
+        assertThat(Told.by(words).badInput())
+                .startsWith("holdfast: '" + name + "' (")
+                .contains(") is not built yet; built are ");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "nosuch|unknown subcommand 'nosuch'; see 'holdfast --help'.",
+                "loadtest nosuch|unknown subcommand 'nosuch'; see 'holdfast loadtest --help'.",
+                "--nosuch|unknown option '--nosuch'; see 'holdfast --help'.",
+                "demo --nosuch|unknown option '--nosuch'; see 'holdfast demo --help'.",
+                "emulate here|unknown argument 'here'; see 'holdfast emulate --help'.",
+                "loadtest run --prot 5|unknown option '--prot'; see 'holdfast loadtest run --help'.",
+                "loadtest observe|unknown subcommand 'observe'; see 'holdfast loadtest --help'.",
+                "aa|unknown subcommand 'aa'; see 'holdfast --help'."
+            })
+    void unknownWord_isNamedWithWhereToLook(String command, String sentence) {
+        assertThat(Told.by(command.split(" ", -1)).badInput()).isEqualTo("holdfast: " + sentence);
+    }
+
+    @Test
+    void missingOption_isNamedWithWhereToLook() {
+        assertThat(Told.by("loadtest", "run", "--engine", "http://127.0.0.1:1", "--sidecar", "http://127.0.0.1:2")
+                        .badInput())
+                .contains("--engine-id")
+                .contains("--journal")
+                .endsWith("; see 'holdfast loadtest run --help'.");
+        assertThat(Told.by("loadtest", "analyze").badInput()).contains("JOURNAL");
+        assertThat(Told.by("sidecar").badInput()).contains("--config FILE").contains("--print-example");
+        assertThat(Told.by("emulate", "--port").badInput()).contains("--port");
+    }
+
+    private static Told help(String... args) {
+        Told told = Told.by(args);
+        assertThat(told.code()).isEqualTo(ExitCode.OK);
+        assertThat(told.err()).isEmpty();
+        assertThat(told.out().lines())
+                .allSatisfy(line -> assertThat(line.length()).as(line).isLessThanOrEqualTo(COLUMNS));
+        return told;
+    }
+
+    /** The first words below "Commands:". */
+    private static List<String> offered(Told told) {
+        return told.out()
+                .lines()
+                .dropWhile(line -> !line.equals("Commands:"))
+                .skip(1)
+                .takeWhile(line -> line.startsWith("  "))
+                .filter(line -> line.charAt(2) != ' ')
+                .map(line -> line.strip().split(" ", 2)[0])
+                .toList();
+    }
+}
