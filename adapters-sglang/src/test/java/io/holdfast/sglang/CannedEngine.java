@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -44,8 +45,17 @@ final class CannedEngine implements AutoCloseable {
         });
         server.start();
         http = new EngineHttp(
-                EngineHttpSettings.of(
-                        URI.create("http://127.0.0.1:" + server.getAddress().getPort())),
+                new EngineHttpSettings(
+                        URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
+                        Map.of(),
+                        Duration.ofSeconds(5),
+                        Duration.ofSeconds(20),
+                        16,
+                        1000,
+                        1,
+                        Duration.ofMillis(1),
+                        1000,
+                        Duration.ofSeconds(1)),
                 executor,
                 timer,
                 System::nanoTime);

@@ -7,4 +7,9 @@ final class CommandException extends RuntimeException {
     CommandException(String sentence) {
         super(sentence);
     }
+
+    /** For a fault whose message is already the sentence. */
+    CommandException(IllegalArgumentException cause) {
+        super(String.valueOf(cause.getMessage()), cause);
+    }
 }

@@ -6,12 +6,12 @@ import io.holdfast.sidecar.ConfigException;
 import io.holdfast.sidecar.SidecarException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
@@ -40,10 +40,10 @@ public final class Holdfast implements Runnable {
 
     static int run(String[] args, PrintStream out, PrintStream err) {
         CommandLine command = new CommandLine(new Holdfast());
-        command.setOut(new PrintWriter(out, true));
-        command.setErr(new PrintWriter(err, true));
+        command.setOut(new PrintWriter(out, true, StandardCharsets.UTF_8));
+        command.setErr(new PrintWriter(err, true, StandardCharsets.UTF_8));
         command.setParameterExceptionHandler((fault, arguments) -> refuse(fault));
-        command.setExecutionExceptionHandler((fault, line, parsed) -> explain(fault, line, parsed));
+        command.setExecutionExceptionHandler((fault, line, parsed) -> explain(fault, line));
         command.setExitCodeExceptionMapper(fault -> ExitCode.BAD_INPUT);
         command.setCaseInsensitiveEnumValuesAllowed(true);
         return command.execute(args);
@@ -59,22 +59,25 @@ public final class Holdfast implements Runnable {
         CommandLine line = fault.getCommandLine();
         String name = line.getCommandSpec().qualifiedName(" ");
         String sentence = fault.getMessage();
-        if (fault instanceof UnmatchedArgumentException unmatched && !unmatched.getUnmatched().isEmpty()) {
+        if (fault instanceof UnmatchedArgumentException unmatched
+                && !unmatched.getUnmatched().isEmpty()) {
             String word = unmatched.getUnmatched().getFirst();
-            Optional<String> planned =
-                    name.equals("holdfast") ? Planned.frontDoor(word) : name.equals("holdfast loadtest") ? Planned.loadTest(word) : Optional.empty();
+            Optional<String> planned = name.equals("holdfast")
+                    ? Planned.frontDoor(word)
+                    : name.equals("holdfast loadtest") ? Planned.loadTest(word) : Optional.empty();
             sentence = planned.orElse(
                     word.startsWith("-")
                             ? "unknown option '%s'; see '%s --help'.".formatted(word, name)
                             : "unknown %s '%s'; see '%s --help'."
-                                    .formatted(line.getSubcommands().isEmpty() ? "argument" : "subcommand", word, name));
+                                    .formatted(
+                                            line.getSubcommands().isEmpty() ? "argument" : "subcommand", word, name));
         }
         line.getErr().println("holdfast: " + sentence);
         return ExitCode.BAD_INPUT;
     }
 
     /** One sentence for what went wrong while running; a stack trace only for whoever asks for it. */
-    private static int explain(Exception fault, CommandLine line, ParseResult parsed) {
+    private static int explain(Exception fault, CommandLine line) {
         boolean mendable = fault instanceof CommandException
                 || fault instanceof ConfigException
                 || fault instanceof SidecarException

@@ -127,7 +127,10 @@ class ArchitectureTest {
         noClasses()
                 .that()
                 .resideOutsideOfPackages(
-                        "io.holdfast.emulator..", "io.holdfast.sidecar..", "io.holdfast.loadtest..", "io.holdfast.app..")
+                        "io.holdfast.emulator..",
+                        "io.holdfast.sidecar..",
+                        "io.holdfast.loadtest..",
+                        "io.holdfast.app..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.vertx..", "io.netty..")
@@ -186,9 +189,7 @@ class ArchitectureTest {
     @Test
     @DisplayName("nobody keeps mutable state in a static field")
     void noStaticState() {
-        noClasses()
-                .should(HaveMutableStatics.haveMutableStaticFields())
-                .check(ours);
+        noClasses().should(HaveMutableStatics.haveMutableStaticFields()).check(ours);
     }
 
     @Test
@@ -234,7 +235,12 @@ class ArchitectureTest {
     }
 
     private static ArchRule onlyDependOn(String place, String... allowed) {
-        return classes().that().resideInAPackage(place).should().onlyDependOnClassesThat().resideInAnyPackage(allowed);
+        return classes()
+                .that()
+                .resideInAPackage(place)
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage(allowed);
     }
 
     private static DescribedPredicate<JavaClass> inJavaIoButNot(String... allowed) {

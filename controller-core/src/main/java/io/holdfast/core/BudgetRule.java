@@ -78,14 +78,6 @@ final class BudgetRule {
         return new BudgetRule(settings, readings, prompts, nowNanos).compute(pinnedBlocks, hardPins);
     }
 
-    /** Whether requests wait while nothing runs, as far as fresh readings tell. */
-    static boolean stalled(EngineReadings readings, long nowNanos) {
-        return fresh(readings.waitingRequests(), nowNanos)
-                && fresh(readings.runningRequests(), nowNanos)
-                && readings.waitingRequests().number().orElse(0) > 0
-                && readings.runningRequests().number().orElse(1) == 0;
-    }
-
     /** What the largest request needs beside its prompt: its output as admission counts it, and slack. */
     static long besidePrompt(ControllerSettings settings, long capacity, long blockTokens) {
         return output(settings) + 2 * blockTokens + (capacity + 99) / 100;

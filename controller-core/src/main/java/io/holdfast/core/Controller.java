@@ -32,6 +32,7 @@ public final class Controller {
     private final Holds holds;
     private final Ledger ledger;
     private final Optional<Switchback> switchback;
+    private final StallWatch stallWatch = new StallWatch();
 
     private long originNanos;
     private boolean started;
@@ -193,6 +194,7 @@ public final class Controller {
 
     private void accept(EngineReadings readings) {
         lastReadings = readings;
+        stallWatch.look(readings, events.counters().batches(), nowNanos);
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
     }
 
@@ -264,7 +266,7 @@ public final class Controller {
                 settings,
                 tree,
                 budget,
-                BudgetRule.stalled(readings, clockNanos),
+                stallWatch.stalled(nowNanos),
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),
@@ -272,7 +274,9 @@ public final class Controller {
                 switchback.flatMap(Switchback::off),
                 ledger.leaving(),
                 holds.living(),
-                settings.automaticHolds() ? events.candidates() : List.of(),
+                settings.automaticHolds()
+                        ? events.candidates(settings.automaticLease().toNanos())
+                        : List.of(),
                 holds.nextId()));
         plan.lines().forEach(this::carryOut);
     }
@@ -325,6 +329,7 @@ public final class Controller {
     }
 
     private Hold automatic(Plan.Line line) {
+        events.takeCandidate(line.lastBlock());
         HoldRequest path = new HoldRequest(tree.path(line.lastBlock()), settings.automaticLease());
         return holds.register(HoldOrigin.AUTOMATIC, path, line.reason());
     }

@@ -22,7 +22,7 @@ final class EventSide implements KvEventSink, TreeListener {
     private long nowNanos;
     private long incarnation = 1;
     private boolean followed;
-    private boolean usedIncarnation;
+    private boolean justRestarted;
     private boolean certain;
     private Optional<String> gap = Optional.empty();
     private String certainty =
@@ -56,10 +56,16 @@ final class EventSide implements KvEventSink, TreeListener {
         return prompts.facts(nowNanos);
     }
 
-    /** Blocks that ended an insertion after they had been lost, oldest first. */
-    List<Long> candidates() {
-        candidates.removeIf(block -> !tree.endedInsertion(block));
+    /** Blocks that ended an insertion after they had been lost and were touched within {@code nanos}, oldest first. */
+    List<Long> candidates(long nanos) {
+        candidates.removeIf(block ->
+                !tree.endedInsertion(block) || tree.pinned(block) || tree.lastTouch(block) + nanos <= nowNanos);
         return List.copyOf(candidates);
+    }
+
+    /** A hold was made for this block: it is none again before it is lost again. */
+    void takeCandidate(long block) {
+        candidates.remove(block);
     }
 
     long incarnation() {
@@ -108,7 +114,7 @@ final class EventSide implements KvEventSink, TreeListener {
     @Override
     public void stored(StoredBlocks chain) {
         storedBlocks += chain.count();
-        usedIncarnation = true;
+        justRestarted = false;
         if (chain.blockTokens() > 0) {
             blockTokens = chain.blockTokens();
         }
@@ -119,7 +125,7 @@ final class EventSide implements KvEventSink, TreeListener {
     public void removed(long[] hashes, int count, Tier tier) {
         int unknown = tree.removed(hashes, count, tier);
         removedBlocks += count;
-        usedIncarnation = true;
+        justRestarted = false;
         if (certain) {
             removedUnknown += unknown;
         }
@@ -128,6 +134,11 @@ final class EventSide implements KvEventSink, TreeListener {
     @Override
     public void cleared() {
         clears++;
+        // A restarted engine clears its cache at once: that is still one life, not two.
+        if (!justRestarted) {
+            incarnation++;
+        }
+        justRestarted = false;
         emptied();
         sure();
     }
@@ -148,7 +159,7 @@ final class EventSide implements KvEventSink, TreeListener {
                 + " restarts";
         gap = Optional.of(certainty);
         incarnation++;
-        usedIncarnation = false;
+        justRestarted = false;
         candidates.clear();
         tree.forgetUnpinned();
     }
@@ -156,6 +167,8 @@ final class EventSide implements KvEventSink, TreeListener {
     @Override
     public void restarted(long seen) {
         restarts++;
+        incarnation++;
+        justRestarted = true;
         emptied();
         follow(seen);
     }
@@ -198,11 +211,6 @@ final class EventSide implements KvEventSink, TreeListener {
     }
 
     private void emptied() {
-        // A restarted engine clears its cache at once: that is still one life, not two.
-        if (usedIncarnation) {
-            incarnation++;
-        }
-        usedIncarnation = false;
         gap = Optional.empty();
         candidates.clear();
         pinnedRemoved = false;

@@ -139,7 +139,8 @@ final class Planner {
             return wait(hold, tooMuch.get());
         }
         planned += cost(block);
-        return new Line(Action.PIN, hold.id(), block, end, pinReason(end, path.blocks()));
+        return new Line(
+                Action.PIN, hold.id(), block, end, hold.automatic() ? returned(block) : pinReason(end, path.blocks()));
     }
 
     static String pinReason(int end, int wanted) {
@@ -261,14 +262,14 @@ final class Planner {
             for (long above : in.tree().path(block)) {
                 covered.add(above);
             }
-            line(
-                    Action.PIN,
-                    id++,
-                    block,
-                    in.tree().depth(block),
-                    "lost " + in.tree().timesLost(block)
-                            + " times and stored again: a shared prefix that this cache does not" + " keep by itself");
+            line(Action.PIN, id++, block, in.tree().depth(block), returned(block));
         }
+    }
+
+    private String returned(long block) {
+        int times = in.tree().timesLost(block);
+        return "lost " + (times == 1 ? "once" : times + " times")
+                + " and stored again: a shared prefix that this cache does not keep by itself";
     }
 
     private void unpin(Hold hold, String reason) {

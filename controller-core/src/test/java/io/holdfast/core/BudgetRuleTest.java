@@ -155,17 +155,6 @@ final class BudgetRuleTest {
         assertThat(budget.automaticUnknown()).contains("no prompt was seen in the last hour, so its p90 is unknown");
     }
 
-    @Test
-    void stalled_needsFreshReadingsOfBoth() {
-        EngineReadings waiting = Samples.readings(100_000, 16, 50_000, 0, 4, 0);
-        assertThat(BudgetRule.stalled(waiting, 0)).isTrue();
-        assertThat(BudgetRule.stalled(waiting, 11 * SECOND)).isFalse();
-        assertThat(BudgetRule.stalled(Samples.readings(100_000, 16, 50_000, 1, 4, 0), 0))
-                .isFalse();
-        assertThat(BudgetRule.stalled(Samples.with(waiting, "runningRequests", Reading.unknown("?")), 0))
-                .isFalse();
-    }
-
     private static OptionalLong hard(ControllerSettings settings, EngineReadings readings, PromptSizes.Facts prompts) {
         Budget budget = compute(settings, readings, prompts);
         OptionalLong term = tokens(budget, Budget.HARD_GUARD);

@@ -12,6 +12,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 final class ControllerTest {
@@ -54,8 +55,8 @@ final class ControllerTest {
 
     @Test
     void request_engineCannotPin_isRefusedWithItsWhy() {
-        bench.engine.capabilities = new Capabilities(false, false, false, "HTTP 404");
-        Bench stock = new Bench(Bench.SETTINGS, new Bench.Disk(), bench.engine);
+        Bench stock = new Bench(Bench.SETTINGS, new Bench.Disk(), new Bench.Engine());
+        stock.engine.capabilities = new Capabilities(false, false, false, "HTTP 404");
         stock.idle();
         stock.settle();
         stock.stored(1, 2);
@@ -195,7 +196,10 @@ final class ControllerTest {
     void stalled_unpinsRequestedHoldsWithinOneTickAndPinsAgainAfterwards() {
         bench.stored(1, 2);
         HoldView held = bench.hold(1, 2);
-        bench.now += 100_000_000;
+        bench.readings(0, 3);
+        bench.settle();
+        assertThat(bench.engine.pins).isNotEmpty();
+        bench.now += StallWatch.STANDSTILL_NANOS;
         bench.readings(0, 3);
         bench.settle();
         assertThat(bench.engine.pins).isEmpty();
@@ -211,24 +215,13 @@ final class ControllerTest {
 
     @Test
     void largerPromptSeen_holdsThatNoLongerFitAreLetGo() {
-        long[] long500 = new long[500];
-        for (int i = 0; i < long500.length; i++) {
-            long500[i] = i + 1;
-        }
-        bench.stored(long500);
+        bench.stored(LongStream.range(1, 501).toArray());
         // 10000 - 8000 seen - 100 - 132 leaves 1768 tokens: 110 blocks.
-        long[] small = new long[110];
-        for (int i = 0; i < small.length; i++) {
-            small[i] = 1_000 + i;
-        }
+        long[] small = LongStream.range(1_000, 1_110).toArray();
         bench.stored(small);
         HoldView held = bench.hold(small);
         assertThat(held.state()).isEqualTo(HoldState.HELD);
-        long[] longer = new long[501];
-        for (int i = 0; i < longer.length; i++) {
-            longer[i] = 5_000 + i;
-        }
-        bench.stored(longer);
+        bench.stored(LongStream.range(5_000, 5_501).toArray());
         bench.pass(Duration.ofMillis(100));
         assertThat(bench.engine.pins).isEmpty();
         assertThat(bench.holdNow(held.id()).reason()).startsWith("no room: ");
@@ -401,7 +394,7 @@ final class ControllerTest {
         HoldView hold = own.holdNow(1);
         assertThat(hold.origin()).isEqualTo(HoldOrigin.AUTOMATIC);
         assertThat(hold.state()).isEqualTo(HoldState.HELD);
-        assertThat(hold.reason()).startsWith("lost 1 times and stored again");
+        assertThat(hold.reason()).startsWith("lost once and stored again");
 
         own.pass(Duration.ofSeconds(50));
         own.storedUnder(2, 3);
@@ -431,7 +424,8 @@ final class ControllerTest {
         dry.events().batchStarted(0);
         dry.events().stored(Bench.chain(1, 2));
         dry.events().batchEnded();
-        var answer = dry.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(5))).toCompletableFuture();
+        var answer = dry.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(5)))
+                .toCompletableFuture();
         dry.poll(1);
         dry.poll(2);
         assertThat(answer.join().state()).isEqualTo(HoldState.HELD);
@@ -453,7 +447,9 @@ final class ControllerTest {
         own.removed(2, 1);
         own.stored(1, 2);
         own.stored(5, 6);
-        own.hold(5, 6);
+        var asked = own.ask(Duration.ofHours(1), 5, 6);
+        own.settle();
+        assertThat(asked.join().state()).isEqualTo(HoldState.HELD);
         boolean on = false;
         boolean off = false;
         for (int second = 0; second < 80; second++) {

@@ -3,7 +3,9 @@ package io.holdfast.core;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
@@ -45,12 +47,12 @@ final class SwitchbackTest {
     @Test
     void effect_driftWithoutEffect_isNotTakenForOne() {
         int found = 0;
-        for (int seed = 0; seed < 20; seed++) {
+        for (int seed = 0; seed < 200; seed++) {
             SplittableRandom noise = new SplittableRandom(seed);
             TtftEffect effect = run((t, on) -> 0.2 * Math.exp(t / 4_000.0) * (1 + 0.1 * noise.nextGaussian()), 64);
             found += effect.state() == TtftEffect.State.PROVEN || effect.state() == TtftEffect.State.HARMFUL ? 1 : 0;
         }
-        assertThat(found).isLessThanOrEqualTo(3);
+        assertThat(found).as("of 200, at a level of 5 %%").isLessThanOrEqualTo(18);
     }
 
     @Test
@@ -76,13 +78,15 @@ final class SwitchbackTest {
     @Test
     void readings_unknown_makeTheWindowNotReadyAndNeverZero() {
         Switchback loop = new Switchback(WINDOW * SECOND, new SplittableRandom(1));
+        Set<Boolean> seen = new HashSet<>();
         for (int t = 0; t < 40 * WINDOW; t++) {
             loop.tick(t * SECOND);
             loop.reading(EngineReadings.unknown("no answer"), t * SECOND);
+            seen.add(loop.off().isEmpty());
         }
         assertThat(loop.effect().windows()).isZero();
         assertThat(loop.effect().state()).isEqualTo(TtftEffect.State.UNPROVEN);
-        assertThat(loop.off()).as("the arms go on alternating").isNotNull();
+        assertThat(seen).as("the arms go on alternating").containsExactlyInAnyOrder(true, false);
     }
 
     @Test
@@ -91,7 +95,8 @@ final class SwitchbackTest {
         for (int t = 0; t <= 20 * WINDOW; t++) {
             loop.tick(t * SECOND);
             // One request in 4 s: seven in the three quarters of a window that count.
-            loop.reading(Samples.readings(0, 0, 0, 0, 0, 0, t / 4 * 0.2, t / 4, 0), t * SECOND);
+            double count = Math.floor(t / 4.0);
+            loop.reading(Samples.readings(0, 0, 0, 0, 0, 0, count * 0.2, count, 0), t * SECOND);
         }
         assertThat(loop.effect().windows()).isZero();
     }
@@ -101,7 +106,7 @@ final class SwitchbackTest {
         Switchback loop = new Switchback(WINDOW * SECOND, new SplittableRandom(1));
         for (int t = 0; t <= WINDOW; t++) {
             loop.tick(t * SECOND);
-            long count = t < 30 ? 10_000 + t * 20 : t * 1_000;
+            double count = t < 30 ? 10_000 + t * 20 : t * 1_000;
             loop.reading(Samples.readings(0, 0, 0, 0, 0, 0, count * 0.1, count, 0), t * SECOND);
             if (t == 31) {
                 loop.interrupted();

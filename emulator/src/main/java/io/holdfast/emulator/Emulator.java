@@ -15,6 +15,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * One life of an emulated SGLang server: HTTP routes, an event socket, and a scheduler thread in place of the GPU.
@@ -105,6 +106,7 @@ public final class Emulator implements AutoCloseable {
                 publisher.close();
             }
             await(server.close());
+            awaitFree(port);
         }
     }
 
@@ -116,14 +118,25 @@ public final class Emulator implements AutoCloseable {
 
     /** Two servers of one Vert.x instance would share a port in turns, and neither would notice. */
     private static void refuseUsedPort(int port) {
-        if (port == 0) {
-            return;
+        if (port != 0 && !isFree(port)) {
+            throw new EmulatorException("Port " + port + " for HTTP is in use; choose another or 0 for a free one.");
         }
+    }
+
+    /** A closed server lets go of its port only when its event loop next looks at its sockets. */
+    private static void awaitFree(int port) {
+        for (int i = 0; i < 10_000 && !isFree(port); i++) {
+            LockSupport.parkNanos(200_000);
+        }
+    }
+
+    private static boolean isFree(int port) {
         try (ServerSocket probe = new ServerSocket()) {
             probe.setReuseAddress(true);
             probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+            return true;
         } catch (IOException e) {
-            throw new EmulatorException("Port " + port + " for HTTP is in use; choose another or 0 for a free one.", e);
+            return false;
         }
     }
 

@@ -113,6 +113,10 @@ public record EmulatorSettings(
         return sized(value, pageTokens, contextTokens, maxRunning);
     }
 
+    public EmulatorSettings withSizes(int capacity, int page, int context) {
+        return sized(capacity, page, context, maxRunning);
+    }
+
     /** Give the capacity first where the old one is not a whole number of new pages. */
     public EmulatorSettings withPageTokens(int value) {
         return sized(capacityTokens, value, contextTokens, maxRunning);

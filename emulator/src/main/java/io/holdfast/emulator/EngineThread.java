@@ -108,7 +108,7 @@ final class EngineThread implements AutoCloseable {
                     LockSupport.park(this);
                 }
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             log.error("The engine's scheduler died.", e);
             onDeath.run();
         } finally {

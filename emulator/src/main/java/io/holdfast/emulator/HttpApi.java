@@ -44,7 +44,7 @@ final class HttpApi {
 
     Router router() {
         Router router = Router.router(vertx);
-        router.post().handler(BodyHandler.create(false).setBodyLimit(LARGEST_BODY));
+        router.route().handler(BodyHandler.create(false).setBodyLimit(LARGEST_BODY));
         router.get("/health").handler(call -> call.response().end());
         router.get("/server_info").handler(call -> json(call.response(), 200, serverInfo()));
         router.get("/v1/models").handler(call -> json(call.response(), 200, models()));

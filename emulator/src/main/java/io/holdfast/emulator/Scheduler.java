@@ -35,8 +35,8 @@ import org.slf4j.LoggerFactory;
  * answer (all but the last token) when a request ends. The branch evicts the whole amount when less is free, wants pages
  * only where one is full, and stores prompts only. With one token to say, a prompt is stored once, at the end.
  *
- * Events leave after each prefill, when a request ends, every 40 decode steps and when the engine runs idle; what decoding
- * evicts waits for one of these.
+ * Events leave after each prefill, when a request ends and when the engine runs idle, on the branch every 40 decode steps as
+ * well; what decoding evicts waits for one of these.
  */
 final class Scheduler {
     private static final Logger log = LoggerFactory.getLogger(Scheduler.class);
@@ -249,7 +249,7 @@ final class Scheduler {
         if (running.size() < batch.size()) {
             batchFull = false;
             publish();
-        } else if (decodeSteps % DECODE_LOG_INTERVAL == 0) {
+        } else if (pinBranch && decodeSteps % DECODE_LOG_INTERVAL == 0) {
             publish();
         }
         stats = snapshot(0);
@@ -394,18 +394,18 @@ final class Scheduler {
     /** The GPU's time for one prefill, faults of this server life included. */
     private long prefillNanos(int uncached) {
         double nanos = 1e3 * (settings.firstTokenMicros() + (double) settings.prefillMicrosPerToken() * uncached);
+        double factor = 1;
+        long extra = 0;
         prefills++;
         for (Fault fault : settings.faults()) {
             switch (fault) {
-                case Fault.Warming warming when prefills <= warming.requests() -> nanos *= Fault.Warming.FACTOR;
-                case Fault.ColdFirstWave wave
-                when prefills <= wave.requests() -> nanos += wave.extra().toNanos();
-                case Fault.Warming _ -> {}
-                case Fault.ColdFirstWave _ -> {}
+                case Fault.Warming warming -> factor *= prefills <= warming.requests() ? Fault.Warming.FACTOR : 1;
+                case Fault.ColdFirstWave wave ->
+                    extra += prefills <= wave.requests() ? wave.extra().toNanos() : 0;
                 case Fault.PinIgnored _ -> {}
             }
         }
-        return Math.round(nanos);
+        return Math.round(nanos * factor) + extra;
     }
 
     private void busyFor(long nanos) {

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -121,7 +122,7 @@ class PinBranchRecordingTest {
     }
 
     private void finish(String id, int[] output) {
-        Running request = java.util.Objects.requireNonNull(running.remove(id));
+        Running request = Objects.requireNonNull(running.remove(id));
         int more = request.prompt.length + Math.max(0, output.length - 1) - request.inTree - request.held;
         if (more > 0) {
             int slots = (more + page - 1) / page * page;

@@ -39,16 +39,11 @@ class StockRecordingTest {
                 assertThat(engine.flush()).as(step).isTrue();
             } else {
                 answer[0] = Recording.ints(line.path("http").path("output_ids"));
-                int[] cached = {-1};
+                Heard heard = new Heard();
                 engine.submit(new Generation(
-                        Recording.ints(body.path("input_ids")),
-                        namespace(body),
-                        answer[0].length,
-                        false,
-                        0,
-                        new LastCount(cached)));
+                        Recording.ints(body.path("input_ids")), namespace(body), answer[0].length, false, 0, heard));
                 runDry(engine);
-                assertThat(cached[0])
+                assertThat(heard.cachedTokens)
                         .as(step)
                         .isEqualTo(line.path("http").path("cached_tokens").intValue());
                 served++;
@@ -64,18 +59,6 @@ class StockRecordingTest {
                     .isEqualTo(cache.capacityTokens());
         }
         assertThat(served).isGreaterThan(30);
-    }
-
-    private record LastCount(int[] cached) implements TokenListener {
-        @Override
-        public void token(int token, int count, int cachedTokens, boolean last) {
-            cached[0] = cachedTokens;
-        }
-
-        @Override
-        public void failed(String message) {
-            throw new AssertionError(message);
-        }
     }
 
     private static String namespace(JsonNode body) {

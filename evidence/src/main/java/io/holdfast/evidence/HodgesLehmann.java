@@ -13,7 +13,7 @@ record HodgesLehmann(double value, Optional<Interval> ci95) {
     private static final double TAIL = 0.025;
     private static final double NORMAL_FACTOR = 1.959963984540054;
     /** The largest product of counts for which the exact distribution is computed. */
-    private static final int MOST_EXACT = 900;
+    private static final int MOST_EXACT = 1_600;
 
     static HodgesLehmann of(double[] bp, double[] pb) {
         double[] differences = new double[bp.length * pb.length];

@@ -20,7 +20,7 @@ import java.util.OptionalInt;
  *  5. As 4, but the server shows no mechanism, or a sweep contradicts it: INCONCLUSIVE(unexplained).
  *  6. The baseline kept its prefix: NO_EXPOSURE.
  *  7. The effect is shown to lie inside the margins: ORDER_ARTEFACT with an order bias, else NO_EFFECT.
- *  8. The effect is shown to be harm, and large enough to matter: HARMFUL.
+ *  8. The effect is shown to be harm in both orders, and large enough to matter: HARMFUL.
  *  9. INCONCLUSIVE(precision), with the number of pairs that would do.
  *
  * Unknown is not no. A server that reports no cached tokens can neither confirm a gain (what would be REAL becomes
@@ -29,6 +29,10 @@ import java.util.OptionalInt;
  *
  * A/A only takes away. AA pairs enter rule 4 through conditions that are added to those of the two orders. Whatever
  * the AA pairs measure, no experiment becomes REAL that the two orders alone would not allow.
+ *
+ * Harm mirrors gain. By the interval of the effect alone, two or three of a hundred noisy experiments in which nothing
+ * happens would be called HARMFUL; with both orders asked for themselves, as rule 4 does, it is fewer than one in two
+ * hundred. No cause and no p value are asked for: harm need not be explained to be avoided.
  *
  * Several measures, one rule. The interval bounds the effect, the t test is corrected for the number of primary
  * metrics (Holm), and the permutation test guards both where noise is not normal. The permutation p is not corrected:
@@ -91,25 +95,35 @@ public final class Judge {
             }
         }
         if (exposed == Answer.NO) {
+            CacheProof proof = experiment.cacheProof();
+            Interval loss = proof.exposure().orElseThrow();
             return give(
                     Finding.NO_EXPOSURE,
-                    "The baseline was not shown to lose its prefix: it lost %s, where more than %s is needed, so there was nothing for a pin to win."
+                    "The baseline was not shown to lose its prefix: it lost %s, where more than %s is needed, so %s."
                             .formatted(
-                                    Words.share(
-                                            experiment.cacheProof().exposure().orElseThrow()),
-                                    Words.share(experiment.cacheProof().threshold())),
+                                    Words.share(loss),
+                                    Words.share(proof.threshold()),
+                                    loss.high() > proof.threshold()
+                                            ? "nothing shows that there was something for a pin to win"
+                                            : "there was nothing for a pin to win"),
                     hasProvenOrderBias(of));
         }
         if (of.ci90.within(delta)) {
             return withinMargins(of);
         }
-        if (of.ci95.above(0) && of.effect >= delta) {
+        List<String> doubtsAboutHarm = doubtsAboutHarm(of);
+        if (doubtsAboutHarm.isEmpty()) {
             return give(
                     Finding.HARMFUL,
-                    "Pinning changed the value by %s (95 %% CI %s), which is worse and outside %s."
-                            .formatted(Words.percent(of.effect), Words.percent(of.ci95), Words.margins(delta)));
+                    "Pinning changed the value by %s (95 %% CI %s), which is worse, outside %s and so in both orders (normal %s, reversed %s)."
+                            .formatted(
+                                    Words.percent(of.effect),
+                                    Words.percent(of.ci95),
+                                    Words.margins(delta),
+                                    Words.percent(of.tauNormal),
+                                    Words.percent(of.tauReversed)));
         }
-        return tooImprecise(of, doubts);
+        return tooImprecise(of, of.effect < 0 ? doubts : doubtsAboutHarm);
     }
 
     /** Why the latency alone does not show a gain; empty when it does. */
@@ -122,11 +136,10 @@ public final class Judge {
             doubts.add("it is no gain of at least " + Words.percent(-criteria.delta()));
         }
         if (!of.tauNormalCi.below(0)) {
-            doubts.add("the normal order against A/A (95 % CI " + Words.percent(of.tauNormalCi)
-                    + ") does not show it alone");
+            doubts.add(notShownByNormalOrder(of));
         }
         if (of.tauReversed >= 0) {
-            doubts.add("the reversed order against A/A shows " + Words.percent(of.tauReversed));
+            doubts.add(shownByReversedOrder(of));
         }
         double holm = Holm.adjusted(of.tPValue, experiment.otherPrimaryPValues());
         if (holm > criteria.alpha()) {
@@ -136,6 +149,32 @@ public final class Judge {
             doubts.add("p by permutation is " + Words.number(of.permutation.p()));
         }
         return doubts;
+    }
+
+    /** Why the latency does not show harm; empty when it does. */
+    private List<String> doubtsAboutHarm(Complete of) {
+        List<String> doubts = new ArrayList<>();
+        if (!of.ci95.above(0)) {
+            doubts.add("its 95 % CI of " + Words.percent(of.ci95) + " is not all above zero");
+        }
+        if (of.effect < criteria.delta()) {
+            doubts.add("it is no harm of at least " + Words.percent(criteria.delta()));
+        }
+        if (!of.tauNormalCi.above(0)) {
+            doubts.add(notShownByNormalOrder(of));
+        }
+        if (of.tauReversed <= 0) {
+            doubts.add(shownByReversedOrder(of));
+        }
+        return doubts;
+    }
+
+    private static String notShownByNormalOrder(Complete of) {
+        return "the normal order against A/A (95 % CI " + Words.percent(of.tauNormalCi) + ") does not show it alone";
+    }
+
+    private static String shownByReversedOrder(Complete of) {
+        return "the reversed order against A/A shows " + Words.percent(of.tauReversed);
     }
 
     /** The verdict on a gain in latency by its cause; absent when the baseline kept its prefix. */
@@ -170,7 +209,7 @@ public final class Judge {
         }
         return Optional.of(give(
                 Finding.REAL,
-                "%s, in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %d/%d by permutation), while the baseline lost %s of the prefix and pinned legs kept %s more of it; the naive comparison says %s."
+                "%s, in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %s/%s by permutation), while the baseline lost %s of the prefix and pinned legs kept %s more of it; the naive comparison says %s."
                         .formatted(
                                 gain,
                                 Words.percent(of.tauNormal),
@@ -204,7 +243,7 @@ public final class Judge {
         CrossoverData data = estimate.data();
         return lacking(
                 Shortfall.DESIGN,
-                "The experiment has %d AA, %d BP and %d PB pairs where at least %d of each are needed to tell pinning from being second."
+                "The experiment has %s AA, %s BP and %s PB pairs where at least %s of each are needed to tell pinning from being second."
                         .formatted(
                                 data.count(PairOrder.AA),
                                 data.count(PairOrder.BP),
@@ -215,16 +254,13 @@ public final class Judge {
 
     private Verdict tooImprecise(Complete of, List<String> doubts) {
         OptionalInt required = required(of);
-        String why = of.effect < 0
-                ? String.join(", ", doubts)
-                : "its 95 % CI of " + Words.percent(of.ci95) + " and margins of " + Words.margins(criteria.delta())
-                        + " allow both harm and none that matters";
         String advice = required.isPresent()
                 ? "run about " + required.getAsInt() + " pairs of each order"
                 : "no practical number of pairs would tell";
         return lacking(
                 Shortfall.PRECISION,
-                "The effect of %s cannot be told from noise: %s; %s.".formatted(Words.percent(of.effect), why, advice),
+                "The effect of %s cannot be told from noise: %s; %s."
+                        .formatted(Words.percent(of.effect), String.join(", ", doubts), advice),
                 required);
     }
 

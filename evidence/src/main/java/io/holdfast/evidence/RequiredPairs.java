@@ -37,11 +37,15 @@ public final class RequiredPairs {
 
     /** The smallest number from 2 on from which the condition holds. */
     private static OptionalInt smallest(IntPredicate enough) {
-        if (!enough.test(MOST)) {
-            return OptionalInt.empty();
-        }
         int low = 2;
-        int high = MOST;
+        int high = 2;
+        while (!enough.test(high)) {
+            if (high == MOST) {
+                return OptionalInt.empty();
+            }
+            low = high + 1;
+            high = Math.min(MOST, 2 * high);
+        }
         while (low < high) {
             int middle = low + (high - low) / 2;
             if (enough.test(middle)) {

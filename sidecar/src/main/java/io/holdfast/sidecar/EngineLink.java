@@ -51,9 +51,7 @@ final class EngineLink implements AutoCloseable {
     private final MeteredBackend backend;
     private final Controller controller;
     private final EventThread thread;
-    private final LongSupplier clock;
     private final Executor executor;
-    private final StallConfirmation stall = new StallConfirmation();
     private final CompletableFuture<Boolean> answered;
     private final AtomicBoolean suspended = new AtomicBoolean();
     private final AtomicBoolean reading = new AtomicBoolean();
@@ -70,7 +68,6 @@ final class EngineLink implements AutoCloseable {
         this.http = http;
         this.thread = thread;
         this.probe = EngineProbe.of(config, http, around.clock());
-        this.clock = around.clock();
         this.executor = around.executor();
         this.answered = new CompletableFuture<>();
         this.backend = new MeteredBackend(
@@ -140,14 +137,14 @@ final class EngineLink implements AutoCloseable {
     void ask() {
         if (reading.compareAndSet(false, true)) {
             probe.read().whenComplete((readings, fault) -> {
-                try {
-                    if (fault == null) {
-                        read(readings);
-                    } else {
-                        LOG.error("Reading engine {} failed.", id(), fault);
+                reading.set(false);
+                if (fault == null) {
+                    controller.readings(readings);
+                    if (hasNumbers(readings)) {
+                        answered.complete(true);
                     }
-                } finally {
-                    reading.set(false);
+                } else {
+                    LOG.error("Reading engine {} failed.", id(), fault);
                 }
             });
         }
@@ -163,13 +160,6 @@ final class EngineLink implements AutoCloseable {
                     subscribing.set(false);
                 }
             });
-        }
-    }
-
-    private void read(EngineReadings readings) {
-        controller.readings(stall.confirmed(readings, view().counters().batches(), clock.getAsLong()));
-        if (hasNumbers(readings)) {
-            answered.complete(true);
         }
     }
 

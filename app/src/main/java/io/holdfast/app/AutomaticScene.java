@@ -1,0 +1,134 @@
+package io.holdfast.app;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.SplittableRandom;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * What the third scene showed: a prefix that was lost once, and that the sidecar held by itself when it came back.
+ *
+ * @param cachedBefore cached tokens of the probe after the first flood
+ * @param cachedAfter cached tokens of the probe after the second
+ * @param blocks blocks of the automatic hold
+ * @param reason the sidecar's own words
+ */
+record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reason) {
+    private static final int CAPACITY = 16_384;
+    private static final int PREFIX_TOKENS = 512;
+    private static final int FLOOD_REQUESTS = 36;
+    private static final int VOCABULARY = 30_000;
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    static AutomaticScene play(Vertx vertx, long seed) {
+        try (Stage stage = Stage.open(vertx, Demo.emulated(CAPACITY), true);
+                HttpClient client = HttpClient.newHttpClient()) {
+            return new Script(client, stage, new SplittableRandom(seed)).play();
+        } catch (IOException e) {
+            throw new CommandException(
+                    "the demo's own engine stopped answering (" + e.getMessage() + "); run it again.");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CommandException("the demo was interrupted.");
+        }
+    }
+
+    /** Sends the scene's requests, one after the other. */
+    private record Script(HttpClient client, Stage stage, SplittableRandom random) {
+        private static final ObjectMapper JSON = new ObjectMapper();
+
+        AutomaticScene play() throws IOException, InterruptedException {
+            int[] prefix = prompt();
+            awaitReady();
+            generate(prefix);
+            flood();
+            int before = generate(prefix);
+            JsonNode hold = awaitHold();
+            flood();
+            int after = generate(prefix);
+            return new AutomaticScene(
+                    before,
+                    after,
+                    hold.path("heldBlocks").asInt(),
+                    hold.path("reason").asText());
+        }
+
+        private int[] prompt() {
+            return random.ints(PREFIX_TOKENS, 1_000, VOCABULARY).toArray();
+        }
+
+        private void flood() throws IOException, InterruptedException {
+            for (int i = 0; i < FLOOD_REQUESTS; i++) {
+                generate(prompt());
+            }
+        }
+
+        /** Sends one prompt and tells how much of it was cached. */
+        private int generate(int[] tokens) throws IOException, InterruptedException {
+            ObjectNode body = JSON.createObjectNode();
+            ArrayNode ids = body.putArray("input_ids");
+            for (int token : tokens) {
+                ids.add(token);
+            }
+            body.putObject("sampling_params").put("max_new_tokens", 1);
+            HttpRequest request = HttpRequest.newBuilder(stage.uri().resolve("/generate"))
+                    .header("content-type", "application/json")
+                    .timeout(PATIENCE)
+                    .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
+                    .build();
+            JsonNode answer =
+                    JSON.readTree(client.send(request, BodyHandlers.ofString()).body());
+            return answer.path("meta_info").path("cached_tokens").asInt();
+        }
+
+        private void awaitReady() throws IOException, InterruptedException {
+            long until = System.nanoTime() + PATIENCE.toNanos();
+            while (status(stage.sidecar().resolve("/readyz")) != 200) {
+                pause(until, "the sidecar did not get ready");
+            }
+        }
+
+        private JsonNode awaitHold() throws IOException, InterruptedException {
+            long until = System.nanoTime() + PATIENCE.toNanos();
+            while (true) {
+                JsonNode holds = JSON.readTree(client.send(get(holds()), BodyHandlers.ofString())
+                                .body())
+                        .path("holds");
+                for (JsonNode hold : holds) {
+                    if (hold.path("state").asText().equals("held")) {
+                        return hold;
+                    }
+                }
+                pause(until, "the sidecar held nothing by itself");
+            }
+        }
+
+        private URI holds() {
+            return stage.sidecar().resolve("/api/v1/engines/" + Stage.ENGINE + "/holds");
+        }
+
+        private int status(URI uri) throws IOException, InterruptedException {
+            return client.send(get(uri), BodyHandlers.discarding()).statusCode();
+        }
+
+        private static HttpRequest get(URI uri) {
+            return HttpRequest.newBuilder(uri).timeout(PATIENCE).build();
+        }
+
+        private static void pause(long until, String otherwise) {
+            if (System.nanoTime() > until) {
+                throw new CommandException(otherwise + " within " + PATIENCE.toSeconds() + " s; run the demo again.");
+            }
+            LockSupport.parkNanos(10_000_000);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+package io.holdfast.app;
+
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.Fault;
+import io.holdfast.loadtest.LoadTest;
+import io.holdfast.loadtest.LoadTestSettings;
+import io.holdfast.loadtest.Progress;
+import io.holdfast.loadtest.Result;
+import io.holdfast.loadtest.SidecarHolder;
+import io.holdfast.loadtest.TestBench;
+import io.holdfast.loadtest.Workload;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The demo: two scenes with a verdict and one without, on real sockets.
+ *
+ * <p>Nothing here knows what will come out. Each scene is an ordinary load test against an ordinary engine and sidecar;
+ * the demo compares what it found with what is there.
+ */
+final class Demo {
+    /** The readiness check of a server life sends one real request, which counts for the warming. */
+    private static final int READINESS_REQUESTS = 1;
+
+    private static final int CONCURRENCY = 4;
+    private static final Duration LEASE = Duration.ofMinutes(10);
+
+    private final DemoSettings settings;
+    private final PrintWriter out;
+    private final PrintWriter err;
+    private final boolean json;
+
+    Demo(DemoSettings settings, PrintWriter out, PrintWriter err, boolean json) {
+        this.settings = settings;
+        this.out = out;
+        this.err = err;
+        this.json = json;
+    }
+
+    /** Plays all scenes; true when each found what it should. */
+    boolean play() {
+        // With --json the story still goes to whoever watches, on the error stream.
+        boolean live = !json && Page.onTerminal();
+        DemoStory story = new DemoStory(new Page(json ? err : out, live), settings);
+        List<Played> played = new ArrayList<>();
+        Vertx vertx = Vertx.vertx();
+        try {
+            story.opening();
+            for (Scene scene : List.of(Scene.pressure(settings.cycles()), Scene.ample(settings.cycles()))) {
+                story.begin(scene);
+                Result result = test(vertx, scene, story);
+                Played one = new Played(scene, result, settings.warming());
+                story.end(one);
+                played.add(one);
+            }
+            AutomaticScene automatic = AutomaticScene.play(vertx, settings.seed());
+            story.automatic(automatic);
+            story.closing(played);
+            if (json) {
+                out.println(DemoJson.document(settings, played, automatic));
+            }
+        } finally {
+            vertx.close().await();
+        }
+        return played.stream().allMatch(Played::asExpected);
+    }
+
+    private Result test(Vertx vertx, Scene scene, Progress progress) {
+        Workload workload = Workload.idlePrefixFlood(settings.seed(), scene.shape());
+        LoadTestSettings test = LoadTestSettings.defaults().toBuilder()
+                .blocks(settings.blocks())
+                .seed(settings.seed())
+                .concurrency(CONCURRENCY)
+                .burnIn(settings.burnIn())
+                .rehearsal(true)
+                .statistic(settings.statistic())
+                .holdSlot(Duration.ofMillis(100))
+                .build();
+        try (Stage stage = Stage.open(vertx, engine(scene), false);
+                SidecarHolder holder = new SidecarHolder(stage.sidecar(), Stage.ENGINE, LEASE, System::nanoTime)) {
+            Path folder = Files.createTempDirectory("holdfast-demo-");
+            Path journal = folder.resolve("journal.jsonl");
+            try {
+                TestBench bench = new TestBench(vertx, System::nanoTime, stage, holder);
+                return LoadTest.run(bench, workload, test, journal, progress);
+            } finally {
+                Files.deleteIfExists(journal);
+                Files.deleteIfExists(folder);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private EmulatorSettings engine(Scene scene) {
+        List<Fault> faults = new ArrayList<>(settings.faults());
+        if (settings.warming()) {
+            int legs = settings.burnIn() ? 2 : 1;
+            faults.add(new Fault.Warming(READINESS_REQUESTS + legs * scene.requestsOfALeg()));
+        }
+        return emulated(scene.capacityTokens()).withFaults(faults);
+    }
+
+    /** A quick engine, so that fifteen server lives take half a minute. */
+    static EmulatorSettings emulated(int capacityTokens) {
+        return EmulatorSettings.defaults()
+                .withCapacityTokens(capacityTokens)
+                .withContextTokens(1_024)
+                .withFirstTokenMicros(8_000)
+                .withPrefillMicrosPerToken(25)
+                .withDecodeMillis(1)
+                .withVariant(EmulatorSettings.Variant.PIN_GPU);
+    }
+}

@@ -1,0 +1,253 @@
+package io.holdfast.app;
+
+import io.holdfast.evidence.Finding;
+import io.holdfast.loadtest.Dialect;
+import io.holdfast.loadtest.ExistingServer;
+import io.holdfast.loadtest.FloodShape;
+import io.holdfast.loadtest.LoadTest;
+import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.LoadTestSettings;
+import io.holdfast.loadtest.Result;
+import io.holdfast.loadtest.SidecarHolder;
+import io.holdfast.loadtest.Statistic;
+import io.holdfast.loadtest.TerminalProgress;
+import io.holdfast.loadtest.TestBench;
+import io.holdfast.loadtest.Workload;
+import io.vertx.core.Vertx;
+import java.io.PrintStream;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Did pinning help, by how much, or can this data not tell? */
+@Command(
+        name = "loadtest",
+        description = "Did pinning help, by how much, or can this data not tell?",
+        mixinStandardHelpOptions = true,
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {LoadtestCommand.Run.class, LoadtestCommand.Analyze.class})
+final class LoadtestCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    LoadtestCommand() {}
+
+    @Override
+    public void run() {
+        spec.commandLine().usage(spec.commandLine().getOut());
+    }
+
+    /** What both subcommands do with a result. */
+    private int report(Result result, boolean json, Optional<Finding> expected) {
+        ResultReport.print(result, json, spec.commandLine().getOut());
+        Finding found = result.verdict().finding();
+        if (expected.isPresent() && expected.get() != found) {
+            spec.commandLine().getErr().println("holdfast: expected " + expected.get() + ", found " + found + ".");
+            return ExitCode.CHECK_FAILED;
+        }
+        return switch (found) {
+            case REAL, NO_EFFECT, ORDER_ARTEFACT, NO_EXPOSURE, HARMFUL -> ExitCode.OK;
+            case INVALID -> ExitCode.CHECK_FAILED;
+            case INCONCLUSIVE -> expected.isPresent() ? ExitCode.OK : ExitCode.INCONCLUSIVE;
+        };
+    }
+
+    /** Runs a load test against an engine and the sidecar beside it. */
+    @Command(
+            name = "run",
+            description = {
+                "A/A, normal and reversed order in seeded random blocks, judged with controls.",
+                "The engine's cache is flushed before every leg: use an engine that serves nobody else."
+            },
+            mixinStandardHelpOptions = true,
+            sortOptions = false)
+    static final class Run implements Callable<Integer> {
+        @ParentCommand
+        private LoadtestCommand parent = new LoadtestCommand();
+
+        @Option(names = "--engine", paramLabel = "URL", required = true, description = "The engine's HTTP address.")
+        private URI engine = URI.create("http://127.0.0.1");
+
+        @Option(names = "--sidecar", paramLabel = "URL", required = true, description = "The sidecar's HTTP address.")
+        private URI sidecar = URI.create("http://127.0.0.1");
+
+        @Option(
+                names = "--engine-id",
+                paramLabel = "ID",
+                required = true,
+                description = "The engine's id in the sidecar's configuration.")
+        private String engineId = "";
+
+        @Option(
+                names = "--journal",
+                paramLabel = "FILE",
+                required = true,
+                description = "A new file for every request of every leg; 'loadtest analyze' judges it again.")
+        private Path journal = Path.of("");
+
+        @Option(
+                names = "--dialect",
+                paramLabel = "NAME",
+                defaultValue = "SGLANG_GENERATE",
+                description = "${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+        private Dialect dialect = Dialect.SGLANG_GENERATE;
+
+        @Option(names = "--model", paramLabel = "NAME", description = "The model's name, where the engine asks for it.")
+        private @Nullable String model;
+
+        @Option(
+                names = "--prefix-tokens",
+                paramLabel = "N",
+                defaultValue = "1024",
+                description = "Tokens of the prefix (default: ${DEFAULT-VALUE}).")
+        private int prefixTokens;
+
+        @Option(
+                names = "--suffix-tokens",
+                paramLabel = "N",
+                defaultValue = "64",
+                description = "Tokens that each probe has of its own (default: ${DEFAULT-VALUE}).")
+        private int suffixTokens;
+
+        @Option(
+                names = "--flood-requests",
+                paramLabel = "N",
+                defaultValue = "32",
+                description = "Requests of a flood (default: ${DEFAULT-VALUE}).")
+        private int floodRequests;
+
+        @Option(
+                names = "--flood-tokens",
+                paramLabel = "N",
+                defaultValue = "1024",
+                description = "Tokens of each of them; together more than the cache holds, or nothing is lost"
+                        + " (default: ${DEFAULT-VALUE}).")
+        private int floodTokens;
+
+        @Option(
+                names = "--cycles",
+                paramLabel = "N",
+                defaultValue = "4",
+                description = "Floods and probes of a leg (default: ${DEFAULT-VALUE}).")
+        private int cycles;
+
+        @Option(
+                names = "--blocks",
+                paramLabel = "N",
+                defaultValue = "5",
+                description = "Blocks of one A/A, one normal and one reversed pair; below 4 nothing can be concluded"
+                        + " (default: ${DEFAULT-VALUE}).")
+        private int blocks;
+
+        @Option(
+                names = "--concurrency",
+                paramLabel = "N",
+                defaultValue = "8",
+                description = "Requests of a flood under way at a time (default: ${DEFAULT-VALUE}).")
+        private int concurrency;
+
+        @Option(
+                names = "--seed",
+                paramLabel = "N",
+                defaultValue = "42",
+                description = "Draws prompts and the order of the legs (default: ${DEFAULT-VALUE}).")
+        private long seed;
+
+        @Option(
+                names = "--judge",
+                paramLabel = "WHAT",
+                defaultValue = "PROBE_P50",
+                description = "${COMPLETION-CANDIDATES}: the median of a leg's probes, or the mean of all its requests"
+                        + " (default: ${DEFAULT-VALUE}).")
+        private Statistic statistic = Statistic.PROBE_P50;
+
+        @Option(
+                names = "--expect",
+                paramLabel = "FINDING",
+                description = "Exit 1 unless this is found: ${COMPLETION-CANDIDATES}.")
+        private @Nullable Finding expected;
+
+        @Option(
+                names = "--json",
+                description = "One JSON document on standard output; progress goes to the error stream.")
+        private boolean json;
+
+        Run() {}
+
+        @Override
+        public Integer call() {
+            FloodShape shape = FloodShape.of(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles);
+            LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
+                    .dialect(dialect)
+                    .blocks(blocks)
+                    .seed(seed)
+                    .concurrency(concurrency)
+                    .statistic(statistic)
+                    .rehearsal(true);
+            Optional.ofNullable(model).ifPresent(settings::model);
+            checkAddress("--engine", engine);
+            checkAddress("--sidecar", sidecar);
+            PrintStream progress = json ? System.err : System.out;
+            boolean terminal = !json && Page.onTerminal();
+            Vertx vertx = Vertx.vertx();
+            try (SidecarHolder holder = new SidecarHolder(sidecar, engineId, Duration.ofHours(1), System::nanoTime)) {
+                TestBench bench = new TestBench(vertx, System::nanoTime, new ExistingServer(engine), holder);
+                Result result = LoadTest.run(
+                        bench,
+                        Workload.idlePrefixFlood(seed, shape),
+                        settings.build(),
+                        journal,
+                        new TerminalProgress(progress, terminal, System::nanoTime));
+                return parent.report(result, json, Optional.ofNullable(expected));
+            } finally {
+                vertx.close().await();
+            }
+        }
+
+        private static void checkAddress(String option, URI uri) {
+            if (!"http".equals(uri.getScheme()) || uri.getHost() == null) {
+                throw new LoadTestException(
+                        option + " is '" + uri + "'; write an address such as http://127.0.0.1:30000.");
+            }
+        }
+    }
+
+    /** Judges a finished run again from its journal alone. */
+    @Command(
+            name = "analyze",
+            description = "Judges a run again from its journal alone; the verdict is the same as that of the run.",
+            mixinStandardHelpOptions = true,
+            sortOptions = false)
+    static final class Analyze implements Callable<Integer> {
+        @ParentCommand
+        private LoadtestCommand parent = new LoadtestCommand();
+
+        @Parameters(paramLabel = "JOURNAL", description = "The file that 'loadtest run --journal' wrote.")
+        private Path journal = Path.of("");
+
+        @Option(
+                names = "--expect",
+                paramLabel = "FINDING",
+                description = "Exit 1 unless this is found: ${COMPLETION-CANDIDATES}.")
+        private @Nullable Finding expected;
+
+        @Option(names = "--json", description = "One JSON document on standard output.")
+        private boolean json;
+
+        Analyze() {}
+
+        @Override
+        public Integer call() {
+            return parent.report(LoadTest.analyze(journal), json, Optional.ofNullable(expected));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+package io.holdfast.emulator;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** Pages of 4 tokens; block n of a prompt has the tokens n0, n1, n2, n3 and, here, the name of its place. */
+class RadixCacheTest {
+    private static final int PAGE = 4;
+
+    private final RadixCache cache = new RadixCache(80, PAGE, true);
+
+    private RadixNode store(long... blocks) {
+        RadixCache.Match match = cache.match("", blocks, blocks.length);
+        int missing = blocks.length * PAGE - match.tokens();
+        if (missing > cache.freeTokens()) {
+            cache.evict(missing - cache.freeTokens());
+        }
+        cache.take(missing);
+        return cache.insert("", blocks, blocks.length, tokens(blocks)).node();
+    }
+
+    private static int[] tokens(long... blocks) {
+        return LongStream.of(blocks)
+                .flatMap(block -> LongStream.range(block * 10, block * 10 + PAGE))
+                .mapToInt(Math::toIntExact)
+                .toArray();
+    }
+
+    private int cached(long... blocks) {
+        return cache.match("", blocks, blocks.length).tokens() / PAGE;
+    }
+
+    private List<Integer> sizes() {
+        return List.of(cache.freeTokens(), cache.evictableTokens(), cache.protectedTokens());
+    }
+
+    @Test
+    void match_limitedToFewerBlocksThanStored_findsNoMore() {
+        store(1, 2, 3);
+        assertThat(cache.match("", new long[] {1, 2, 3}, 2).tokens()).isEqualTo(8);
+    }
+
+    @Test
+    void match_otherNamespace_findsNothing() {
+        store(1, 2);
+        assertThat(cache.match("other", new long[] {1, 2}, 2).tokens()).isZero();
+    }
+
+    @Test
+    void insert_partlyKnown_storesTheRestUnderTheLastKnownBlock() {
+        store(1, 2, 3);
+        cache.drainEvents();
+        store(1, 2, 4);
+        assertThat(cache.drainEvents())
+                .containsExactly(new CacheEvent.Stored(OptionalLong.of(2), List.of(4L), List.of(40, 41, 42, 43)));
+    }
+
+    @Test
+    void events_storesThatContinueEachOther_becomeOne() {
+        cache.drainEvents();
+        store(1);
+        store(1, 2);
+        store(7);
+        assertThat(cache.drainEvents())
+                .containsExactly(
+                        new CacheEvent.Stored(
+                                OptionalLong.empty(), List.of(1L, 2L), List.of(10, 11, 12, 13, 20, 21, 22, 23)),
+                        new CacheEvent.Stored(OptionalLong.empty(), List.of(7L), List.of(70, 71, 72, 73)));
+    }
+
+    @Test
+    void events_firstOfALife_isCleared() {
+        assertThat(cache.drainEvents()).containsExactly(new CacheEvent.Cleared());
+    }
+
+    @Test
+    void evict_takesTheLeastRecentlyUsedLeafWhole() {
+        store(1, 2);
+        store(3, 4);
+        cached(1, 2);
+        cache.drainEvents();
+        assertThat(cache.evict(1)).isEqualTo(8);
+        assertThat(cache.drainEvents()).containsExactly(new CacheEvent.Removed(List.of(3L, 4L)));
+        assertThat(cached(1, 2)).isEqualTo(2);
+    }
+
+    @Test
+    void evict_takesLeavesBeforeTheirSharedPrefix() {
+        store(1, 2);
+        store(1, 3);
+        cache.drainEvents();
+        cache.evict(12);
+        assertThat(cache.drainEvents()).containsExactly(new CacheEvent.Removed(List.of(2L, 3L, 1L)));
+    }
+
+    @Test
+    void evict_partlyMatchedNode_keepsTheUsedPartLonger() {
+        store(1, 2, 3);
+        store(5, 6);
+        cached(1);
+        store(7);
+        cache.drainEvents();
+        cache.evict(8);
+        cache.evict(8);
+        assertThat(cache.drainEvents())
+                .as("the cut-off suffix counts as used by the match that cut it")
+                .containsExactly(new CacheEvent.Removed(List.of(5L, 6L, 2L, 3L)));
+        assertThat(cached(1)).isEqualTo(1);
+    }
+
+    @Test
+    void lock_movesThePathFromEvictableToProtectedAndBack() {
+        store(1, 2);
+        RadixNode deep = store(1, 2, 3);
+        assertThat(sizes()).containsExactly(68, 12, 0);
+        cache.lock(deep);
+        cache.lock(deep);
+        assertThat(sizes()).containsExactly(68, 0, 12);
+        cache.unlock(deep);
+        assertThat(sizes()).containsExactly(68, 0, 12);
+        cache.unlock(deep);
+        assertThat(sizes()).containsExactly(68, 12, 0);
+    }
+
+    @Test
+    void pinLocksEveryAncestorUpToTheRoot() {
+        store(1);
+        store(1, 2);
+        store(1, 2, 3);
+        assertThat(cache.pin(new long[] {3})).isEqualTo(1);
+        assertThat(cache.residents())
+                .containsExactlyInAnyOrder(
+                        new RadixCache.Resident(1, 0, 1),
+                        new RadixCache.Resident(2, 1, 1),
+                        new RadixCache.Resident(3, 2, 1));
+        assertThat(sizes()).containsExactly(68, 0, 12);
+        assertThat(cache.evict(1000)).isZero();
+    }
+
+    @Test
+    void pin_survivesAnEvictionOfEverything_andUnpinEndsThat() {
+        store(1, 2);
+        store(3, 4);
+        cache.pin(new long[] {2});
+        cache.evict(1000);
+        assertThat(cached(1, 2)).isEqualTo(2);
+        assertThat(cached(3, 4)).isZero();
+        assertThat(cache.unpin(new long[] {2})).isEqualTo(1);
+        cache.evict(1000);
+        assertThat(cached(1, 2)).isZero();
+    }
+
+    @Test
+    void pin_twice_needsTwoUnpins() {
+        store(1);
+        cache.pin(new long[] {1});
+        cache.pin(new long[] {1});
+        assertThat(cache.pins()).containsEntry(1L, 2);
+        assertThat(cache.unpin(new long[] {1})).isEqualTo(1);
+        assertThat(cache.evict(1000)).isZero();
+        assertThat(cache.unpin(new long[] {1})).isEqualTo(1);
+        assertThat(cache.evict(1000)).isEqualTo(PAGE);
+        assertThat(cache.unpin(new long[] {1}))
+                .as("a third has nothing to take")
+                .isZero();
+    }
+
+    @Test
+    void pin_unknownBlock_isSkippedAndNotCounted() {
+        store(1);
+        assertThat(cache.pin(new long[] {99, 1})).isEqualTo(1);
+        assertThat(cache.unpin(new long[] {99})).isZero();
+    }
+
+    @Test
+    void pin_insideAnInsertion_locksItToItsEnd() {
+        store(1, 2, 3);
+        cache.pin(new long[] {1});
+        assertThat(cache.protectedTokens()).isEqualTo(3 * PAGE);
+    }
+
+    @Test
+    void pin_throughADeletedNode_endsTheEngineAtTheEvictionAfterItsUnpin() {
+        store(1, 2);
+        store(1, 3);
+        cache.evict(1);
+        assertThat(cache.pin(new long[] {1}))
+                .as("block 1 leads to the node of block 2, gone")
+                .isEqualTo(1);
+        assertThat(sizes()).containsExactly(72, 0, 8);
+        cache.unpin(new long[] {1});
+        assertThatThrownBy(() -> cache.evict(1))
+                .isInstanceOf(EngineDeath.class)
+                .hasMessage("AssertionError: parent does not have child key");
+    }
+
+    @Test
+    void pin_lastBlockOfAnInsertion_staysRightWhenItsNodeIsCutAndItsBranchesGo() {
+        store(1);
+        store(1, 2);
+        store(1, 3);
+        cache.pin(new long[] {1});
+        assertThat(sizes()).containsExactly(68, 8, 4);
+        cache.evict(1000);
+        cache.unpin(new long[] {1});
+        assertThat(cache.evict(1000)).isEqualTo(PAGE);
+        assertThat(sizes()).containsExactly(80, 0, 0);
+    }
+
+    @Test
+    void clear_forgetsBlocksPinsAndLocks() {
+        store(1, 2);
+        cache.pin(new long[] {2});
+        cache.clear();
+        assertThat(sizes()).containsExactly(80, 0, 0);
+        assertThat(cache.pins()).isEmpty();
+        assertThat(cache.unpin(new long[] {2})).isZero();
+    }
+
+    @Test
+    void pin_whereThePinsAreIgnored_countsAndLocksNothing() {
+        RadixCache careless = new RadixCache(80, PAGE, false);
+        careless.take(4);
+        careless.insert("", new long[] {1}, 1, tokens(1));
+        assertThat(careless.pin(new long[] {1, 2})).isEqualTo(1);
+        assertThat(careless.protectedTokens()).isZero();
+        assertThat(careless.evict(1)).isEqualTo(4);
+    }
+
+    @Test
+    void take_moreThanIsFree_isTheEnd() {
+        assertThatThrownBy(() -> cache.take(84)).isInstanceOf(EngineDeath.class);
+    }
+}

@@ -1,0 +1,360 @@
+package io.holdfast.emulator;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.emulator.EmulatorSettings.Variant;
+import io.holdfast.events.SglangBlockNames;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Emulated time only: 100 us a token, 5 ms fixed, 5 ms a decode step, unless a test says otherwise. */
+class SchedulerTest {
+    private static final double MS = 1e6;
+
+    private final VirtualClock clock = new VirtualClock();
+    private final List<List<CacheEvent>> published = new ArrayList<>();
+
+    private Scheduler engine(EmulatorSettings settings) {
+        Scheduler engine = new Scheduler(
+                settings,
+                clock,
+                (tokens, namespace) -> SglangBlockNames.of(tokens, settings.pageTokens()),
+                ToyModel.sampler(settings.seed()),
+                published::add,
+                () -> false);
+        engine.step();
+        return engine;
+    }
+
+    private static EmulatorSettings small() {
+        return EmulatorSettings.defaults().withCapacityTokens(160);
+    }
+
+    private static int[] prompt(int number, int tokens) {
+        return IntStream.range(0, tokens).map(i -> number * 1000 + i).toArray();
+    }
+
+    private Heard submit(Scheduler engine, int[] prompt, int maxNew) {
+        Heard heard = new Heard();
+        engine.submit(new Generation(prompt, "", maxNew, false, clock.nanos(), heard));
+        return heard;
+    }
+
+    private Heard serve(Scheduler engine, int[] prompt, int maxNew) {
+        Heard heard = submit(engine, prompt, maxNew);
+        runDry(engine);
+        return heard;
+    }
+
+    private static void runDry(Scheduler engine) {
+        boolean worked = true;
+        while (worked) {
+            worked = engine.step();
+        }
+    }
+
+    private double millisOf(Runnable work) {
+        long before = clock.nanos();
+        work.run();
+        return (clock.nanos() - before) / MS;
+    }
+
+    private static long lastBlock(int[] prompt) {
+        long[] names = SglangBlockNames.of(prompt, 16);
+        return names[names.length - 1];
+    }
+
+    @Test
+    void prefill_coldPrompt_takesTheFixedPartAndEachToken() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        assertThat(millisOf(() -> serve(engine, prompt(1, 512), 1))).isEqualTo(5 + 51.2);
+    }
+
+    @Test
+    void prefill_cachedPrefix_takesTimeForTheRestOnly() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        serve(engine, prompt(1, 512), 1);
+        assertThat(millisOf(() -> serve(engine, prompt(1, 520), 1))).isEqualTo(5 + 0.8);
+    }
+
+    @Test
+    void prefill_exactRepeat_recomputesAtLeastTheLastToken() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        serve(engine, prompt(1, 512), 1);
+        assertThat(serve(engine, prompt(1, 512), 1).cachedTokens).isEqualTo(496);
+    }
+
+    @Test
+    void decode_runsTogether_andTakesOneStepForAll() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        Heard first = submit(engine, prompt(1, 16), 3);
+        Heard second = submit(engine, prompt(2, 16), 3);
+        assertThat(millisOf(() -> runDry(engine))).isEqualTo(2 * (5 + 1.6) + 2 * 5);
+        assertThat(first.tokens).hasSize(3);
+        assertThat(second.tokens).hasSize(3);
+    }
+
+    @Test
+    void answer_dependsOnSeedAndPromptAlone() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        List<Integer> cold = serve(engine, prompt(1, 64), 8).tokens;
+        List<Integer> warm = serve(engine, prompt(1, 64), 8).tokens;
+        assertThat(warm).isEqualTo(cold);
+        assertThat(serve(engine, prompt(2, 64), 8).tokens).isNotEqualTo(cold);
+        Scheduler other = engine(EmulatorSettings.defaults().withSeed(2));
+        assertThat(serve(other, prompt(1, 64), 8).tokens).isNotEqualTo(cold);
+    }
+
+    @Test
+    void answer_stock_joinsTheCacheButForItsLastToken() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        List<Integer> answer = serve(engine, prompt(1, 32), 33).tokens;
+        int[] next = IntStream.concat(
+                        IntStream.concat(
+                                IntStream.of(prompt(1, 32)), answer.stream().mapToInt(t -> t)),
+                        IntStream.of(7, 7, 7))
+                .toArray();
+        assertThat(serve(engine, next, 1).cachedTokens).isEqualTo(64);
+    }
+
+    @Test
+    void answer_pinBranch_doesNotJoinTheCache() {
+        Scheduler engine = engine(EmulatorSettings.defaults().withVariant(Variant.PIN_GPU));
+        List<Integer> answer = serve(engine, prompt(1, 32), 33).tokens;
+        int[] next = IntStream.concat(
+                        IntStream.of(prompt(1, 32)), answer.stream().mapToInt(t -> t))
+                .toArray();
+        assertThat(serve(engine, next, 1).cachedTokens).isEqualTo(32);
+    }
+
+    @Test
+    void queue_isServedInOrder_andNobodyPassesAHeadThatDoesNotFit() {
+        Scheduler engine = engine(small());
+        Heard running = submit(engine, prompt(1, 64), 60);
+        engine.step();
+        Heard large = submit(engine, prompt(2, 96), 20);
+        Heard tiny = submit(engine, prompt(3, 4), 1);
+        engine.step();
+        assertThat(large.tokens).isEmpty();
+        assertThat(tiny.tokens).isEmpty();
+        assertThat(engine.stats().waiting()).isEqualTo(2);
+        runDry(engine);
+        assertThat(running.done && large.done && tiny.done).isTrue();
+    }
+
+    @Test
+    void running_neverExceedsItsLimit() {
+        Scheduler engine = engine(EmulatorSettings.defaults().withMaxRunning(2));
+        for (int i = 1; i <= 5; i++) {
+            submit(engine, prompt(i, 16), 4);
+        }
+        int most = 0;
+        while (engine.step()) {
+            most = Math.max(most, engine.stats().running());
+        }
+        assertThat(most).isEqualTo(2);
+        assertThat(engine.stats().whole().requests()).isEqualTo(5);
+    }
+
+    @Test
+    void largestAcceptedRequest_fitsIntoAnIdleStockEngine() {
+        Scheduler engine = engine(small());
+        serve(engine, prompt(1, 64), 1);
+        int[] largest = prompt(2, small().maxPromptTokens());
+        int most = small().maxRequestTokens() - largest.length - 1;
+        assertThat(serve(engine, largest, most).done).isTrue();
+    }
+
+    @Test
+    void flood_evictsAnIdlePrefix_andAPinKeepsIt() {
+        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        serve(engine, prompt(1, 32), 1);
+        serve(engine, prompt(2, 32), 1);
+        assertThat(engine.pin(new long[] {lastBlock(prompt(2, 32))})).isEqualTo(1);
+        for (int i = 10; i < 30; i++) {
+            serve(engine, prompt(i, 48), 1);
+        }
+        assertThat(serve(engine, prompt(1, 40), 1).cachedTokens).isZero();
+        assertThat(serve(engine, prompt(2, 40), 1).cachedTokens).isEqualTo(32);
+    }
+
+    @Test
+    void events_leaveAfterThePrefillAndAtTheEnd() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        published.clear();
+        submit(engine, prompt(1, 32), 20);
+        engine.step();
+        assertThat(published).as("the prompt, right after its prefill").hasSize(1);
+        runDry(engine);
+        assertThat(published).as("and the answer's block").hasSize(2);
+    }
+
+    @Test
+    void events_oneTokenToSay_storeThePromptOnce() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        published.clear();
+        serve(engine, prompt(1, 32), 1);
+        assertThat(published).hasSize(1);
+    }
+
+    @Test
+    void overPinning_stopsTheServerForGood() {
+        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        serve(engine, prompt(1, 64), 1);
+        engine.pin(new long[] {lastBlock(prompt(1, 64))});
+        Heard stuck = serve(engine, prompt(2, 97), 1);
+        assertThat(stuck.tokens).isEmpty();
+        assertThat(engine.stats().protectedTokens())
+                .as("the safety net has unpinned all")
+                .isZero();
+        assertThat(engine.cache().pins()).isEmpty();
+        Heard behind = serve(engine, prompt(3, 4), 1);
+        assertThat(behind.tokens).as("a small request would fit, nobody looks").isEmpty();
+        assertThat(engine.stats().waiting()).isEqualTo(2);
+        assertThat(engine.stats().running()).isZero();
+    }
+
+    @Test
+    void overPinning_wherePromptFitsButNotItsAnswer_isNotEvenUnpinned() {
+        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        serve(engine, prompt(1, 64), 1);
+        engine.pin(new long[] {lastBlock(prompt(1, 64))});
+        Heard stuck = serve(engine, prompt(2, 96), 1);
+        assertThat(stuck.tokens).isEmpty();
+        assertThat(engine.stats().protectedTokens()).isEqualTo(64);
+        assertThat(engine.cache().pins()).hasSize(1);
+    }
+
+    @Test
+    void overPinning_unpinAndAbort_doNotBringTheServerBack() {
+        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        serve(engine, prompt(1, 64), 1);
+        engine.pin(new long[] {lastBlock(prompt(1, 64))});
+        Generation stuck = new Generation(prompt(2, 96), "", 1, false, 0, new Heard());
+        engine.submit(stuck);
+        runDry(engine);
+        assertThat(engine.unpin(new long[] {lastBlock(prompt(1, 64))})).isEqualTo(1);
+        engine.abort(stuck);
+        assertThat(engine.stats().waiting()).isZero();
+        assertThat(serve(engine, prompt(3, 4), 1).tokens).isEmpty();
+    }
+
+    @Test
+    void aFullEngine_looksAgainWhenARequestEnds() {
+        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        submit(engine, prompt(1, 64), 4);
+        engine.step();
+        Heard next = submit(engine, prompt(2, 96), 1);
+        engine.step();
+        assertThat(next.tokens).isEmpty();
+        runDry(engine);
+        assertThat(next.done).isTrue();
+    }
+
+    @Test
+    void flush_isRefusedWhileARequestRunsOrWaits_andClearsPins() {
+        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        serve(engine, prompt(1, 32), 1);
+        engine.pin(new long[] {lastBlock(prompt(1, 32))});
+        submit(engine, prompt(2, 32), 4);
+        assertThat(engine.flush()).as("waiting").isFalse();
+        engine.step();
+        assertThat(engine.flush()).as("running").isFalse();
+        runDry(engine);
+        assertThat(engine.flush()).isTrue();
+        assertThat(engine.stats().freeTokens()).isEqualTo(160);
+        assertThat(engine.cache().pins()).isEmpty();
+        assertThat(published.getLast()).containsExactly(new CacheEvent.Cleared());
+    }
+
+    @Test
+    void abort_running_keepsWhatWasComputedAndFreesTheRest() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        Generation request = new Generation(prompt(1, 40), "", 100, false, 0, new Heard());
+        engine.submit(request);
+        engine.step();
+        engine.step();
+        engine.abort(request);
+        assertThat(engine.stats().usedTokens()).isZero();
+        assertThat(engine.stats().evictableTokens()).isEqualTo(32);
+        assertThat(engine.stats().aborted()).isEqualTo(1);
+        engine.abort(request);
+        assertThat(engine.stats().aborted()).as("a second time changes nothing").isEqualTo(1);
+    }
+
+    @Test
+    void memory_runningOut_retractsAndServesEverybodyInTheEnd() {
+        Scheduler engine = engine(small().withMaxRunning(8));
+        List<Heard> all = new ArrayList<>();
+        for (int i = 1; i <= 3; i++) {
+            all.add(submit(engine, prompt(i, 30), 60));
+        }
+        runDry(engine);
+        assertThat(engine.stats().retracted()).isPositive();
+        assertThat(all).allMatch(heard -> heard.done && heard.tokens.size() == 60);
+        assertThat(engine.stats().usedTokens()).isZero();
+        Scheduler roomy = engine(EmulatorSettings.defaults());
+        assertThat(all.getFirst().tokens).isEqualTo(serve(roomy, prompt(1, 30), 60).tokens);
+    }
+
+    @Test
+    void memory_runningOutUnderPins_killsThePinBranch() {
+        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        serve(engine, prompt(1, 64), 1);
+        submit(engine, prompt(2, 20), 100);
+        engine.step();
+        assertThat(engine.pin(new long[] {lastBlock(prompt(1, 64))})).isEqualTo(1);
+        assertThatThrownBy(() -> runDry(engine))
+                .isInstanceOf(EngineDeath.class)
+                .hasMessageContaining("Out of memory even after retracting all other requests");
+    }
+
+    @Test
+    void coldFirstWave_delaysTheFirstRequestsOfALifeOnly() {
+        Scheduler engine = engine(
+                EmulatorSettings.defaults().withFaults(List.of(new Fault.ColdFirstWave(2, Duration.ofMillis(150)))));
+        List<Double> times = new ArrayList<>();
+        for (int i = 1; i <= 4; i++) {
+            int[] prompt = prompt(i, 100);
+            times.add(millisOf(() -> serve(engine, prompt, 1)));
+        }
+        assertThat(times).containsExactly(165.0, 165.0, 15.0, 15.0);
+    }
+
+    @Test
+    void warming_multipliesTheWholeTimeOfTheFirstRequests() {
+        Scheduler engine = engine(EmulatorSettings.defaults().withFaults(List.of(new Fault.Warming(1))));
+        assertThat(millisOf(() -> serve(engine, prompt(1, 100), 1))).isEqualTo(15 * 1.25);
+        assertThat(millisOf(() -> serve(engine, prompt(2, 100), 1))).isEqualTo(15);
+    }
+
+    @Test
+    void pinIgnored_answersAsIfPinned_andTheFloodTakesIt() {
+        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new Fault.PinIgnored())));
+        serve(engine, prompt(1, 32), 1);
+        assertThat(engine.pin(new long[] {lastBlock(prompt(1, 32))})).isEqualTo(1);
+        assertThat(engine.stats().protectedTokens()).isZero();
+        for (int i = 10; i < 20; i++) {
+            serve(engine, prompt(i, 48), 1);
+        }
+        assertThat(serve(engine, prompt(1, 40), 1).cachedTokens).isZero();
+    }
+
+    @Test
+    void stats_countWhatWasServed() {
+        Scheduler engine = engine(EmulatorSettings.defaults());
+        serve(engine, prompt(1, 64), 1);
+        serve(engine, prompt(1, 70), 3);
+        EngineStats stats = engine.stats();
+        assertThat(stats.whole().requests()).isEqualTo(2);
+        assertThat(stats.whole().promptTokens()).isEqualTo(134);
+        assertThat(stats.whole().answerTokens()).isEqualTo(4);
+        assertThat(stats.cachedTokens()).isEqualTo(64);
+        assertThat(stats.whole().ttft().count()).isEqualTo(2);
+        assertThat(stats.whole().ttft().sumSeconds()).isEqualTo(0.0114 + 0.0056);
+    }
+}

@@ -1,0 +1,61 @@
+package io.holdfast.evidence;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class CrossoverPlanTest {
+    @Test
+    void plan_anySeed_holdsEveryOrderOncePerBlock() {
+        for (long seed = 0; seed < 1000; seed++) {
+            CrossoverPlan plan = CrossoverPlan.draw(5, new SplittableRandom(seed));
+            assertThat(plan.blocks())
+                    .hasSize(5)
+                    .allSatisfy(block -> assertThat(block).containsExactlyInAnyOrder(PairOrder.values()));
+            assertThat(plan.lives()).hasSize(15);
+        }
+    }
+
+    @Test
+    void plan_sameSeed_isTheSame() {
+        assertThat(CrossoverPlan.draw(9, new SplittableRandom(7)))
+                .isEqualTo(CrossoverPlan.draw(9, new SplittableRandom(7)))
+                .isNotEqualTo(CrossoverPlan.draw(9, new SplittableRandom(8)));
+    }
+
+    @Test
+    void plan_manyBlocks_drawsEverySequenceAboutEquallyOften() {
+        Map<List<PairOrder>, Integer> seen = new HashMap<>();
+        for (List<PairOrder> block :
+                CrossoverPlan.draw(6000, new SplittableRandom(42)).blocks()) {
+            seen.merge(block, 1, Integer::sum);
+        }
+        // Six sequences, 1000 expected of each, standard deviation 29.
+        assertThat(seen).hasSize(6);
+        assertThat(seen.values()).allSatisfy(count -> assertThat(count).isBetween(850, 1150));
+    }
+
+    @Test
+    void plan_editedBlock_isRefused() {
+        List<PairOrder> edited = List.of(PairOrder.BP, PairOrder.BP, PairOrder.PB);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new CrossoverPlan(List.of(List.of(PairOrder.values()), edited)))
+                .withMessageContaining("Block 2 of the plan is [BP, BP, PB]");
+        assertThatIllegalArgumentException().isThrownBy(() -> new CrossoverPlan(List.of(List.of())));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, -1})
+    void plan_noBlocks_isRefused(int blocks) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> CrossoverPlan.draw(blocks, new SplittableRandom(0)))
+                .withMessageContaining("at least one block");
+    }
+}

@@ -1,0 +1,113 @@
+package io.holdfast.evidence;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class DoseResponseTest {
+    private static final double DELTA = Math.log(1.05);
+
+    /** Effects at pressures of 0.5, 1, 2, 4 ..., each known to a standard error of 1 %. */
+    static DoseResponse sweep(double... effects) {
+        List<DoseResponse.Level> levels = new ArrayList<>();
+        double pressure = 0.5;
+        for (double effect : effects) {
+            levels.add(level(pressure, effect, 0.01));
+            pressure *= 2;
+        }
+        return new DoseResponse(levels);
+    }
+
+    private static DoseResponse.Level level(double pressure, double effect, double se) {
+        return new DoseResponse.Level(pressure, effect, se, Interval.around(effect, 2 * se));
+    }
+
+    @Test
+    void effectThatGrowsWithPressure_isNotObjectedTo() {
+        assertThat(sweep(0.01, -0.11, -0.19, -0.32).objection(DELTA)).isEmpty();
+    }
+
+    @Test
+    void effectWithMemoryToSpare_isObjectedTo() {
+        assertThat(sweep(-0.2824, -0.3, -0.35, -0.4).objection(DELTA))
+                .hasValueSatisfying(objection ->
+                        assertThat(objection).contains("with memory to spare (pressure 0.50) the effect is -24.6 %"));
+    }
+
+    @Test
+    void effectThatDoesNotGrow_isObjectedTo() {
+        assertThat(sweep(0, -0.2, 0.01, -0.19).objection(DELTA))
+                .hasValueSatisfying(objection -> assertThat(objection).contains("does not grow with memory pressure"));
+        assertThat(sweep(0, 0.1, 0.2, 0.3).objection(DELTA)).isPresent();
+    }
+
+    @Test
+    void threeLevels_areTooFew() {
+        assertThat(sweep(0, -0.1, -0.2).objection(DELTA))
+                .hasValueSatisfying(objection -> assertThat(objection).contains("3 levels"));
+    }
+
+    @Test
+    void sweepWithoutPlacebo_isObjectedTo() {
+        DoseResponse sweep = new DoseResponse(
+                List.of(level(0.51, 0, 0.01), level(1, -0.1, 0.01), level(2, -0.2, 0.01), level(4, -0.3, 0.01)));
+        assertThat(sweep.objection(DELTA))
+                .hasValueSatisfying(objection -> assertThat(objection).contains("no level with memory to spare"));
+    }
+
+    @Test
+    void oneRepeatedLevel_isNoSweep() {
+        DoseResponse.Level same = level(0.5, 0, 0.01);
+        assertThat(new DoseResponse(List.of(same, same, same, same)).objection(DELTA))
+                .isPresent();
+    }
+
+    @Test
+    void preciseLevels_weighMore() {
+        double[] x = {0, 1, 2, 3};
+        double[] y = {0, 0, 0, 3};
+        assertThat(LinearFit.of(x, y, new double[] {1, 1, 1, 1e-9})
+                        .orElseThrow()
+                        .slope())
+                .isCloseTo(0, within(1e-6));
+        assertThat(LinearFit.of(x, y).orElseThrow().slope()).isCloseTo(0.9, within(1e-12));
+    }
+
+    @Test
+    void exactLine_hasASlopeBeyondDoubt() {
+        LinearFit line =
+                LinearFit.of(new double[] {0, 1, 2}, new double[] {1, 0, -1}).orElseThrow();
+        assertThat(line.slope()).isEqualTo(-1);
+        assertThat(line.intercept()).isEqualTo(1);
+        assertThat(line.pFalling()).isZero();
+        assertThat(line.pTwoSided()).isZero();
+    }
+
+    @Test
+    void line_throughFewerThanThreePointsOrOneX_isAbsent() {
+        assertThat(LinearFit.of(new double[] {0, 1}, new double[] {0, 1})).isEmpty();
+        assertThat(LinearFit.of(new double[] {1, 1, 1}, new double[] {0, 1, 2})).isEmpty();
+        assertThat(LinearFit.of(new double[0], new double[0])).isEmpty();
+    }
+
+    @Test
+    void level_ofAnEstimate_carriesItsNumbers() {
+        Estimate estimate = Estimate.of(Pairs.model(0, -0.1, 0, 0.01));
+        DoseResponse.Level level = DoseResponse.Level.of(2, estimate).orElseThrow();
+        assertThat(level.effect()).isEqualTo(estimate.effect().getAsDouble());
+        assertThat(level.ci90()).isEqualTo(estimate.ci90().orElseThrow());
+        assertThat(DoseResponse.Level.of(2, Estimate.of(CrossoverData.of(new double[0], new double[0], new double[0]))))
+                .isEmpty();
+    }
+
+    @Test
+    void level_withoutPressure_isRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> level(0, -0.1, 0.01))
+                .withMessageContaining("demand over capacity");
+    }
+}

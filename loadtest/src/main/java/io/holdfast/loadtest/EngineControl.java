@@ -1,0 +1,117 @@
+package io.holdfast.loadtest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.loadtest.ControlHttp.Answer;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+
+/** The engine's routes beside the load: is it ready, what is it, empty its cache. */
+final class EngineControl implements AutoCloseable {
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final long PAUSE_NANOS = 20_000_000;
+    private static final LoadRequest SMALLEST = new LoadRequest(Role.PRIME, 0, new int[] {7, 8, 9, 10}, 1);
+
+    private final URI engine;
+    private final LoadTestSettings settings;
+    private final LongSupplier nanos;
+    private final ControlHttp http;
+
+    EngineControl(URI engine, LoadTestSettings settings, LongSupplier nanos) {
+        this.engine = engine;
+        this.settings = settings;
+        this.nanos = nanos;
+        this.http = new ControlHttp(engine, settings.headers(), LIMIT);
+    }
+
+    /**
+     * Waits for a healthy answer and one real completion.
+     *
+     * @param starting whether the engine may still be on its way up; if not, silence is final
+     */
+    void awaitReady(boolean starting) {
+        long until = nanos.getAsLong() + settings.readyTimeout().toNanos();
+        String last;
+        do {
+            try {
+                Answer health = http.get("/health");
+                Answer completion = health.isOk() ? complete() : health;
+                if (completion.isOk()) {
+                    return;
+                }
+                last = "its last answer was " + completion.problem();
+            } catch (IOException e) {
+                last = "it does not answer";
+                if (!starting) {
+                    break;
+                }
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        } while (nanos.getAsLong() < until);
+        throw new LoadTestException("The engine at " + engine + " is not ready: " + last
+                + "; check that it runs and that the address is right.");
+    }
+
+    private Answer complete() throws IOException {
+        byte[] body = settings.dialect().body(settings.model(), SMALLEST);
+        return http.post(settings.dialect().path(), new String(body, StandardCharsets.UTF_8));
+    }
+
+    /** Empties the cache; an engine refuses while it is busy, so it is asked again for a while. */
+    Optional<String> flush() {
+        long until = nanos.getAsLong() + settings.flushTimeout().toNanos();
+        String last;
+        do {
+            try {
+                Answer answer = http.post(settings.flushPath(), "");
+                if (answer.isOk()) {
+                    return Optional.empty();
+                }
+                last = answer.problem();
+                if (answer.status() == 404) {
+                    break;
+                }
+            } catch (IOException e) {
+                last = "no answer";
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        } while (nanos.getAsLong() < until);
+        return Optional.of("the engine did not flush its cache (" + last + ")");
+    }
+
+    EngineFacts facts() {
+        try {
+            Answer answer = http.get("/server_info");
+            return answer.isOk() ? facts(answer.json()) : EngineFacts.unknown();
+        } catch (IOException e) {
+            return EngineFacts.unknown();
+        }
+    }
+
+    private static EngineFacts facts(JsonNode info) {
+        JsonNode page = info.path("page_size");
+        JsonNode version = info.path("version");
+        return new EngineFacts(
+                page.isInt() && page.intValue() > 0 ? OptionalInt.of(page.intValue()) : OptionalInt.empty(),
+                count(info.path("max_total_num_tokens")),
+                count(info.path("max_req_input_len")),
+                version.isTextual() ? Optional.of(version.asText()) : Optional.empty());
+    }
+
+    private static OptionalLong count(JsonNode number) {
+        return number.isIntegralNumber() && number.longValue() > 0
+                ? OptionalLong.of(number.longValue())
+                : OptionalLong.empty();
+    }
+
+    @Override
+    public void close() {
+        http.close();
+    }
+}

@@ -1,0 +1,58 @@
+package io.holdfast.loadtest;
+
+import java.util.Arrays;
+
+/** One request of a workload. */
+final class LoadRequest {
+    private final Role role;
+    private final int cycle;
+    private final int[] tokens;
+    private final int maxTokens;
+
+    /** @param cycle from 1; 0 before the first */
+    LoadRequest(Role role, int cycle, int[] tokens, int maxTokens) {
+        this.role = role;
+        this.cycle = cycle;
+        this.tokens = tokens.clone();
+        this.maxTokens = maxTokens;
+    }
+
+    Role role() {
+        return role;
+    }
+
+    int cycle() {
+        return cycle;
+    }
+
+    int[] tokens() {
+        return tokens.clone();
+    }
+
+    int length() {
+        return tokens.length;
+    }
+
+    int maxTokens() {
+        return maxTokens;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof LoadRequest that
+                && role == that.role
+                && cycle == that.cycle
+                && maxTokens == that.maxTokens
+                && Arrays.equals(tokens, that.tokens);
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * (31 * role.hashCode() + cycle) + Arrays.hashCode(tokens);
+    }
+
+    @Override
+    public String toString() {
+        return role + " " + cycle + ", " + tokens.length + " tokens";
+    }
+}

@@ -1,0 +1,32 @@
+package io.holdfast.loadtest;
+
+/** What was really done when a leg was over. */
+public record ReleaseReceipt(Kind kind, String reason) {
+    /** The ways in which a release can go. */
+    public enum Kind {
+        /** The hold stood until now, and is over. */
+        RELEASED,
+        /** The hold was gone already: the leg ran without it, wholly or in part. */
+        LOST,
+        /** A sham was answered. */
+        SHAM,
+        /** Nothing was done. */
+        SKIPPED
+    }
+
+    public static ReleaseReceipt released(String reason) {
+        return new ReleaseReceipt(Kind.RELEASED, reason);
+    }
+
+    public static ReleaseReceipt lost(String reason) {
+        return new ReleaseReceipt(Kind.LOST, reason);
+    }
+
+    public static ReleaseReceipt sham(String reason) {
+        return new ReleaseReceipt(Kind.SHAM, reason);
+    }
+
+    public static ReleaseReceipt skipped(String reason) {
+        return new ReleaseReceipt(Kind.SKIPPED, reason);
+    }
+}

@@ -1,0 +1,144 @@
+package io.holdfast.loadtest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.Fault;
+import io.holdfast.evidence.CacheProof.Answer;
+import io.holdfast.evidence.Finding;
+import io.holdfast.loadtest.EngineClient.Prepared;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Whole experiments on emulated engines that evict as SGLang does. */
+final class EmulatorEndToEndTest {
+    private static final int PREFIX = 256;
+    private static final FloodShape SHAPE = FloodShape.of(PREFIX, 32, 8, 320, 1).withOutputTokens(1, 2);
+    private static final EmulatorSettings ENGINE = EmulatorSettings.defaults()
+            .withCapacityTokens(2048)
+            .withContextTokens(1024)
+            .withPrefillMicrosPerToken(25)
+            .withFirstTokenMicros(1_000)
+            .withDecodeMillis(1)
+            .withVariant(EmulatorSettings.Variant.PIN_GPU);
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    private final Vertx vertx = Vertx.vertx();
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    @AfterEach
+    void stop() throws Exception {
+        vertx.close().toCompletionStage().toCompletableFuture().get(30, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void heldPrefixUnderAFlood_isFoundToHelp() {
+        Result result = run(ENGINE, 4);
+        assertThat(result.verdict().finding()).as(result.verdict().reason()).isEqualTo(Finding.REAL);
+        assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
+        assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
+        assertThat(result.baseline().cachedTokens()).hasValue(0);
+        assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
+        assertThat(result.baseline().legs()).isEqualTo(16);
+        assertThat(result.pinned().legs()).isEqualTo(8);
+        assertThat(result.header().engine().pageTokens()).hasValue(16);
+        assertThat(result.warnings()).isEmpty();
+        assertThat(LoadTest.analyze(folder.resolve("run.jsonl"))).isEqualTo(result);
+    }
+
+    @Test
+    void ampleMemory_isNoExposure() {
+        Result result = run(ENGINE.withCapacityTokens(16_384), 4);
+        assertThat(result.verdict().finding()).as(result.verdict().reason()).isEqualTo(Finding.NO_EXPOSURE);
+        assertThat(result.baseline().cachedTokens()).hasValue(PREFIX);
+        assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
+        assertThat(result.warnings()).singleElement().asString().contains("does not exceed the cache");
+    }
+
+    @Test
+    void pinThatIsIgnored_isNeverFoundToHelp() {
+        Result result = run(ENGINE.withFaults(List.of(new Fault.PinIgnored())), 2);
+        assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
+        assertThat(result.cacheProof().kept()).isEqualTo(Answer.NO);
+        assertThat(result.pinned().cachedTokens()).hasValue(0);
+        assertThat(result.verdict().finding()).isNotEqualTo(Finding.REAL);
+    }
+
+    @Test
+    void engineWithoutPinRoute_isInvalid() {
+        Result result = run(ENGINE.withVariant(EmulatorSettings.Variant.STOCK), 4);
+        assertThat(result.verdict().finding()).isEqualTo(Finding.INVALID);
+        assertThat(result.verdict().reason()).contains("was not held in full");
+    }
+
+    @Test
+    void bothDialects_tellTheCachedTokensOfARepeatedPrompt() {
+        try (EmulatedUnit unit = new EmulatedUnit(vertx, ENGINE)) {
+            for (Dialect dialect : Dialect.values()) {
+                LoadTestSettings settings = LoadTestSettings.defaults().toBuilder()
+                        .dialect(dialect)
+                        .model("toy")
+                        .build();
+                try (EngineClient client = new EngineClient(vertx, unit.uri(), settings, System::nanoTime)) {
+                    EngineClient.await(client.open(1), LIMIT, "opening");
+                    List<RequestRecord> records = EngineClient.await(
+                            client.closedLoop(twice(dialect, dialect == Dialect.SGLANG_GENERATE ? 1 : 2), 1),
+                            LIMIT,
+                            "the load");
+                    assertThat(records).allMatch(RequestRecord::isOk);
+                    assertThat(records).allSatisfy(record -> {
+                        assertThat(record.promptTokens()).hasValue(64);
+                        assertThat(record.completionTokens()).hasValue(3);
+                    });
+                    assertThat(records.get(1).cachedTokens()).hasValue(48);
+                }
+            }
+        }
+    }
+
+    private static List<Prepared> twice(Dialect dialect, int first) {
+        int[] tokens = new int[64];
+        for (int i = 0; i < tokens.length; i++) {
+            tokens[i] = 1000 * first + i;
+        }
+        List<Prepared> requests = new ArrayList<>();
+        for (int number = 0; number < 2; number++) {
+            LoadRequest request = new LoadRequest(Role.PROBE, 1, tokens, 3);
+            requests.add(new Prepared(number, request, Buffer.buffer(dialect.body(Optional.of("toy"), request))));
+        }
+        return requests;
+    }
+
+    private Result run(EmulatorSettings engine, int blocks) {
+        LoadTestSettings settings = LoadTestSettings.defaults().toBuilder()
+                .blocks(blocks)
+                .concurrency(4)
+                .burnIn(false)
+                .holdSlot(Duration.ofMillis(60))
+                .slotTolerance(Duration.ofSeconds(5))
+                .rehearsal(true)
+                .build();
+        try (EmulatedUnit unit = new EmulatedUnit(vertx, engine);
+                PinRouteHolder holder = new PinRouteHolder(unit.uri())) {
+            Result result = LoadTest.run(
+                    new TestBench(vertx, System::nanoTime, unit, holder),
+                    Workload.idlePrefixFlood(11, SHAPE),
+                    settings,
+                    folder.resolve("run.jsonl"),
+                    Progress.silent());
+            assertThat(unit.lives()).isLessThanOrEqualTo(1 + 3 * blocks);
+            return result;
+        }
+    }
+}
