@@ -101,6 +101,8 @@ final class EngineThread implements AutoCloseable {
 
     private void run() {
         try {
+            // The clear that begins a life is published alone, whatever has already been asked for.
+            scheduler.step();
             while (!stopping) {
                 boolean worked = drainInbox();
                 worked |= scheduler.step();

@@ -43,7 +43,8 @@ final class ConfigFile {
             "readingsMillis",
             "tickMillis",
             "ttftWindowSeconds",
-            "kvcachedSegment");
+            "kvcachedSegment",
+            "apiKeyEnv");
 
     private ConfigFile() {}
 
@@ -169,7 +170,8 @@ final class ConfigFile {
                 mapping.wholeNumber("ttftWindowSeconds").stream()
                         .mapToObj(Duration::ofSeconds)
                         .findFirst(),
-                mapping.text("kvcachedSegment"));
+                mapping.text("kvcachedSegment"),
+                mapping.text("apiKeyEnv"));
     }
 
     private static URI uri(String written) {

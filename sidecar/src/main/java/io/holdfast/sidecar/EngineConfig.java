@@ -25,6 +25,7 @@ import java.util.regex.Pattern;
  * @param tick how often the planner runs
  * @param ttftWindow length of the alternating windows that measure the TTFT effect; absent: not measured
  * @param kvcachedSegment the kvcached memory segment of this engine, where it has one
+ * @param apiKeyEnv the environment variable that has the engine's key; where it has an admin key, that one
  */
 public record EngineConfig(
         String id,
@@ -41,8 +42,10 @@ public record EngineConfig(
         Duration readings,
         Duration tick,
         Optional<Duration> ttftWindow,
-        Optional<String> kvcachedSegment) {
+        Optional<String> kvcachedSegment,
+        Optional<String> apiKeyEnv) {
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
+    private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final Pattern EVENTS = Pattern.compile("tcp://(\\[[0-9a-fA-F:]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
 
     /** The server family, which decides dialect, names and readings. */
@@ -94,6 +97,11 @@ public record EngineConfig(
                 "kvcachedSegment",
                 segment,
                 "write the segment's name or path, or leave the key out"));
+        apiKeyEnv.ifPresent(name -> require(
+                VARIABLE.matcher(name).matches(),
+                "apiKeyEnv",
+                name,
+                "write the name of an environment variable, not the key itself"));
     }
 
     /** An engine with every key that may be left out left out. */
@@ -112,6 +120,7 @@ public record EngineConfig(
                 OptionalInt.empty(),
                 Duration.ofMillis(500),
                 Duration.ofMillis(100),
+                Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
     }

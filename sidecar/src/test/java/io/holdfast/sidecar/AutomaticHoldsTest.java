@@ -40,19 +40,44 @@ class AutomaticHoldsTest {
     }
 
     @Test
+    void everythingLetGo_staysSoUntilSomebodyAsksForAHold() {
+        try (TestBed bed = TestBed.with(
+                TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: true, share: 0.5")) {
+            bed.engine.generate(PREFIX);
+            bed.engine.flood(100, 60, 160);
+            bed.engine.generate(PREFIX);
+            Eventually.see("an automatic hold", bed.engine::usedTokens, used -> used == 512);
+
+            assertThat(bed.client.http.delete(SidecarClient.HOLDS).json().getInteger("released"))
+                    .isEqualTo(1);
+            somePlansLater(bed);
+            assertThat(bed.engine.usedTokens()).isZero();
+
+            int[] other = EngineClient.prompt(2, 64);
+            bed.engine.generate(other);
+            bed.client.held(other);
+            Eventually.see("the planner holds again, too", bed.engine::usedTokens, used -> used == 512 + 64);
+        }
+    }
+
+    @Test
     void withoutLeave_nothingIsHeld() {
         try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: false")) {
             bed.engine.generate(PREFIX);
             bed.engine.flood(100, 60, 160);
             bed.engine.generate(PREFIX);
-            long tick = bed.client.engine().getJsonObject("plan").getLong("tick");
-            Eventually.see(
-                    "some plans later",
-                    () -> bed.client.engine().getJsonObject("plan").getLong("tick"),
-                    now -> now > tick + 5);
+            somePlansLater(bed);
 
             assertThat(bed.client.holds()).isEmpty();
             assertThat(bed.engine.usedTokens()).isZero();
         }
+    }
+
+    private static void somePlansLater(TestBed bed) {
+        long tick = bed.client.engine().getJsonObject("plan").getLong("tick");
+        Eventually.see(
+                "some plans later",
+                () -> bed.client.engine().getJsonObject("plan").getLong("tick"),
+                now -> now > tick + 5);
     }
 }

@@ -1,0 +1,100 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings.Variant;
+import io.holdfast.events.SglangBlockNames;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Batches that never arrive, and messages that are none. */
+class LostEventsTest {
+    private static final int[] PREFIX = EngineClient.prompt(1, 512);
+    private static final long[] BLOCKS = SglangBlockNames.of(PREFIX, TestBed.BLOCK);
+
+    private final Vertx vertx = Vertx.vertx();
+    private final EventFeed feed = new EventFeed();
+    private final Emulator emulator = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
+    private final EngineClient engine = new EngineClient(emulator.uri());
+
+    @TempDir
+    Path state;
+
+    private Sidecar sidecar;
+    private SidecarClient client;
+
+    @BeforeEach
+    void start() {
+        sidecar = Sidecar.start(
+                vertx, TestBed.config(state, emulator.uri(), "events: '" + feed.endpoint() + "', topic: ''"));
+        client = new SidecarClient(sidecar.uri());
+        client.ready();
+        Eventually.see(
+                "the feed is heard",
+                () -> {
+                    feed.cleared();
+                    return events("batches");
+                },
+                batches -> batches > 0);
+    }
+
+    @AfterEach
+    void stop() {
+        client.close();
+        sidecar.close();
+        engine.close();
+        emulator.close();
+        feed.close();
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    @Test
+    void gap_makesTheViewUncertainUntilTheCacheIsCleared() {
+        engine.generate(PREFIX);
+        feed.stored(BLOCKS);
+        String id = client.held(PREFIX);
+        assertThat(client.engine().getBoolean("certain")).isTrue();
+        long life = client.engine().getLong("incarnation");
+
+        feed.skip(5);
+        feed.stored(new long[] {77, 78});
+
+        JsonObject unsure = Eventually.see("the gap is seen", client::engine, seen -> !seen.getBoolean("certain"));
+        assertThat(unsure.getString("certainty")).contains("lost");
+        assertThat(unsure.getLong("incarnation")).isGreaterThan(life);
+        assertThat(events("gaps")).isEqualTo(1);
+        assertThat(events("lostBatches")).isEqualTo(5);
+        assertThat(engine.usedTokens()).as("the pin is still in the engine").isEqualTo(512);
+        JsonObject waiting = client.hold(new long[] {77, 78}, 60).json();
+        assertThat(waiting.getString("state")).isEqualTo("requested");
+        assertThat(waiting.getString("reason")).contains("lost");
+
+        assertThat(client.http.delete(SidecarClient.HOLDS + "/" + id).status()).isEqualTo(200);
+        assertThat(engine.usedTokens()).isZero();
+
+        feed.cleared();
+        Eventually.see("the view is certain again", client::engine, seen -> seen.getBoolean("certain"));
+    }
+
+    @Test
+    void messageThatIsNoBatch_isRefusedCountedAndSurvived() {
+        feed.garbage();
+        feed.stored(BLOCKS);
+
+        Eventually.see("the refusal is counted", () -> events("refused"), refused -> refused == 1);
+        assertThat(client.metric("holdfast_events_refused_frames_total{engine=\"demo\"}")).isEqualTo(1);
+        assertThat(client.engine().getJsonObject("events").getString("lastRefusal")).isNotBlank();
+        Eventually.see("what it may have said counts as lost", () -> events("gaps"), gaps -> gaps == 1);
+        assertThat(client.http.get("/livez").status()).isEqualTo(200);
+    }
+
+    private long events(String counter) {
+        return client.engine().getJsonObject("events").getLong(counter);
+    }
+}
