@@ -1,0 +1,66 @@
+package io.holdfast.benchmarks;
+
+import io.holdfast.core.HoldRequest;
+import io.holdfast.core.index.BlockTree;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import io.holdfast.core.index.TreeListener;
+
+/** A {@link BlockTree} whose engine publishes a batch each millisecond. */
+final class TreeIndex implements PrefixIndex, TreeListener {
+    private static final long NANOS_PER_BATCH = 1_000_000;
+
+    private final BlockTree tree = new BlockTree(this);
+    private int unknown;
+    private long chains;
+
+    /** Removals that named no known block: 0 as long as events and tree agree. */
+    int unknown() {
+        return unknown;
+    }
+
+    /** Chains of stores that ended. */
+    long chains() {
+        return chains;
+    }
+
+    @Override
+    public void batchStarted(long sequence) {
+        tree.batchStarted(sequence * NANOS_PER_BATCH);
+    }
+
+    @Override
+    public void stored(StoredBlocks chain) {
+        tree.stored(chain);
+    }
+
+    @Override
+    public void removed(long[] hashes, int count, Tier tier) {
+        unknown += tree.removed(hashes, count, tier);
+    }
+
+    @Override
+    public void batchEnded() {
+        tree.batchEnded();
+    }
+
+    @Override
+    public int match(HoldRequest path) {
+        return tree.match(path);
+    }
+
+    @Override
+    public int size() {
+        return tree.size();
+    }
+
+    @Override
+    public void chainEnded(long lastBlock, int depth, boolean returned) {
+        chains++;
+    }
+
+    @Override
+    public void pinnedBlockRemoved(long block) {
+        throw new IllegalStateException("Nothing is pinned here.");
+    }
+}
