@@ -18,6 +18,9 @@ final class EventPublisher implements AutoCloseable {
     private static final byte[] TOPIC = {};
     private static final int HIGH_WATER_MARK = 100_000;
 
+    /** JeroMQ now and then loses a handshake; either side notices only by this, and its default is 30 s. */
+    private static final int HANDSHAKE_MILLIS = 500;
+
     private final ZContext context = new ZContext(1);
     private final ZMQ.Socket socket;
     private final KvEventEncoder encoder;
@@ -35,6 +38,7 @@ final class EventPublisher implements AutoCloseable {
         this.socket = context.createSocket(SocketType.PUB);
         socket.setHWM(HIGH_WATER_MARK);
         socket.setLinger(0);
+        socket.setHandshakeIvl(HANDSHAKE_MILLIS);
         try {
             socket.bind("tcp://127.0.0.1:" + (port == 0 ? "*" : Integer.toString(port)));
         } catch (ZMQException e) {
