@@ -2,7 +2,6 @@ package io.holdfast.sidecar;
 
 import io.holdfast.core.Controller;
 import io.holdfast.core.DryRunBackend;
-import io.holdfast.core.EngineReadings;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldView;

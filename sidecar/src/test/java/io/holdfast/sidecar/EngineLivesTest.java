@@ -48,12 +48,16 @@ class EngineLivesTest {
             long life = client.engine().getLong("incarnation");
 
             first.close();
-            Eventually.see("the events are gone", client::engine, seen -> !seen.getJsonObject("events")
-                    .getBoolean("connected"));
+            Eventually.see(
+                    "the events are gone",
+                    client::engine,
+                    seen -> !seen.getJsonObject("events").getBoolean("connected"));
             try (Emulator second = Emulator.start(vertx, settings);
                     EngineClient engine = new EngineClient(second.uri())) {
-                Eventually.see("the events are connected", client::engine, seen -> seen.getJsonObject("events")
-                        .getBoolean("connected"));
+                Eventually.see(
+                        "the events are connected",
+                        client::engine,
+                        seen -> seen.getJsonObject("events").getBoolean("connected"));
                 int[] number = {50};
                 Eventually.see(
                         "a store of the second life reveals the restart",

@@ -164,8 +164,9 @@ class SidecarLifeTest {
     void missingKey_isOneSentence() {
         assertThatThrownBy(() -> Sidecar.start(vertx, TestBed.config(state, NOBODY, "apiKeyEnv: HOLDFAST_NO_SUCH_KEY")))
                 .isInstanceOf(SidecarException.class)
-                .hasMessage("The environment variable HOLDFAST_NO_SUCH_KEY, which apiKeyEnv of engine demo names, is not"
-                        + " set; set it or leave apiKeyEnv out.");
+                .hasMessage(
+                        "The environment variable HOLDFAST_NO_SUCH_KEY, which apiKeyEnv of engine demo names, is not"
+                                + " set; set it or leave apiKeyEnv out.");
     }
 
     @Test
