@@ -40,11 +40,16 @@ class SilentEngineTest {
                     SidecarClient client = new SidecarClient(sidecar.uri())) {
                 client.ready();
                 Eventually.see(
-                        "the prefix is known to be stored",
+                        "the feed is heard",
                         () -> {
-                            feed.stored(SglangBlockNames.of(PREFIX, TestBed.BLOCK));
-                            return client.engine().getInteger("blocks");
+                            feed.cleared();
+                            return client.engine().getJsonObject("events").getLong("batches");
                         },
+                        batches -> batches > 0);
+                feed.stored(SglangBlockNames.of(PREFIX, TestBed.BLOCK));
+                Eventually.see(
+                        "the prefix is known to be stored",
+                        () -> client.engine().getInteger("blocks"),
                         blocks -> blocks > 0);
 
                 Http.Answer answer = client.hold(PREFIX, 60);
