@@ -1,9 +1,10 @@
 package io.holdfast.core;
 
+import io.holdfast.core.index.Prefix;
 import java.time.Duration;
 
 /** A wish to keep one prefix: the engine's hashes of its blocks, root first, and how long; every hold ages. */
-public final class HoldRequest {
+public final class HoldRequest implements Prefix {
     private final long[] blocks;
     private final Duration lease;
 
@@ -19,11 +20,12 @@ public final class HoldRequest {
         this.lease = lease;
     }
 
+    @Override
     public int blocks() {
         return blocks.length;
     }
 
-    /** The block at this depth, 0 being the root. */
+    @Override
     public long block(int depth) {
         return blocks[depth];
     }

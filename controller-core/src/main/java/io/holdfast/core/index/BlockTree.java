@@ -1,6 +1,5 @@
 package io.holdfast.core.index;
 
-import io.holdfast.core.HoldRequest;
 import java.util.Arrays;
 
 /**
@@ -216,7 +215,7 @@ public final class BlockTree implements TreeView {
     }
 
     @Override
-    public int match(HoldRequest path) {
+    public int match(Prefix path) {
         int above = NONE;
         for (int i = 0; i < path.blocks(); i++) {
             int node = find(path.block(i));
@@ -231,7 +230,7 @@ public final class BlockTree implements TreeView {
     }
 
     @Override
-    public int insertionEnd(HoldRequest path, int matched) {
+    public int insertionEnd(Prefix path, int matched) {
         int blocks = matched;
         while (blocks > 0 && !endedInsertion(path.block(blocks - 1))) {
             blocks--;
