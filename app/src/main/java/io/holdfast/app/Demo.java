@@ -52,6 +52,7 @@ final class Demo {
         boolean live = !json && Page.onTerminal();
         DemoStory story = new DemoStory(new Page(json ? err : out, live), settings);
         List<Played> played = new ArrayList<>();
+        boolean good;
         Vertx vertx = Vertx.vertx();
         try {
             story.opening();
@@ -64,14 +65,15 @@ final class Demo {
             }
             AutomaticScene automatic = AutomaticScene.play(vertx, settings.seed());
             story.automatic(automatic);
-            story.closing(played);
+            good = automatic.asExpected() && played.stream().allMatch(Played::asExpected);
+            story.closing(played, good);
             if (json) {
-                out.println(DemoJson.document(settings, played, automatic));
+                out.println(DemoJson.document(settings, played, automatic, good));
             }
         } finally {
             vertx.close().await();
         }
-        return played.stream().allMatch(Played::asExpected);
+        return good;
     }
 
     private Result test(Vertx vertx, Scene scene, Progress progress) {

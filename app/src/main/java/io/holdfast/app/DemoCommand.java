@@ -17,7 +17,6 @@ import picocli.CommandLine.Spec;
             "Emulator, sidecar and load test in one go: does holding a prefix help, or does the order of the runs?",
             "Exits 0 when the load test finds what is there: a REAL effect under memory pressure, NO_EXPOSURE without."
         },
-        mixinStandardHelpOptions = true,
         sortOptions = false)
 final class DemoCommand implements Callable<Integer> {
     private final IntFunction<List<Scene>> scenes;

@@ -139,9 +139,8 @@ final class DemoStory implements Progress {
         page.paragraph("  ", "held: " + scene.blocks() + " blocks. Why: " + scene.reason());
     }
 
-    void closing(List<Played> played) {
+    void closing(List<Played> played, boolean good) {
         page.blank();
-        boolean good = played.stream().allMatch(Played::asExpected);
         for (Played one : played) {
             page.line(String.format(
                     Locale.ROOT,

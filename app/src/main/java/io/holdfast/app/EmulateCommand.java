@@ -17,7 +17,6 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "emulate",
         description = "An emulated engine: HTTP, SSE, KV events and the real eviction rules, without a GPU.",
-        mixinStandardHelpOptions = true,
         sortOptions = false)
 final class EmulateCommand implements Callable<Integer> {
     @Spec
@@ -54,7 +53,7 @@ final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--capacity-tokens",
             paramLabel = "N",
-            defaultValue = "4096",
+            defaultValue = "24576",
             description = "Tokens that the cache holds (default: ${DEFAULT-VALUE}).")
     private int capacityTokens;
 
@@ -68,14 +67,14 @@ final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--context-tokens",
             paramLabel = "N",
-            defaultValue = "8192",
+            defaultValue = "4096",
             description = "The longest prompt and answer together (default: ${DEFAULT-VALUE}).")
     private int contextTokens;
 
     @Option(
             names = "--prefill-us-per-token",
             paramLabel = "N",
-            defaultValue = "100",
+            defaultValue = "20",
             description = "Prefill time of a token that is not cached (default: ${DEFAULT-VALUE}).")
     private long prefillMicros;
 

@@ -13,6 +13,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.IFactory;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
@@ -21,6 +22,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         name = "holdfast",
         description = "Keeps the prefixes worth keeping in an inference server's KV cache, and proves that it helped.",
         mixinStandardHelpOptions = true,
+        scope = ScopeType.INHERIT,
         version = "holdfast 0.1.0",
         synopsisSubcommandLabel = "COMMAND",
         footer = {
@@ -36,7 +38,15 @@ public final class Holdfast implements Runnable {
     Holdfast() {}
 
     public static void main(String[] args) {
-        System.exit(run(args, System.out, System.err));
+        int code;
+        try {
+            code = run(args, System.out, System.err);
+        } catch (OutOfMemoryError e) {
+            System.err.println(
+                    "holdfast: out of memory; ask for less, or set HOLDFAST_JAVA_OPTS=-Xmx2g and try again.");
+            code = ExitCode.BAD_INPUT;
+        }
+        System.exit(code);
     }
 
     static int run(String[] args, PrintStream out, PrintStream err) {

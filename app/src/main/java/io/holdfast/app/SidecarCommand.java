@@ -18,7 +18,6 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "sidecar",
         description = "The process beside the engine: follows its KV events, holds what is asked for, explains itself.",
-        mixinStandardHelpOptions = true,
         sortOptions = false)
 final class SidecarCommand implements Callable<Integer> {
     @Spec

@@ -15,14 +15,22 @@ final class BudgetRule {
      * while nothing runs, and on the engines that have such pins the server then stops for good: neither an unpin nor a
      * flush brings it back. So the guard is arithmetic done before, not a reaction:
      *
-     *     hard = capacity - largest prompt - min(max output, 4096)       the largest request fits in an empty engine
-     *                     - running x min(max output, 4096)              what runs can go on decoding without running out
+     *     hard = capacity - largest prompt - min(max output, 4096)       the largest request is admitted when nothing runs
      *                     - 2 blocks - 1 % of capacity                   rounding to blocks; admission compares with <
+     *                     - max(running x max output,                    what runs may still add by decoding
+     *                           max output - 4096)                       what the last one standing may add after that
      *
-     * Admission counts at most 4096 output tokens of a request, whatever it asked for.
+     * Admission counts at most 4096 output tokens of a request, whatever it asked for; decoding knows no such cap and
+     * goes on to the whole output. What this promises is one request: the largest one is admitted to an empty engine, and
+     * alone it gets to its end beside the pins. It does not promise that requests never run out of memory together: the
+     * prompts of those that run are not subtracted, since how long they are is not known, only how many they are.
+     * When together they need more than is free, the engine takes requests back into its queue, one after another, and
+     * the last one standing is the one request that is promised. The growth term makes that rare, not impossible.
      *
      * Largest prompt: what the last hour showed, or twice its p99 if that is more, once a hundred samples say so; until
-     * then the longest prompt that the engine accepts. A promise by the operator takes the place of that floor; a prompt
+     * then the longest prompt that the engine accepts. Measured sizes are sizes only while every chain of the hour led
+     * to its root: one that began under a block that was never announced may have been a prompt of any length, so while
+     * there is one in the hour, what the engine accepts is assumed again. A promise by the operator takes the place of that floor; a prompt
      * that was seen and is larger wins over the promise. Whatever is assumed, it is at most what the engine accepts.
      *
      * The automatic bound is tighter: holding must also pay, and a cache that has no room left for what passes through
@@ -78,9 +86,14 @@ final class BudgetRule {
         return new BudgetRule(settings, readings, prompts, nowNanos).compute(pinnedBlocks, hardPins);
     }
 
-    /** What the largest request needs beside its prompt: its output as admission counts it, and slack. */
+    /** What the largest request needs beside its prompt to be admitted: its output as admission counts it, and slack. */
     static long besidePrompt(ControllerSettings settings, long capacity, long blockTokens) {
-        return output(settings) + 2 * blockTokens + (capacity + 99) / 100;
+        return Math.min(settings.maxOutputTokens(), ADMISSION_OUTPUT) + 2 * blockTokens + (capacity + 99) / 100;
+    }
+
+    /** Output that admission did not count and that one request alone may still add. */
+    static long beyondAdmission(ControllerSettings settings) {
+        return Math.max(0, settings.maxOutputTokens() - ADMISSION_OUTPUT);
     }
 
     private Budget compute(long pinnedBlocks, boolean hardPins) {
@@ -122,12 +135,16 @@ final class BudgetRule {
         long running = known("runningRequests", readings.runningRequests());
         Bound prompt = largestPrompt();
         long beside = besidePrompt(settings, capacity, block);
-        long growth = running * output(settings);
-        long bound = capacity - prompt.tokens - beside - growth;
+        long growth = running * settings.maxOutputTokens();
+        long last = beyondAdmission(settings);
+        long bound = capacity - prompt.tokens - beside - Math.max(growth, last);
         return new Bound(
                 bound,
                 "capacity " + capacity + " - largest prompt " + prompt.tokens + " (" + prompt.why
-                        + ") - output and slack " + beside + " - decode growth of " + running + " running " + growth
+                        + ") - output and slack " + beside
+                        + (growth >= last
+                                ? " - decode growth of " + running + " running " + growth
+                                : " - the last request's output beyond what admission counts " + last)
                         + " = " + bound);
     }
 
@@ -144,14 +161,18 @@ final class BudgetRule {
             boolean broken = prompts.largest() > promise;
             tokens = broken ? prompts.largest() : promise;
             why = broken ? "seen, above the promised " + promise : "promised";
-        } else if (prompts.count() >= ENOUGH_PROMPTS) {
+        } else if (prompts.count() >= ENOUGH_PROMPTS && prompts.unmeasured() == 0) {
             tokens = Math.max(prompts.largest(), 2 * prompts.p99());
             why = "of " + prompts.count() + " seen in an hour the largest had " + prompts.largest() + ", the p99 "
                     + prompts.p99();
         } else {
             tokens = Math.max(prompts.largest(), known("largestAcceptedTokens", readings.largestAcceptedTokens()));
-            why = "what the engine accepts, since only " + prompts.count() + " of " + ENOUGH_PROMPTS
-                    + " prompts were seen in an hour";
+            why = prompts.unmeasured() > 0
+                    ? "what the engine accepts, since " + prompts.unmeasured()
+                            + " of the chains stored in an hour began under a block that was never announced, so prompt"
+                            + " sizes are not known"
+                    : "what the engine accepts, since only " + prompts.count() + " of " + ENOUGH_PROMPTS
+                            + " prompts were seen in an hour";
         }
         OptionalDouble accepted = readings.largestAcceptedTokens().number();
         return accepted.isPresent() && accepted.getAsDouble() < tokens
@@ -184,10 +205,6 @@ final class BudgetRule {
         }
         long bound = room - 8 * prompts.p90();
         return new Bound(bound, "room " + room + " - 8 prompts of the p90 " + prompts.p90() + " = " + bound);
-    }
-
-    private static long output(ControllerSettings settings) {
-        return Math.min(settings.maxOutputTokens(), ADMISSION_OUTPUT);
     }
 
     private long known(String name, Reading reading) throws MissingReading {

@@ -273,6 +273,7 @@ public final class Controller {
                 capabilities,
                 switchback.flatMap(Switchback::off),
                 ledger.leaving(),
+                ledger.freeing(),
                 holds.living(),
                 settings.automaticHolds()
                         ? events.candidates(settings.automaticLease().toNanos())

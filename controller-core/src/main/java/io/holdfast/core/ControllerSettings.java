@@ -8,8 +8,7 @@ import java.util.OptionalInt;
  * What the operator decided about one engine.
  *
  * @param share the largest part of the cache that automatic holds may take, above 0 and at most 1
- * @param maxOutputTokens the longest answer that clients may ask for; the hard guard keeps room for it (admission in the
- *     engine counts at most 4096)
+ * @param maxOutputTokens the longest answer that clients may ask for; the hard guard keeps room for it
  * @param largestPromptTokens a promise about the longest prompt, where measured prompts are not to be waited for
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch

@@ -177,6 +177,8 @@ final class EventSide implements KvEventSink, TreeListener {
     public void chainEnded(long lastBlock, int depth, boolean returned) {
         if (depth > 0 && blockTokens > 0) {
             prompts.sample((long) depth * blockTokens, nowNanos);
+        } else {
+            prompts.unmeasured(nowNanos);
         }
         if (returned) {
             candidates.remove(lastBlock);

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -163,15 +164,24 @@ final class Ledger {
                 .count();
     }
 
-    /** Blocks whose unpin has no outcome yet. */
+    /** Blocks that nobody needs any more and that may still be pinned, a refused unpin included. */
     Set<Long> leaving() {
-        Set<Long> leaving = new HashSet<>();
+        return blocks(Pin::leaving);
+    }
+
+    /** Those whose unpin is under way or repeated and will take their path out of the tree. */
+    Set<Long> freeing() {
+        return blocks(pin -> pin.counted && (pin.state == State.UNPINNING || pin.state == State.RETRY));
+    }
+
+    private Set<Long> blocks(Predicate<Pin> which) {
+        Set<Long> blocks = new HashSet<>();
         pins.forEach((block, pin) -> {
-            if (pin.leaving()) {
-                leaving.add(block);
+            if (which.test(pin)) {
+                blocks.add(block);
             }
         });
-        return leaving;
+        return blocks;
     }
 
     /** Blocks that the engine holds, or may hold, for us. */

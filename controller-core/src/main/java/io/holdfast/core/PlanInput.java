@@ -14,7 +14,9 @@ import java.util.Set;
  * @param hindrance why nothing new may be pinned, whatever it is: suspended, a gap, leftovers, no probe yet
  * @param capabilities what the backend can do; absent before it was probed
  * @param measuring why automatic holds are off in this window; absent when they are on
- * @param leaving blocks whose unpin has no outcome yet
+ * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be pinned
+ * @param freeing of those, the ones that can be expected to go: the unpin is under way or repeated, and the tree counts
+ *     the path
  * @param holds every hold that is not over, oldest first
  * @param candidates blocks that ended an insertion after they had been lost
  * @param nextHoldId the id of the first automatic hold that the plan may make
@@ -32,6 +34,7 @@ record PlanInput(
         Optional<Capabilities> capabilities,
         Optional<String> measuring,
         Set<Long> leaving,
+        Set<Long> freeing,
         List<Hold> holds,
         List<Long> candidates,
         long nextHoldId) {}

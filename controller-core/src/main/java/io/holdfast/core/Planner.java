@@ -160,7 +160,9 @@ final class Planner {
                     "the hash of its last block may name two blocks of the engine (a salt or a LoRA is in use):"
                             + " such a pin could not be taken back safely");
         }
-        long most = in.capacityTokens() - BudgetRule.besidePrompt(in.settings(), in.capacityTokens(), in.blockTokens());
+        long most = in.capacityTokens()
+                - BudgetRule.besidePrompt(in.settings(), in.capacityTokens(), in.blockTokens())
+                - BudgetRule.beyondAdmission(in.settings());
         long wanted = path.blocks() * in.blockTokens();
         if (in.capacityTokens() > 0 && wanted > most) {
             return Optional.of("its " + wanted + " tokens never fit: of the capacity of " + in.capacityTokens()
@@ -206,9 +208,13 @@ final class Planner {
         }
         List<Hold> held =
                 in.holds().stream().filter(h -> h.state() == HoldState.HELD).toList();
-        Set<Long> gone = new HashSet<>(in.leaving());
+        Set<Long> gone = new HashSet<>(in.freeing());
         for (Hold hold : in.holds()) {
-            if (hold.state() == HoldState.EXPIRING && notNeeded(hold.lastBlock(), held, chosen)) {
+            // The unpin of what is leaving was asked already: whether that frees anything, freeing() knows.
+            if (hold.state() == HoldState.EXPIRING
+                    && hold.heldBlocks() > 0
+                    && !in.leaving().contains(hold.lastBlock())
+                    && notNeeded(hold.lastBlock(), held, chosen)) {
                 gone.add(hold.lastBlock());
             }
         }

@@ -9,7 +9,8 @@ import java.util.Arrays;
  * quantile is the upper edge of its step, so it errs to the large side, by at most 6.25 %. A sample is the end of a
  * chain of stores: a chunk of a prefill and a block filled by decoding are samples too, and of what the cache already had
  * nothing is stored, so the count is not a count of requests; the largest is right, and the quantiles lean to long
- * requests, which is the safe side for a guard.
+ * requests, which is the safe side for a guard. A chain whose way to the root is not known has no length: it is counted
+ * apart, and while there is one in the hour the largest is not the largest.
  */
 final class PromptSizes {
     private static final long SLOT_NANOS = 5L * 60 * 1_000_000_000;
@@ -19,14 +20,22 @@ final class PromptSizes {
 
     private final int[][] counts = new int[SLOTS][BUCKETS];
     private final long[] largest = new long[SLOTS];
+    private final int[] unmeasured = new int[SLOTS];
     private long slot;
 
     /**
-     * What the last hour showed; all 0 where {@code count} is.
+     * What the last hour showed; the sizes are 0 where {@code count} is.
      *
      * @param count samples
+     * @param unmeasured chains whose length is not known; above 0 the sizes say nothing about the largest prompt
      */
-    record Facts(int count, long largest, long p90, long p99) {}
+    record Facts(int count, long largest, long p90, long p99, int unmeasured) {}
+
+    /** A chain of unknown length. */
+    void unmeasured(long nanos) {
+        advance(nanos);
+        unmeasured[(int) (slot % SLOTS)]++;
+    }
 
     void sample(long tokens, long nanos) {
         advance(nanos);
@@ -46,7 +55,12 @@ final class PromptSizes {
             }
         }
         long max = Arrays.stream(largest).max().orElse(0);
-        return new Facts(count, max, quantile(sum, count, 0.9, max), quantile(sum, count, 0.99, max));
+        return new Facts(
+                count,
+                max,
+                quantile(sum, count, 0.9, max),
+                quantile(sum, count, 0.99, max),
+                Arrays.stream(unmeasured).sum());
     }
 
     private void advance(long nanos) {
@@ -54,6 +68,7 @@ final class PromptSizes {
         for (long next = Math.max(slot + 1, wanted - SLOTS + 1); next <= wanted; next++) {
             Arrays.fill(counts[(int) (next % SLOTS)], 0);
             largest[(int) (next % SLOTS)] = 0;
+            unmeasured[(int) (next % SLOTS)] = 0;
         }
         slot = Math.max(slot, wanted);
     }

@@ -12,8 +12,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class BudgetRuleTest {
-    private static final PromptSizes.Facts NONE = new PromptSizes.Facts(0, 0, 0, 0);
-    private static final PromptSizes.Facts HUNDRED = new PromptSizes.Facts(100, 9_000, 2_000, 4_000);
+    private static final PromptSizes.Facts NONE = new PromptSizes.Facts(0, 0, 0, 0, 0);
+    private static final PromptSizes.Facts HUNDRED = new PromptSizes.Facts(100, 9_000, 2_000, 4_000, 0);
     private static final long SECOND = 1_000_000_000L;
 
     @Test
@@ -31,14 +31,34 @@ final class BudgetRuleTest {
         assertThat(hard(
                         settings(1_000, OptionalInt.empty()),
                         Samples.readings(100_000, 16, 50_000, 0, 0, 0),
-                        new PromptSizes.Facts(1_000, 9_000, 4_000, 8_000)))
+                        new PromptSizes.Facts(1_000, 9_000, 4_000, 8_000, 0)))
                 .hasValue(100_000 - 16_000 - 1_000 - 1_032);
     }
 
     @Test
-    void hardGuard_outputAbove4096_countsAs4096LikeAdmission() {
+    void hardGuard_outputAbove4096_admissionCounts4096AndDecodingGrowsToAllOfIt() {
         assertThat(hard(settings(32_000, OptionalInt.empty()), Samples.readings(100_000, 16, 50_000, 2, 0, 0), HUNDRED))
-                .hasValue(100_000 - 9_000 - 4_096 - 2 * 4_096 - 1_032);
+                .hasValue(100_000 - 9_000 - 4_096 - 2 * 32_000 - 1_032);
+    }
+
+    @Test
+    void hardGuard_nothingRuns_theLastRequestCanEnd() {
+        Budget budget =
+                compute(settings(32_000, OptionalInt.empty()), Samples.readings(100_000, 16, 50_000, 0, 0, 0), HUNDRED);
+        assertThat(budget.hardTokens()).isEqualTo(100_000 - 9_000 - 32_000 - 1_032);
+        assertThat(budget.hardWhy()).contains("the last request's output beyond what admission counts 27904");
+    }
+
+    @Test
+    void hardGuard_chainOfUnknownLengthSeen_leavesWhatTheEngineAccepts() {
+        PromptSizes.Facts late = new PromptSizes.Facts(100, 9_000, 2_000, 4_000, 1);
+        Budget budget =
+                compute(settings(1_000, OptionalInt.empty()), Samples.readings(100_000, 16, 50_000, 0, 0, 0), late);
+        assertThat(budget.hardTokens()).isEqualTo(100_000 - 50_000 - 1_000 - 1_032);
+        assertThat(budget.hardWhy()).contains("1 of the chains stored in an hour began under a block that was never");
+        assertThat(hard(settings(1_000, OptionalInt.of(9_500)), Samples.readings(100_000, 16, 50_000, 0, 0, 0), late))
+                .as("a promise still serves")
+                .hasValue(100_000 - 9_500 - 1_000 - 1_032);
     }
 
     @Test
@@ -46,7 +66,7 @@ final class BudgetRuleTest {
         assertThat(hard(
                         settings(1_000, OptionalInt.empty()),
                         Samples.readings(100_000, 16, 50_000, 0, 0, 0),
-                        new PromptSizes.Facts(99, 9_000, 2_000, 4_000)))
+                        new PromptSizes.Facts(99, 9_000, 2_000, 4_000, 0)))
                 .hasValue(100_000 - 50_000 - 1_000 - 1_032);
     }
 
@@ -126,7 +146,7 @@ final class BudgetRuleTest {
         Budget budget = BudgetRule.compute(
                 settings(1_000, OptionalInt.of(100)),
                 Samples.readings(100_000, 16, 50_000, 3, 0, 30_000),
-                new PromptSizes.Facts(100, 90, 80, 85),
+                new PromptSizes.Facts(100, 90, 80, 85, 0),
                 100,
                 true,
                 0);

@@ -277,6 +277,27 @@ final class ControllerTest {
     }
 
     @Test
+    void joinedLate_chainUnderAnUnannouncedBlock_measuredPromptsAreNotTrustedForAnHour() {
+        Bench own = Bench.ready(new ControllerSettings(
+                "e",
+                0.5,
+                100,
+                OptionalInt.empty(),
+                false,
+                Duration.ofSeconds(60),
+                Duration.ofMillis(100),
+                Optional.empty()));
+        for (long block = 1; block <= 200; block++) {
+            own.stored(block);
+        }
+        own.pass(Duration.ofMillis(100));
+        assertThat(own.controller.view().budget().hardTokens()).isEqualTo(10_000 - 32 - 100 - 132);
+        own.storedUnder(5_000, 5_001);
+        own.pass(Duration.ofMillis(100));
+        assertThat(own.controller.view().budget().hardTokens()).isEqualTo(10_000 - 9_000 - 100 - 132);
+    }
+
+    @Test
     void gap_keepsPinsMakesNoneAndTheyCanBeReleased() throws Exception {
         bench.stored(1, 2);
         long id = bench.hold(1, 2).id();

@@ -10,6 +10,7 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -54,6 +55,7 @@ final class PlannerTest {
     private Optional<Capabilities> capabilities = Optional.of(ABLE);
     private Optional<String> measuring = Optional.empty();
     private Set<Long> leaving = Set.of();
+    private Set<Long> freeing = Set.of();
 
     @Test
     void wish_wholePrefixEndedAnInsertion_isPinned() {
@@ -253,8 +255,31 @@ final class PlannerTest {
         held(1, 1, 2);
         tree.pinPath(4);
         leaving = Set.of(4L);
+        freeing = leaving;
         hard = 32;
         assertThat(unpinned()).isEmpty();
+    }
+
+    @Test
+    void aboveTheBound_pinThatTheEngineRefusesToTakeBack_isChargedToOthers() {
+        root(1, 2);
+        root(3, 4);
+        held(1, 1, 2);
+        held(2, 3, 4);
+        holds.set(1, holds.get(1).expiring(false, "the engine refused the unpin"));
+        leaving = Set.of(4L);
+        hard = 32;
+        assertThat(unpinned()).containsExactly(1L, 2L);
+    }
+
+    @Test
+    void aboveTheBound_uncountedPinOnAHeldPath_isNotSubtractedFromIt() {
+        root(1, 2);
+        under(2, 3, 4);
+        held(1, 1, 2, 3, 4);
+        leaving = Set.of(2L);
+        hard = 63;
+        assertThat(unpinned()).containsExactly(1L);
     }
 
     @Test
@@ -364,7 +389,13 @@ final class PlannerTest {
         List<Long> ends = new ArrayList<>();
         for (long prompt = 1; prompt <= random.nextInt(2, 12); prompt++) {
             long from = prompt * 1_000;
-            root(LongStream.range(from, from + random.nextInt(1, 40)).toArray());
+            long middle = from + random.nextInt(1, 25);
+            root(LongStream.range(from, middle).toArray());
+            if (random.nextBoolean()) {
+                under(
+                        middle - 1,
+                        LongStream.range(middle, middle + random.nextInt(1, 15)).toArray());
+            }
         }
         for (long block = 1_000; block < 12_000; block++) {
             if (tree.endedInsertion(block)) {
@@ -372,25 +403,43 @@ final class PlannerTest {
             }
         }
         long id = 1;
+        long outside = 0;
+        leaving = new HashSet<>();
+        freeing = new HashSet<>();
         for (long end : ends) {
-            int what = random.nextInt(4);
+            int what = random.nextInt(6);
             HoldOrigin origin = random.nextBoolean() ? HoldOrigin.REQUESTED : HoldOrigin.AUTOMATIC;
             if (what == 0) {
                 held(id++, origin, tree.path(end));
             } else if (what < 3) {
                 holds.add(wished(id++, origin, tree.path(end)));
-            } else {
+            } else if (what == 3) {
                 returned.add(end);
+            } else if (what == 4) {
+                // Leaving, and either about to go or refused by the engine.
+                tree.pinPath(end);
+                leaving.add(end);
+                if (random.nextBoolean()) {
+                    freeing.add(end);
+                }
+            } else {
+                // Left over from an earlier life: the tree does not count its path.
+                leaving.add(end);
+                outside += tree.depth(end);
             }
         }
         int capacity = random.nextInt(1, 600) * blockTokens;
         PromptSizes.Facts prompts = new PromptSizes.Facts(
-                random.nextInt(200), random.nextInt(1, capacity + 1), random.nextInt(1, 50), random.nextInt(1, 50));
+                random.nextInt(200),
+                random.nextInt(1, capacity + 1),
+                random.nextInt(1, 50),
+                random.nextInt(1, 50),
+                random.nextInt(3) / 2);
         int running = random.nextInt(3);
         ControllerSettings settings = new ControllerSettings(
                 "e",
                 1,
-                random.nextInt(1, 200),
+                random.nextInt(8) == 0 ? random.nextInt(1, 9_000) : random.nextInt(1, 200),
                 random.nextBoolean() ? OptionalInt.empty() : OptionalInt.of(random.nextInt(1, capacity + 1)),
                 true,
                 Duration.ofMinutes(5),
@@ -398,7 +447,7 @@ final class PlannerTest {
                 Optional.empty());
         EngineReadings readings =
                 Samples.readings(capacity, blockTokens, capacity, running, random.nextInt(2), random.nextInt(capacity));
-        Budget budget = BudgetRule.compute(settings, readings, prompts, tree.pinnedBlocks(), true, 0);
+        Budget budget = BudgetRule.compute(settings, readings, prompts, tree.pinnedBlocks() + outside, true, 0);
         Plan plan = Planner.plan(new PlanInput(
                 1,
                 0,
@@ -411,7 +460,8 @@ final class PlannerTest {
                 Optional.empty(),
                 Optional.of(ABLE),
                 Optional.empty(),
-                Set.of(),
+                leaving,
+                freeing,
                 holds,
                 returned,
                 100));
@@ -425,9 +475,11 @@ final class PlannerTest {
             }
         }
         long largest = largestPrompt(settings, prompts, capacity);
-        long needed = largest + settings.maxOutputTokens() + 2L * blockTokens + capacity / 100;
+        long output = settings.maxOutputTokens();
+        long needed = largest + Math.min(output, 4_096) + 2L * blockTokens + capacity / 100;
+        needed += Math.max(running * output, output - 4_096);
         if (pins > 0) {
-            assertThat(capacity - (long) tree.pinnedBlocks() * blockTokens)
+            assertThat(capacity - (tree.pinnedBlocks() + outside) * blockTokens)
                     .as("%s: pinned %d before, %s", where, pinnedBefore, plan)
                     .isGreaterThanOrEqualTo(needed);
         }
@@ -436,9 +488,11 @@ final class PlannerTest {
                 tree.unpinPath(line.lastBlock());
             }
         }
+        freeing.forEach(tree::unpinPath);
         // Letting go in the same plan brings pins from before within the bound, unless nothing is left to let go.
-        long left = (long) tree.pinnedBlocks() * blockTokens;
-        assertThat(left == 0 || capacity - left >= needed)
+        long left = (tree.pinnedBlocks() + outside) * blockTokens;
+        boolean keeps = plan.lines().stream().anyMatch(line -> line.action() == Action.KEEP);
+        assertThat(!keeps || capacity - left >= needed)
                 .as("%s: %d left, %s", where, left, plan)
                 .isTrue();
         return pins;
@@ -446,7 +500,9 @@ final class PlannerTest {
 
     /** The rule for the largest prompt, written down a second time. */
     private static long largestPrompt(ControllerSettings settings, PromptSizes.Facts prompts, long accepted) {
-        long largest = prompts.count() >= 100 ? Math.max(prompts.largest(), 2 * prompts.p99()) : accepted;
+        long largest = prompts.count() >= 100 && prompts.unmeasured() == 0
+                ? Math.max(prompts.largest(), 2 * prompts.p99())
+                : accepted;
         if (settings.largestPromptTokens().isPresent()) {
             largest = Math.max(settings.largestPromptTokens().getAsInt(), prompts.largest());
         }
@@ -470,6 +526,7 @@ final class PlannerTest {
                 capabilities,
                 measuring,
                 leaving,
+                freeing,
                 holds,
                 returned,
                 100));

@@ -13,7 +13,7 @@ final class PromptSizesTest {
 
     @Test
     void facts_noSample_areZero() {
-        assertThat(sizes.facts(0)).isEqualTo(new PromptSizes.Facts(0, 0, 0, 0));
+        assertThat(sizes.facts(0)).isEqualTo(new PromptSizes.Facts(0, 0, 0, 0, 0));
     }
 
     @Test
@@ -40,8 +40,17 @@ final class PromptSizesTest {
         sizes.sample(50_000, 0);
         sizes.sample(100, 30 * MINUTE);
         assertThat(sizes.facts(54 * MINUTE).largest()).isEqualTo(50_000);
-        assertThat(sizes.facts(61 * MINUTE)).isEqualTo(new PromptSizes.Facts(1, 100, 100, 100));
+        assertThat(sizes.facts(61 * MINUTE)).isEqualTo(new PromptSizes.Facts(1, 100, 100, 100, 0));
         assertThat(sizes.facts(600 * MINUTE).count()).isZero();
+    }
+
+    @Test
+    void facts_chainOfUnknownLength_isCountedForAnHour() {
+        sizes.unmeasured(30 * MINUTE);
+        sizes.unmeasured(50 * MINUTE);
+        assertThat(sizes.facts(50 * MINUTE)).isEqualTo(new PromptSizes.Facts(0, 0, 0, 0, 2));
+        assertThat(sizes.facts(91 * MINUTE).unmeasured()).isEqualTo(1);
+        assertThat(sizes.facts(111 * MINUTE).unmeasured()).isZero();
     }
 
     private static void assertQuantile(long found, long[] sorted, double p) {

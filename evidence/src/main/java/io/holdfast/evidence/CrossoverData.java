@@ -50,6 +50,11 @@ public final class CrossoverData {
         };
     }
 
+    /** The number of pairs of all orders. */
+    public int pairs() {
+        return aa.length + bp.length + pb.length;
+    }
+
     /** The number of pairs of the order that has fewest. */
     public int fewest() {
         return Math.min(aa.length, Math.min(bp.length, pb.length));

@@ -2,6 +2,7 @@ package io.holdfast.evidence;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 
 /**
@@ -10,6 +11,7 @@ import java.util.Set;
  * @param failedGates one sentence for each condition that the measurement itself broke
  * @param otherPrimaryPValues the t p values of the other primary metrics and loads of the same experiment
  * @param doseResponse the sweep over memory pressure, when one was run
+ * @param plannedPairs the pairs of all orders that were fixed beforehand, when a plan was
  */
 public record Experiment(
         CrossoverData data,
@@ -17,7 +19,8 @@ public record Experiment(
         List<String> failedGates,
         Set<Flag> flags,
         List<Double> otherPrimaryPValues,
-        Optional<DoseResponse> doseResponse) {
+        Optional<DoseResponse> doseResponse,
+        OptionalInt plannedPairs) {
     public Experiment {
         failedGates = List.copyOf(failedGates);
         flags = Set.copyOf(flags);
@@ -31,22 +34,29 @@ public record Experiment(
 
     /** An experiment of one primary metric that passed all gates. */
     public static Experiment of(CrossoverData data, CacheProof cacheProof) {
-        return new Experiment(data, cacheProof, List.of(), Set.of(), List.of(), Optional.empty());
+        return new Experiment(data, cacheProof, List.of(), Set.of(), List.of(), Optional.empty(), OptionalInt.empty());
     }
 
     public Experiment withFailedGates(List<String> gates) {
-        return new Experiment(data, cacheProof, gates, flags, otherPrimaryPValues, doseResponse);
+        return new Experiment(data, cacheProof, gates, flags, otherPrimaryPValues, doseResponse, plannedPairs);
     }
 
     public Experiment withFlags(Set<Flag> raised) {
-        return new Experiment(data, cacheProof, failedGates, raised, otherPrimaryPValues, doseResponse);
+        return new Experiment(data, cacheProof, failedGates, raised, otherPrimaryPValues, doseResponse, plannedPairs);
     }
 
     public Experiment withOtherPrimaryPValues(List<Double> pValues) {
-        return new Experiment(data, cacheProof, failedGates, flags, pValues, doseResponse);
+        return new Experiment(data, cacheProof, failedGates, flags, pValues, doseResponse, plannedPairs);
     }
 
     public Experiment withDoseResponse(DoseResponse sweep) {
-        return new Experiment(data, cacheProof, failedGates, flags, otherPrimaryPValues, Optional.of(sweep));
+        return new Experiment(
+                data, cacheProof, failedGates, flags, otherPrimaryPValues, Optional.of(sweep), plannedPairs);
+    }
+
+    /** Says how many pairs were to be measured, so that fewer are seen to be fewer. */
+    public Experiment withPlannedPairs(int pairs) {
+        return new Experiment(
+                data, cacheProof, failedGates, flags, otherPrimaryPValues, doseResponse, OptionalInt.of(pairs));
     }
 }

@@ -14,7 +14,7 @@ import java.util.OptionalInt;
  * Applied from the top; the first that fits gives the finding.
  *
  *  1. A failed gate: INVALID.
- *  2. Too few pairs of an order, or none: INCONCLUSIVE(design).
+ *  2. Fewer pairs than were planned, too few of an order, or none: INCONCLUSIVE(design).
  *  3. Carry-over that is significant and at least as large as an effect that matters: INCONCLUSIVE(carryover).
  *  4. REAL, if the latency says so by every measure and the server confirms exposure and mechanism.
  *  5. As 4, but the server shows no mechanism, or a sweep contradicts it: INCONCLUSIVE(unexplained).
@@ -26,6 +26,9 @@ import java.util.OptionalInt;
  * Unknown is not no. A server that reports no cached tokens can neither confirm a gain (what would be REAL becomes
  * INCONCLUSIVE(unmeasured)) nor rule the exposure out (NO_EXPOSURE needs a reading). Rules 7 and 8 stand without a
  * reading, since they claim no cause; a warning says what was not known.
+ *
+ * A plan is kept. Whoever may stop when the numbers please finds an effect where there is none, so data that ends before
+ * its plan does gives its estimates and no finding.
  *
  * A/A only takes away. AA pairs enter rule 4 through conditions that are added to those of the two orders. Whatever
  * the AA pairs measure, no experiment becomes REAL that the two orders alone would not allow.
@@ -64,6 +67,14 @@ public final class Judge {
                     Finding.INVALID,
                     "A gate failed, so the data says nothing about pinning: "
                             + String.join(" ", experiment.failedGates()));
+        }
+        int pairs = estimate.data().pairs();
+        if (pairs < experiment.plannedPairs().orElse(0)) {
+            return lacking(
+                    Shortfall.DESIGN,
+                    "The experiment has %s of %s planned pairs; the plan was fixed beforehand, so run it to its end."
+                            .formatted(pairs, experiment.plannedPairs().getAsInt()),
+                    OptionalInt.empty());
         }
         if (estimate.data().fewest() < criteria.minimumPerOrder()) {
             return tooFewPairs();

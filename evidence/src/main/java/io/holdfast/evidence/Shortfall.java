@@ -4,7 +4,7 @@ import java.util.Locale;
 
 /** What an inconclusive experiment lacks. */
 public enum Shortfall {
-    /** Too few pairs, or an order is missing. */
+    /** Too few pairs, an order is missing, or the plan was not carried out to its end. */
     DESIGN,
     /** What the first leg left behind is as large as the effect. */
     CARRYOVER,

@@ -81,6 +81,26 @@ final class JudgeTest {
         }
 
         @Test
+        void fewerPairsThanPlanned_areInconclusiveHoweverClearTheyAre() {
+            Experiment experiment = Experiment.of(gain(), Pairs.CONFIRMED);
+            Verdict verdict = Judge.judge(experiment.withPlannedPairs(15), Criteria.standard());
+            assertThat(verdict.headline()).isEqualTo("INCONCLUSIVE(design)");
+            assertThat(verdict.reason()).contains("12 of 15 planned pairs; the plan was fixed beforehand");
+            assertThat(verdict.estimate().effect()).isPresent();
+            assertThat(Judge.judge(experiment.withPlannedPairs(12), Criteria.standard())
+                            .finding())
+                    .isEqualTo(Finding.REAL);
+        }
+
+        @Test
+        void failedGate_beforeThePlanEnded_isInvalidFirst() {
+            Experiment stopped = Experiment.of(gain(), Pairs.CONFIRMED)
+                    .withPlannedPairs(15)
+                    .withFailedGates(List.of("The flush failed."));
+            assertThat(Judge.judge(stopped, Criteria.standard()).finding()).isEqualTo(Finding.INVALID);
+        }
+
+        @Test
         void fourPairsOfEach_areEnough() {
             assertThat(judge(gain()).finding()).isEqualTo(Finding.REAL);
         }

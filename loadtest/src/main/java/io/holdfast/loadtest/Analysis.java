@@ -3,16 +3,22 @@ package io.holdfast.loadtest;
 import io.holdfast.evidence.CacheProof;
 import io.holdfast.evidence.CrossoverData;
 import io.holdfast.evidence.Experiment;
+import io.holdfast.evidence.Flag;
 import io.holdfast.evidence.Judge;
+import io.holdfast.evidence.LinearFit;
 import io.holdfast.evidence.PairOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /** Turns the legs of a run into its result. A pure function of what the journal holds. */
 final class Analysis {
+    private static final double DRIFT_LEVEL = 0.05;
+
     private final RunHeader header;
     private final List<LegRecord> legs;
     private final List<LegRecord> measured;
@@ -42,7 +48,12 @@ final class Analysis {
         warnings.addAll(warnings());
         return new Result(
                 header,
-                Judge.judge(Experiment.of(data(), proof).withFailedGates(failedGates()), header.criteria()),
+                Judge.judge(
+                        Experiment.of(data(), proof)
+                                .withFailedGates(failedGates())
+                                .withFlags(flags())
+                                .withPlannedPairs(header.plan().lives().size()),
+                        header.criteria()),
                 proof,
                 ArmSummary.of(inArm(Arm.BASELINE)),
                 ArmSummary.of(inArm(Arm.PINNED)),
@@ -60,6 +71,20 @@ final class Analysis {
         measured.forEach(leg -> failed.addAll(gates.failedBy(leg)));
         failed.addAll(gates.failedAmong(measured));
         return failed;
+    }
+
+    private Set<Flag> flags() {
+        double[] baseline = inArm(Arm.BASELINE).stream()
+                .flatMapToDouble(leg -> header.statistic().of(leg.requests()).stream())
+                .filter(value -> value > 0)
+                .map(Math::log)
+                .toArray();
+        double[] turn = IntStream.range(0, baseline.length).asDoubleStream().toArray();
+        return LinearFit.of(turn, baseline)
+                        .filter(line -> line.pTwoSided() < DRIFT_LEVEL)
+                        .isPresent()
+                ? Set.of(Flag.DRIFT)
+                : Set.of();
     }
 
     private CrossoverData data() {
@@ -145,6 +170,7 @@ final class Analysis {
                 .forEach(capacity -> warnings.add("A flood of " + header.shape().floodDemand()
                         + " tokens does not exceed the cache of " + capacity
                         + ", so the baseline can hardly lose its prefix; make the flood larger."));
+        warnings.addAll(new Gates(header).unknownAmong(measured));
         int planned = header.plan().lives().size();
         if (pairs.size() < planned) {
             warnings.add("The run has " + pairs.size() + " of " + planned + " planned pairs.");

@@ -13,6 +13,10 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** Blocking HTTP for what is not load: readiness, flush, the sidecar's API. */
 final class ControlHttp implements AutoCloseable {
@@ -21,6 +25,7 @@ final class ControlHttp implements AutoCloseable {
     private final HttpClient http;
     private final String base;
     private final Map<String, String> headers;
+    /** The most that a whole exchange may take. */
     private final Duration limit;
 
     ControlHttp(URI base, Map<String, String> headers, Duration limit) {
@@ -28,10 +33,18 @@ final class ControlHttp implements AutoCloseable {
                 .version(HttpClient.Version.HTTP_1_1)
                 .connectTimeout(limit)
                 .build();
-        String text = base.toString();
-        this.base = text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
+        this.base = withoutEndSlashes(base.toString());
         this.headers = Map.copyOf(headers);
         this.limit = limit;
+    }
+
+    /** What a path that begins with a slash can be put after. */
+    static String withoutEndSlashes(String text) {
+        int end = text.length();
+        while (end > 0 && text.charAt(end - 1) == '/') {
+            end--;
+        }
+        return text.substring(0, end);
     }
 
     Answer get(String path) throws IOException {
@@ -47,19 +60,26 @@ final class ControlHttp implements AutoCloseable {
     }
 
     private HttpRequest.Builder request(String path) {
-        HttpRequest.Builder request =
-                HttpRequest.newBuilder(URI.create(base + path)).timeout(limit);
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path));
         headers.forEach(request::header);
         return request;
     }
 
     private Answer send(HttpRequest.Builder request) throws IOException {
+        // The time-out of a request ends with the headers of its answer; this bound includes the body.
+        CompletableFuture<HttpResponse<String>> exchange = http.sendAsync(request.build(), BodyHandlers.ofString());
         try {
-            HttpResponse<String> response = http.send(request.build(), BodyHandlers.ofString());
+            HttpResponse<String> response = exchange.get(limit.toMillis(), TimeUnit.MILLISECONDS);
             return new Answer(response.statusCode(), response.body());
+        } catch (TimeoutException e) {
+            throw new IOException("There was no whole answer within " + limit.toMillis() + " ms.", e);
+        } catch (ExecutionException e) {
+            throw new IOException(String.valueOf(e.getCause()), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new LoadTestException("The load test was interrupted while it waited for " + base + ".", e);
+        } finally {
+            exchange.cancel(true);
         }
     }
 

@@ -58,6 +58,7 @@ final class EngineClient implements AutoCloseable {
     private final HttpClientAgent http;
     private final URI engine;
     private final Dialect dialect;
+    private final String path;
     private final Map<String, String> headers;
     private final long timeoutMillis;
     private final LongSupplier nanos;
@@ -67,6 +68,7 @@ final class EngineClient implements AutoCloseable {
         this.vertx = vertx;
         this.engine = engine;
         this.dialect = settings.dialect();
+        this.path = ControlHttp.withoutEndSlashes(engine.getRawPath()) + dialect.path();
         this.headers = settings.headers();
         this.timeoutMillis = settings.requestTimeout().toMillis();
         this.nanos = nanos;
@@ -165,21 +167,30 @@ final class EngineClient implements AutoCloseable {
     /** One connection, and at most one request on it. */
     private final class Lane {
         private Optional<HttpClientConnection> open = Optional.empty();
+        private Optional<Future<HttpClientConnection>> opening = Optional.empty();
 
         Future<HttpClientConnection> connection() {
             if (open.isPresent()) {
                 return Future.succeededFuture(open.get());
             }
+            if (opening.isPresent()) {
+                return opening.get();
+            }
             boolean ssl = "https".equals(engine.getScheme());
             int port = engine.getPort() > 0 ? engine.getPort() : ssl ? 443 : 80;
-            return http.connect(new HttpConnectOptions()
+            Future<HttpClientConnection> connecting = http.connect(new HttpConnectOptions()
                             .setHost(engine.getHost())
                             .setPort(port)
                             .setSsl(ssl))
                     .onSuccess(connection -> {
                         open = Optional.of(connection);
                         connection.closeHandler(closed -> forget(connection));
-                    });
+                    })
+                    .onComplete(done -> opening = Optional.empty());
+            if (!connecting.isComplete()) {
+                opening = Optional.of(connecting);
+            }
+            return connecting;
         }
 
         private void forget(HttpClientConnection connection) {
@@ -199,9 +210,11 @@ final class EngineClient implements AutoCloseable {
             Promise<RequestRecord> over = Promise.promise();
             long timer = vertx.setTimer(timeoutMillis, fired -> end(over, exchange.timedOut(timeoutMillis)));
             connection()
-                    .compose(connection -> connection.request(new RequestOptions()
-                            .setMethod(HttpMethod.POST)
-                            .setURI(engine.getRawPath() + dialect.path())))
+                    .compose(connection -> over.future().isComplete()
+                            ? Future.failedFuture("the time was over before the connection was open")
+                            : connection.request(new RequestOptions()
+                                    .setMethod(HttpMethod.POST)
+                                    .setURI(path)))
                     .onSuccess(request -> exchange(request, prepared, exchange, over))
                     .onFailure(cause -> end(over, exchange.broken(cause)));
             return over.future().onComplete(ended -> vertx.cancelTimer(timer));
@@ -209,6 +222,11 @@ final class EngineClient implements AutoCloseable {
 
         private void exchange(
                 HttpClientRequest request, Prepared prepared, Exchange exchange, Promise<RequestRecord> over) {
+            if (over.future().isComplete()) {
+                // Nobody waits for it any more, and sent now it would warm the cache unseen.
+                request.reset();
+                return;
+            }
             headers.forEach(request::putHeader);
             request.putHeader("content-type", "application/json");
             request.response()

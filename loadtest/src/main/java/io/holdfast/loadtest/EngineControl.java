@@ -2,6 +2,7 @@ package io.holdfast.loadtest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.loadtest.ControlHttp.Answer;
+import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -41,11 +42,11 @@ final class EngineControl implements AutoCloseable {
         do {
             try {
                 Answer health = http.get("/health");
-                Answer completion = health.isOk() ? complete() : health;
-                if (completion.isOk()) {
+                Optional<String> problem = health.isOk() ? complete() : Optional.of(health.problem());
+                if (problem.isEmpty()) {
                     return;
                 }
-                last = "its last answer was " + completion.problem();
+                last = "its last answer was " + problem.get();
             } catch (IOException e) {
                 last = "it does not answer";
                 if (!starting) {
@@ -58,9 +59,18 @@ final class EngineControl implements AutoCloseable {
                 + "; check that it runs and that the address is right.");
     }
 
-    private Answer complete() throws IOException {
+    /** Asks for one token, and tells why the engine did not give it, if so: an answer of 200 can still be a failure. */
+    private Optional<String> complete() throws IOException {
+        Exchange exchange = new Exchange(0, SMALLEST, settings.dialect(), nanos);
         byte[] body = settings.dialect().body(settings.model(), SMALLEST);
-        return http.post(settings.dialect().path(), new String(body, StandardCharsets.UTF_8));
+        Answer answer = http.post(settings.dialect().path(), new String(body, StandardCharsets.UTF_8));
+        if (!answer.isOk()) {
+            return Optional.of(answer.problem());
+        }
+        exchange.head(answer.status());
+        exchange.body(Buffer.buffer(answer.text()));
+        RequestRecord record = exchange.whole();
+        return record.isOk() ? Optional.empty() : Optional.of(record.problem());
     }
 
     /** Empties the cache; an engine refuses while it is busy, so it is asked again for a while. */

@@ -22,7 +22,7 @@ public record FloodShape(
         int floodOutputTokens,
         int probeOutputTokens) {
 
-    private static final int MOST_TOKENS_OF_A_LEG = 1 << 28;
+    private static final int MOST_TOKENS_OF_A_LEG = 1 << 24;
 
     public FloodShape {
         atLeastOne("prefix tokens", prefixTokens);

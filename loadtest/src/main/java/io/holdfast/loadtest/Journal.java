@@ -3,6 +3,7 @@ package io.holdfast.loadtest;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -75,11 +76,31 @@ public final class Journal implements AutoCloseable {
         }
     }
 
-    /** Reads a journal back. A last line that was torn by a kill is left out, with a warning. */
+    /**
+     * Reads a journal back. A last line that was torn by a kill is left out, with a warning; it has no line feed, since
+     * a line is written with its end.
+     */
     public static Contents read(Path file) {
-        List<String> lines;
+        List<String> lines = new ArrayList<>();
+        boolean wholeToTheEnd;
         try {
-            lines = Files.readString(file).lines().toList();
+            byte[] bytes = Files.readAllBytes(file);
+            int end = bytes.length;
+            while (end > 0 && bytes[end - 1] != '\n') {
+                end--;
+            }
+            wholeToTheEnd = end == bytes.length;
+            lines.addAll(StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(bytes, 0, end))
+                    .toString()
+                    .lines()
+                    .toList());
+            if (!wholeToTheEnd) {
+                lines.add(new String(bytes, end, bytes.length - end, StandardCharsets.UTF_8));
+            }
+        } catch (CharacterCodingException e) {
+            throw new LoadTestException("The journal " + file + " cannot be read: it is no text in UTF-8.", e);
         } catch (NoSuchFileException e) {
             throw new LoadTestException("There is no journal at " + file + ".", e);
         } catch (IOException e) {
@@ -95,7 +116,7 @@ public final class Journal implements AutoCloseable {
             try {
                 legs.add(JournalJson.read(lines.get(i), LEG, LegRecord.class));
             } catch (IOException | RuntimeException e) {
-                if (i < lines.size() - 1) {
+                if (wholeToTheEnd || i < lines.size() - 1) {
                     throw damaged(file, i + 1, e);
                 }
                 warnings.add("The last line of the journal is torn and was left out: the run was cut off in that leg.");

@@ -116,15 +116,34 @@ final class LegProtocol {
             }
             step(Step.Kind.HOLD, 0, this::waitOutSlot);
             try {
-                for (Cycle cycle : workload.leg(position).cycles()) {
-                    int number = cycle.flood().getFirst().cycle();
-                    step(Step.Kind.FLOOD, number, () -> send(cycle.flood().size(), settings.concurrency()));
-                    step(Step.Kind.PROBE, number, () -> send(cycle.probes().size(), 1));
-                }
-            } finally {
-                step(Step.Kind.RELEASE, 0, () -> release = releaseOrSham());
+                floodAndProbe();
+            } catch (RuntimeException e) {
+                releaseAfter(e);
+                throw e;
             }
+            release();
             return record(Optional.empty());
+        }
+
+        private void floodAndProbe() {
+            for (Cycle cycle : workload.leg(position).cycles()) {
+                int number = cycle.flood().getFirst().cycle();
+                step(Step.Kind.FLOOD, number, () -> send(cycle.flood().size(), settings.concurrency()));
+                step(Step.Kind.PROBE, number, () -> send(cycle.probes().size(), 1));
+            }
+        }
+
+        private void release() {
+            step(Step.Kind.RELEASE, 0, () -> release = releaseOrSham());
+        }
+
+        /** The first cause is what the user has to hear of; a release that fails after it only adds to it. */
+        private void releaseAfter(RuntimeException cause) {
+            try {
+                release();
+            } catch (RuntimeException e) {
+                cause.addSuppressed(e);
+            }
         }
 
         private void connect() {

@@ -101,7 +101,7 @@ public final class LoadTest {
                                 progress.on(new StepStarted(life, position, arm, kind, cycle)));
                 runLives(protocol, control, journal, new Gates(header));
             }
-            Result result = Analysis.of(new Journal.Contents(header, legs, List.of()));
+            Result result = analyze(file);
             progress.on(new RunFinished(result));
             return result;
         }

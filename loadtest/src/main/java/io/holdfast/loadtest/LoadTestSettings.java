@@ -20,7 +20,7 @@ import java.util.Optional;
  * @param statistic what a leg is reduced to
  * @param criteria what counts as an effect
  * @param holdSlot how long the hold step takes in both arms
- * @param slotTolerance by how much hold steps may differ
+ * @param slotTolerance by how much a hold step may differ from its slot
  * @param requestTimeout the most that one request may take
  * @param flushTimeout the most that a busy engine may take to flush
  * @param readyTimeout the most that a server life may take to begin

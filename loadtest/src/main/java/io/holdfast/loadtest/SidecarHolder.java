@@ -13,6 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Holds through a sidecar's API.
@@ -21,9 +23,10 @@ import java.util.function.LongSupplier;
  * a hold asked for earlier would be lost to the flush that the sidecar has yet to hear of.
  */
 public final class SidecarHolder implements Holder, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(SidecarHolder.class);
     private static final int MOST_FLUSHES = 3;
     private static final Duration SEEN_WITHIN = Duration.ofSeconds(5);
-    private static final Duration LIMIT = Duration.ofSeconds(10);
+    private static final Duration LIMIT = Duration.ofSeconds(15);
     private static final long POLL_NANOS = 5_000_000;
 
     private final ControlHttp http;
@@ -33,18 +36,22 @@ public final class SidecarHolder implements Holder, AutoCloseable {
     private final Duration lease;
     private final Duration seenWithin;
     private final LongSupplier nanos;
+    private Optional<String> openHold = Optional.empty();
 
     /**
      * @param engine the engine's id in the sidecar's configuration
      * @param lease how long a hold lasts at most; longer than a leg
      */
     public SidecarHolder(URI sidecar, String engine, Duration lease, LongSupplier nanos) {
-        this(sidecar, engine, lease, SEEN_WITHIN, nanos);
+        this(sidecar, engine, lease, SEEN_WITHIN, LIMIT, nanos);
     }
 
-    /** @param seenWithin how long all flushes of one leg together may take to be seen */
-    SidecarHolder(URI sidecar, String engine, Duration lease, Duration seenWithin, LongSupplier nanos) {
-        this.http = new ControlHttp(sidecar, Map.of(), LIMIT);
+    /**
+     * @param seenWithin how long all flushes of one leg together may take to be seen
+     * @param limit the most that one call may take
+     */
+    SidecarHolder(URI sidecar, String engine, Duration lease, Duration seenWithin, Duration limit, LongSupplier nanos) {
+        this.http = new ControlHttp(sidecar, Map.of(), limit);
         this.sidecar = sidecar;
         this.engine = engine;
         this.path = "/api/v1/engines/" + URLEncoder.encode(engine, StandardCharsets.UTF_8);
@@ -104,6 +111,18 @@ public final class SidecarHolder implements Holder, AutoCloseable {
         }
         JsonNode hold = answer.json();
         String id = hold.path("id").asText();
+        openHold = Optional.of(id).filter(name -> !name.isEmpty());
+        try {
+            return awaitHeld(id, hold, until);
+        } catch (RuntimeException e) {
+            // Nobody gets a receipt to release it by.
+            deleteOpenHold();
+            throw e;
+        }
+    }
+
+    private HoldReceipt awaitHeld(String id, JsonNode created, long until) {
+        JsonNode hold = created;
         while (isRequested(hold) && nanos.getAsLong() < until) {
             LockSupport.parkNanos(POLL_NANOS);
             Answer again = ask(() -> http.get(path + "/holds/" + id));
@@ -124,6 +143,7 @@ public final class SidecarHolder implements Holder, AutoCloseable {
         String state = last.isOk() ? last.json().path("state").asText() : "gone";
         String reason = last.isOk() ? last.json().path("reason").asText() : last.problem();
         Answer released = ask(() -> http.delete(path + "/holds/" + hold.id()));
+        openHold = openHold.filter(id -> !id.equals(hold.id()));
         if (!isHeld(state)) {
             return ReleaseReceipt.lost(state + ": " + reason);
         }
@@ -142,9 +162,31 @@ public final class SidecarHolder implements Holder, AutoCloseable {
         return ReleaseReceipt.sham("incarnation " + incarnation(view()));
     }
 
+    /** Deletes the hold that an aborted leg left behind, if one did. */
     @Override
     public void close() {
+        deleteOpenHold();
         http.close();
+    }
+
+    /** Works on an interrupted thread too, since that is how a run is aborted; where it fails, the lease ends the hold. */
+    private void deleteOpenHold() {
+        boolean interrupted = Thread.interrupted();
+        try {
+            if (openHold.isPresent()) {
+                http.delete(path + "/holds/" + openHold.get());
+            }
+        } catch (IOException | LoadTestException e) {
+            LOG.warn(
+                    "The hold {} could not be deleted and stays until its lease is over: {}",
+                    openHold.orElse(""),
+                    e.getMessage());
+        } finally {
+            openHold = Optional.empty();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     private JsonNode view() {

@@ -40,10 +40,12 @@ public final class Workload {
     private Workload(long seed, FloodShape shape) {
         this.seed = seed;
         this.shape = shape;
-        this.prefix = draw(new SplittableRandom(seed), shape.prefixTokens(), FIRST_TOKEN - 1);
+        // Seeds that lie one step apart would give one stream shifted by one token; split streams share nothing.
+        SplittableRandom root = new SplittableRandom(seed);
+        this.prefix = draw(root.split(), shape.prefixTokens(), FIRST_TOKEN - 1);
         List<Script> scripts = new ArrayList<>();
         for (int position = 0; position < LEGS_OF_A_LIFE; position++) {
-            scripts.add(script(position));
+            scripts.add(script(position, root.split()));
         }
         this.legs = List.copyOf(scripts);
         this.id = digest(legs);
@@ -75,8 +77,7 @@ public final class Workload {
         return legs.get(position);
     }
 
-    private Script script(int position) {
-        SplittableRandom random = new SplittableRandom(seed + 0x9E3779B97F4A7C15L * (position + 1));
+    private Script script(int position, SplittableRandom random) {
         int perCycle = shape.floodRequests() + shape.probesPerCycle();
         int serial = position * shape.cycles() * perCycle;
         List<Cycle> cycles = new ArrayList<>();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;
+import io.holdfast.evidence.Flag;
 import io.holdfast.evidence.PairOrder;
 import io.holdfast.evidence.Shortfall;
 import java.util.ArrayList;
@@ -105,6 +106,55 @@ final class AnalysisTest {
         Result result = analyze(Legs.run(10, 5).subList(0, 8));
         assertThat(result.verdict().shortfall()).hasValue(Shortfall.DESIGN);
         assertThat(result.warnings()).containsExactly("The run has 2 of 12 planned pairs.");
+    }
+
+    @Test
+    void runThatWasStoppedBeforeItsPlanEnded_givesEstimatesAndNoFinding() {
+        List<LegRecord> all = Legs.run(10, 5);
+        Result result = analyze(all.subList(0, all.size() - 1));
+        assertThat(result.verdict().finding()).isEqualTo(Finding.INCONCLUSIVE);
+        assertThat(result.verdict().shortfall()).hasValue(Shortfall.DESIGN);
+        assertThat(result.verdict().reason()).contains("11 of 12 planned pairs; the plan was fixed beforehand");
+        assertThat(result.estimate().effectPercent().orElseThrow()).isCloseTo(-50, within(1.0));
+    }
+
+    @Test
+    void failedGateOfARunThatEndedThere_isInvalidAndNotShort() {
+        List<LegRecord> legs = Legs.change(
+                Legs.run(10, 5).subList(0, 6),
+                Arm.PINNED,
+                leg -> Legs.withHold(leg, HoldReceipt.notHeld("", 0, "no budget"), leg.release(), 1));
+        assertThat(analyze(legs).verdict().finding()).isEqualTo(Finding.INVALID);
+    }
+
+    @Test
+    void armWhoseTokensTheEngineDidNotCount_isWarnedAbout() {
+        List<LegRecord> legs = Legs.run(10, 5).stream()
+                .map(leg -> leg.arm() == Arm.PINNED ? Legs.withRequests(leg, AnalysisTest::uncounted) : leg)
+                .toList();
+        assertThat(analyze(legs).warnings())
+                .containsExactly("The engine did not tell how many tokens it generated in pinned legs, so whether both"
+                        + " arms generated as many is unknown.");
+    }
+
+    private static RequestRecord uncounted(RequestRecord from) {
+        return Legs.failed(from, RequestStatus.OK, "");
+    }
+
+    @Test
+    void baselineThatSlowsDownFromLifeToLife_isFlaggedAsDrift() {
+        List<LegRecord> drifting = Legs.run(10, 5).stream()
+                .map(leg -> Legs.withRequests(
+                        leg,
+                        request -> Legs.request(
+                                request.number(),
+                                request.role(),
+                                request.cycle(),
+                                request.ttftMillis().orElseThrow() * (1 + 0.02 * leg.life()),
+                                request.cachedTokens())))
+                .toList();
+        assertThat(analyze(drifting).verdict().warnings()).contains(Flag.DRIFT.warning());
+        assertThat(analyze(Legs.run(10, 5)).verdict().warnings()).doesNotContain(Flag.DRIFT.warning());
     }
 
     @Test

@@ -3,8 +3,10 @@ package io.holdfast.loadtest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.loadtest.EngineClient.Prepared;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -132,6 +134,42 @@ final class EngineClientTest {
                 .extracting(RequestRecord::status)
                 .containsExactly(RequestStatus.TIMED_OUT, RequestStatus.OK);
         assertThat(records.getFirst().problem()).contains("200 ms");
+    }
+
+    @Test
+    void requestThatTimedOutBeforeItsConnection_isNeverSent() throws Exception {
+        try (SlowNames names = new SlowNames()) {
+            Vertx slow = names.vertx();
+            URI host = URI.create("http://engine.test:" + engine.uri().getPort());
+            EngineClient client = new EngineClient(slow, host, settings(Duration.ofMillis(200)), System::nanoTime);
+            Future<Void> open = client.open(1);
+            assertThat(loop(client, requests(2), 1))
+                    .extracting(RequestRecord::status)
+                    .containsExactly(RequestStatus.TIMED_OUT, RequestStatus.TIMED_OUT);
+            names.tell();
+            EngineClient.await(open, LIMIT, "opening");
+            LoadRequest last = new LoadRequest(Role.FLOOD, 1, new int[] {5000, 1, 2}, 4);
+            Prepared prepared =
+                    new Prepared(0, last, Buffer.buffer(Dialect.SGLANG_GENERATE.body(Optional.empty(), last)));
+            loop(client, List.of(prepared), 1);
+            assertThat(engine.bodies)
+                    .extracting(body -> body.path("input_ids").toString())
+                    .containsOnly("[5000,1,2]");
+            assertThat(engine.connections).hasValue(1);
+            client.close();
+            slow.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void slashesAtTheEndOfTheAddress_areNotDoubled() {
+        for (String end : List.of("", "/", "//")) {
+            URI address = URI.create(engine.uri() + end);
+            EngineClient client = new EngineClient(vertx, address, settings(LIMIT), System::nanoTime);
+            clients.add(client);
+            assertThat(send(client, 1, 1, 1)).allMatch(RequestRecord::isOk);
+        }
+        assertThat(engine.paths).hasSize(3).containsOnly("POST /generate");
     }
 
     @Test

@@ -100,11 +100,20 @@ final class GatesTest {
     }
 
     @Test
-    void holdStepsOfUnequalLength_fail() {
-        assertThat(afterChanging(Arm.PINNED, leg -> Legs.withSteps(leg, longerHold(leg), leg.problem())))
-                .singleElement()
-                .asString()
-                .contains("from 150 to 201 ms");
+    void holdStepOfAnotherLengthThanItsSlot_failsItsLegByItself() {
+        Gates gates = new Gates(Legs.header());
+        LegRecord leg = GOOD.get(1);
+        for (long millis : List.of(99L, 201L)) {
+            assertThat(gates.failedBy(Legs.withSteps(leg, holdOf(leg, millis), leg.problem())))
+                    .singleElement()
+                    .asString()
+                    .startsWith("In life 1 AA, leg 1 (baseline) the hold step took " + millis + ".0 ms")
+                    .contains("a settle difference of " + (millis < 150 ? "-" : "+") + "51.0 ms; at most 50 ms");
+        }
+        for (long millis : List.of(100L, 200L)) {
+            assertThat(gates.failedBy(Legs.withSteps(leg, holdOf(leg, millis), leg.problem())))
+                    .isEmpty();
+        }
     }
 
     @Test
@@ -199,10 +208,10 @@ final class GatesTest {
                 "");
     }
 
-    private static List<Step> longerHold(LegRecord leg) {
+    private static List<Step> holdOf(LegRecord leg, long millis) {
         return leg.steps().stream()
                 .map(step -> step.kind() == Step.Kind.HOLD
-                        ? new Step(step.kind(), 0, step.began(), step.began() + 201 * MILLI)
+                        ? new Step(step.kind(), 0, step.began(), step.began() + millis * MILLI)
                         : step)
                 .toList();
     }

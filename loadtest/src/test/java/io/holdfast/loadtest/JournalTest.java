@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -66,6 +68,27 @@ final class JournalTest {
         String text = Files.readString(file);
         Files.writeString(file, text.substring(0, text.length() - 1));
         assertThat(Journal.read(file).legs()).isEqualTo(legs);
+    }
+
+    @Test
+    void lineTornWithinACharacter_isLeftOutWithAWarning() throws IOException {
+        write(legs.subList(0, 2));
+        byte[] whole = Files.readAllBytes(file);
+        byte[] torn = "{\"leg\":{\"bodies\":\"\u00e9".getBytes(StandardCharsets.UTF_8);
+        Files.write(file, whole);
+        Files.write(file, Arrays.copyOf(torn, torn.length - 1), StandardOpenOption.APPEND);
+        Journal.Contents contents = Journal.read(file);
+        assertThat(contents.legs()).isEqualTo(legs.subList(0, 2));
+        assertThat(contents.warnings()).singleElement().asString().contains("torn");
+    }
+
+    @Test
+    void damagedLastLineWithItsLineEnd_isRefusedByItsNumber() throws IOException {
+        write(legs.subList(0, 2));
+        Files.writeString(file, "{\"leg\":{\"life\":\n", StandardOpenOption.APPEND);
+        assertThatThrownBy(() -> Journal.read(file))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageStartingWith("Line 4 of the journal");
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.holdfast.loadtest;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.evidence.PairOrder;
 import io.vertx.core.Vertx;
@@ -17,7 +18,7 @@ final class LegProtocolTest {
     private static final Workload WORKLOAD = Workload.idlePrefixFlood(1, new FloodShape(64, 8, 3, 40, 2, 2, 1, 3));
     private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults().toBuilder()
             .concurrency(2)
-            .holdSlot(Duration.ofMillis(30))
+            .holdSlot(Duration.ofMillis(50))
             .flushTimeout(Duration.ofMillis(300))
             .build();
 
@@ -170,16 +171,36 @@ final class LegProtocolTest {
         assertThat(leg.requests()).filteredOn(request -> !request.isOk()).hasSize(1);
     }
 
+    @Test
+    void releaseThatFailsToo_doesNotHideWhyTheLegFailed() {
+        StubHolder broken = new StubHolder(engine) {
+            @Override
+            public ReleaseReceipt release(HoldReceipt hold) {
+                super.release(hold);
+                throw new LoadTestException("no release");
+            }
+        };
+        LegProtocol protocol = protocol(broken, (life, at, arm, kind, cycle) -> {
+            if (kind == Step.Kind.PROBE) {
+                throw new LoadTestException("no probe");
+            }
+        });
+        assertThatThrownBy(() -> protocol.run(1, PairOrder.PB, 1))
+                .hasMessage("no probe")
+                .satisfies(thrown -> assertThat(thrown.getSuppressed())
+                        .singleElement()
+                        .extracting(Throwable::getMessage)
+                        .isEqualTo("no release"));
+        assertThat(broken.calls).containsExactly("follow", "hold 64", "release 1");
+    }
+
     private LegRecord run(PairOrder order, int position) {
-        return new LegProtocol(
-                        client,
-                        control,
-                        holder,
-                        WORKLOAD,
-                        SETTINGS,
-                        System::nanoTime,
-                        (life, at, arm, kind, cycle) -> watched.add(arm + " " + kind))
+        return protocol(holder, (life, at, arm, kind, cycle) -> watched.add(arm + " " + kind))
                 .run(1, order, position);
+    }
+
+    private LegProtocol protocol(Holder with, LegProtocol.Watcher watcher) {
+        return new LegProtocol(client, control, with, WORKLOAD, SETTINGS, System::nanoTime, watcher);
     }
 
     private List<String> bodiesSince(int mark) {

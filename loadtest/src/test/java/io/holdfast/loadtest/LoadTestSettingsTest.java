@@ -12,6 +12,7 @@ final class LoadTestSettingsTest {
         LoadTestSettings settings = LoadTestSettings.defaults();
         assertThat(settings.blocks()).isEqualTo(5);
         assertThat(settings.burnIn()).isTrue();
+        assertThat(settings.slotTolerance()).isEqualTo(Duration.ofMillis(50));
         assertThat(settings.statistic()).isEqualTo(Statistic.PROBE_P50);
         assertThat(settings.dialect()).isEqualTo(Dialect.SGLANG_GENERATE);
     }

@@ -178,6 +178,38 @@ final class SidecarHolderTest {
     }
 
     @Test
+    void holdThatFailsAfterItWasCreated_isDeleted() {
+        posted = () -> hold("requested", 4, 0, "not yet stored");
+        got = () -> {
+            throw new IllegalStateException("the sidecar breaks the connection");
+        };
+        assertThatThrownBy(() -> holder.hold(new int[] {5}, SLOT)).isInstanceOf(LoadTestException.class);
+        assertThat(calls.getLast()).isEqualTo("DELETE /api/v1/engines/demo/holds/7");
+        calls.clear();
+        holder.close();
+        assertThat(calls).isEmpty();
+    }
+
+    @Test
+    void close_deletesAHoldThatNobodyReleased() {
+        holder.hold(new int[] {5}, SLOT);
+        calls.clear();
+        // An aborted run ends on an interrupted thread.
+        Thread.currentThread().interrupt();
+        holder.close();
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(calls).containsExactly("DELETE /api/v1/engines/demo/holds/7");
+    }
+
+    @Test
+    void close_leavesAReleasedHoldAlone() {
+        holder.release(holder.hold(new int[] {5}, SLOT));
+        calls.clear();
+        holder.close();
+        assertThat(calls).isEmpty();
+    }
+
+    @Test
     void shams_askTheSidecarAndChangeNothing() {
         assertThat(holder.sham()).isEqualTo(HoldReceipt.sham("incarnation 1"));
         assertThat(holder.shamRelease()).isEqualTo(ReleaseReceipt.sham("incarnation 1"));
@@ -186,7 +218,13 @@ final class SidecarHolderTest {
 
     private SidecarHolder holder(String engine) {
         URI sidecar = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
-        return new SidecarHolder(sidecar, engine, Duration.ofMinutes(1), Duration.ofMillis(900), System::nanoTime);
+        return new SidecarHolder(
+                sidecar,
+                engine,
+                Duration.ofMinutes(1),
+                Duration.ofMillis(900),
+                Duration.ofSeconds(2),
+                System::nanoTime);
     }
 
     private HttpServer start() {

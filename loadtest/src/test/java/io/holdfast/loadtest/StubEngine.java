@@ -2,6 +2,8 @@ package io.holdfast.loadtest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
@@ -12,6 +14,7 @@ import java.io.UncheckedIOException;
 import java.net.URI;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -29,6 +32,7 @@ final class StubEngine implements AutoCloseable {
     final List<JsonNode> bodies = new CopyOnWriteArrayList<>();
     final List<String> paths = new CopyOnWriteArrayList<>();
     final AtomicInteger connections = new AtomicInteger();
+    private final List<Future<Void>> closes = new CopyOnWriteArrayList<>();
     final AtomicInteger inFlight = new AtomicInteger();
     final AtomicInteger mostInFlight = new AtomicInteger();
     final AtomicInteger flushRefusals = new AtomicInteger();
@@ -48,7 +52,12 @@ final class StubEngine implements AutoCloseable {
         answers = this::asCache;
         server = vertx.createHttpServer(
                         new HttpServerOptions().setHost("127.0.0.1").setPort(0))
-                .connectionHandler(connection -> connections.incrementAndGet())
+                .connectionHandler(connection -> {
+                    connections.incrementAndGet();
+                    Promise<Void> closed = Promise.promise();
+                    closes.add(closed.future());
+                    connection.closeHandler(ended -> closed.complete());
+                })
                 .requestHandler(this::route);
     }
 
@@ -65,6 +74,11 @@ final class StubEngine implements AutoCloseable {
 
     URI uri() {
         return URI.create("http://127.0.0.1:" + server.actualPort());
+    }
+
+    /** Completes when every connection that there ever was is closed. */
+    CompletableFuture<?> closeOfAllConnections() {
+        return Future.join(closes).toCompletionStage().toCompletableFuture();
     }
 
     private void route(HttpServerRequest request) {

@@ -3,6 +3,7 @@ package io.holdfast.loadtest;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -16,7 +17,7 @@ final class WorkloadTest {
     void sameSeedAndShape_giveTheSameId() {
         assertThat(Workload.idlePrefixFlood(1, SHAPE).id())
                 .isEqualTo(Workload.idlePrefixFlood(1, SHAPE).id())
-                .isEqualTo("f9d5a48cacbe3c3f0174a15901c580bac9a23da10203dccda64ef8abf5dc2689");
+                .isEqualTo("d2c3fb953f58477644487bc1260e34e95145728469d81d35de239761277227ec");
     }
 
     @Test
@@ -88,6 +89,29 @@ final class WorkloadTest {
     }
 
     @Test
+    void promptsOfDifferentOrigin_shareNoRunOfEightTokens() {
+        Workload workload = Workload.idlePrefixFlood(3, new FloodShape(512, 64, 4, 256, 2, 2, 1, 4));
+        List<int[]> texts = new ArrayList<>();
+        texts.add(workload.prefix());
+        for (LoadRequest request : all(workload)) {
+            int[] tokens = request.tokens();
+            switch (request.role()) {
+                case PRIME -> {}
+                case FLOOD -> texts.add(tokens);
+                case PROBE -> texts.add(Arrays.copyOfRange(tokens, 512, tokens.length));
+            }
+        }
+        assertThat(texts).hasSize(1 + 3 * 2 * (4 + 2));
+        Set<String> seen = new HashSet<>();
+        for (int[] text : texts) {
+            for (int from = 0; from + 8 <= text.length; from++) {
+                assertThat(seen.add(Arrays.toString(Arrays.copyOfRange(text, from, from + 8))))
+                        .isTrue();
+            }
+        }
+    }
+
+    @Test
     void legsOfALife_differInTokensAndNotInSizes() {
         Workload workload = Workload.idlePrefixFlood(3, SHAPE);
         assertThat(workload.leg(1).requests()).isNotEqualTo(workload.leg(2).requests());
@@ -115,6 +139,10 @@ final class WorkloadTest {
                 .hasMessage("A workload needs at least 1 for its prefix tokens, not 0.");
         assertThatThrownBy(() -> FloodShape.of(1, 1, 1, 1, 0)).hasMessageContaining("cycles");
         assertThatThrownBy(() -> FloodShape.of(1, 1, 100_000, 100_000, 1)).hasMessageContaining("memory");
+        int most = 1 << 24;
+        assertThat(FloodShape.of(1, 1, 1, most - 2, 1).floodTokens()).isEqualTo(most - 2);
+        assertThatThrownBy(() -> FloodShape.of(1, 1, 1, most - 1, 1))
+                .hasMessage("A leg of 16777217 tokens does not fit into memory; use at most 16777216.");
     }
 
     private static List<LoadRequest> all(Workload workload) {

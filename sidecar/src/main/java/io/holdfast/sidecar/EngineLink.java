@@ -2,7 +2,6 @@ package io.holdfast.sidecar;
 
 import io.holdfast.core.Controller;
 import io.holdfast.core.DryRunBackend;
-import io.holdfast.core.EngineReadings;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldView;
@@ -23,6 +22,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -31,8 +31,8 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -52,7 +52,10 @@ final class EngineLink implements AutoCloseable {
     private final Controller controller;
     private final EventThread thread;
     private final Executor executor;
-    private final CompletableFuture<Boolean> answered;
+    /** Completed by the next answer of the engine, and then replaced. */
+    private final AtomicReference<CompletableFuture<Boolean>> nextAnswer =
+            new AtomicReference<>(new CompletableFuture<>());
+
     private final AtomicBoolean suspended = new AtomicBoolean();
     private final AtomicBoolean reading = new AtomicBoolean();
     private final AtomicBoolean subscribing = new AtomicBoolean();
@@ -69,7 +72,6 @@ final class EngineLink implements AutoCloseable {
         this.thread = thread;
         this.probe = EngineProbe.of(config, http, around.clock());
         this.executor = around.executor();
-        this.answered = new CompletableFuture<>();
         this.backend = new MeteredBackend(
                 switch (config.backend()) {
                     case PIN_BLOCKS -> new PinBlocksBackend(http);
@@ -77,7 +79,7 @@ final class EngineLink implements AutoCloseable {
                 },
                 config.id(),
                 around.registry(),
-                answered,
+                nextAnswer::get,
                 ledger::stuck);
         this.controller =
                 new Controller(config.controllerSettings(), backend, ledger, around.executor(), new SplittableRandom());
@@ -94,9 +96,13 @@ final class EngineLink implements AutoCloseable {
      */
     static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, Surroundings around)
             throws IOException {
+        Map<String, String> headers = key(config);
         FileLedgerStore ledger = FileLedgerStore.open(stateDirectory, config.id());
-        EngineHttp http =
-                new EngineHttp(EngineHttpSettings.of(config.url()), around.executor(), around.timer(), around.clock());
+        EngineHttp http = new EngineHttp(
+                EngineHttpSettings.of(config.url()).withHeaders(headers),
+                around.executor(),
+                around.timer(),
+                around.clock());
         try {
             EngineLink link = new EngineLink(config, ledger, http, thread, around);
             thread.drive(link.controller);
@@ -106,6 +112,19 @@ final class EngineLink implements AutoCloseable {
             ledger.close();
             throw e;
         }
+    }
+
+    private static Map<String, String> key(EngineConfig config) throws IOException {
+        if (config.apiKeyEnv().isEmpty()) {
+            return Map.of();
+        }
+        String variable = config.apiKeyEnv().get();
+        String key = System.getenv(variable);
+        if (key == null || key.isBlank()) {
+            throw new IOException("The environment variable " + variable + ", which apiKeyEnv of engine " + config.id()
+                    + " names, is not set; set it or leave apiKeyEnv out.");
+        }
+        return Map.of("Authorization", "Bearer " + key);
     }
 
     String id() {
@@ -140,8 +159,9 @@ final class EngineLink implements AutoCloseable {
                 reading.set(false);
                 if (fault == null) {
                     controller.readings(readings);
-                    if (hasNumbers(readings)) {
-                        answered.complete(true);
+                    // Of all numbers this one is never remembered from an earlier answer.
+                    if (readings.runningRequests().number().isPresent()) {
+                        nextAnswer.getAndSet(new CompletableFuture<>()).complete(true);
                     }
                 } else {
                     LOG.error("Reading engine {} failed.", id(), fault);
@@ -165,11 +185,6 @@ final class EngineLink implements AutoCloseable {
 
     private static Path segmentPath(String nameOrPath) {
         return nameOrPath.contains("/") ? Path.of(nameOrPath) : SegmentReader.path(nameOrPath);
-    }
-
-    private static boolean hasNumbers(EngineReadings readings) {
-        return Stream.of(readings.capacityTokens(), readings.blockTokens(), readings.runningRequests())
-                .anyMatch(reading -> reading.number().isPresent());
     }
 
     private void subscribe(EventSource source) {
@@ -247,7 +262,10 @@ final class EngineLink implements AutoCloseable {
             reasons.add("its events do not answer at " + subscription.get().endpoint());
         }
         if (!backend.probed()) {
-            reasons.add("what its backend " + backend.name() + " can do is not known: the engine has not answered yet");
+            reasons.add("what its backend " + backend.name() + " can do is not asked before its load is known"
+                    + (view().readings().runningRequests() instanceof Reading.Unknown unknown
+                            ? ": " + unknown.why()
+                            : ""));
         }
         if (inherited() > 0) {
             reasons.add(inherited() + " holds of an earlier run are not released yet");

@@ -7,38 +7,42 @@ import io.holdfast.core.PinCommand;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongConsumer;
+import java.util.function.Supplier;
 
 /**
- * Another backend, asked nothing before its engine has answered once, its outcomes counted and timed.
+ * Another backend, probed only while its engine answers, its outcomes counted and timed.
  *
- * <p>An engine that is not there yet has not refused anything: holds asked for meanwhile wait instead of being turned away.
+ * <p>An engine that is not there yet has not refused anything: holds asked for meanwhile wait instead of being turned
+ * away. Nor has one whose guards still turn calls away because it was not there a moment ago; so a backend that cannot pin
+ * is asked a second time, after another answer of the engine, before that is believed.
  */
 final class MeteredBackend implements Backend {
     private final Backend backend;
     private final String engineId;
     private final MeterRegistry registry;
-    private final CompletionStage<?> engineAnswered;
+    private final Supplier<? extends CompletionStage<?>> nextAnswer;
     private final LongConsumer stuck;
     private volatile boolean probed;
 
     /**
      * Wraps a backend.
      *
-     * @param engineAnswered completes when the engine has given its first answer
+     * @param nextAnswer completes when the engine gives its next answer
      * @param stuck is told of blocks whose unpin the engine refuses
      */
     MeteredBackend(
             Backend backend,
             String engineId,
             MeterRegistry registry,
-            CompletionStage<?> engineAnswered,
+            Supplier<? extends CompletionStage<?>> nextAnswer,
             LongConsumer stuck) {
         this.backend = backend;
         this.engineId = engineId;
         this.registry = registry;
-        this.engineAnswered = engineAnswered;
+        this.nextAnswer = nextAnswer;
         this.stuck = stuck;
         // All of them from the start: a rate needs a zero to rise from.
         for (Outcome.Kind kind : Outcome.Kind.values()) {
@@ -54,10 +58,16 @@ final class MeteredBackend implements Backend {
 
     @Override
     public CompletionStage<Capabilities> probe() {
-        return engineAnswered.thenCompose(answered -> backend.probe()).thenApply(found -> {
-            probed = true;
-            return found;
-        });
+        return probeOnce()
+                .thenCompose(found -> found.canPin() ? CompletableFuture.completedFuture(found) : probeOnce())
+                .thenApply(found -> {
+                    probed = true;
+                    return found;
+                });
+    }
+
+    private CompletionStage<Capabilities> probeOnce() {
+        return nextAnswer.get().thenCompose(answered -> backend.probe());
     }
 
     /** Whether it is known what the backend can do on this engine. */

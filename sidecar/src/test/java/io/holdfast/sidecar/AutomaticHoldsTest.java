@@ -41,8 +41,8 @@ class AutomaticHoldsTest {
 
     @Test
     void everythingLetGo_staysSoUntilSomebodyAsksForAHold() {
-        try (TestBed bed = TestBed.with(
-                TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: true, share: 0.5")) {
+        try (TestBed bed =
+                TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: true, share: 0.5")) {
             bed.engine.generate(PREFIX);
             bed.engine.flood(100, 60, 160);
             bed.engine.generate(PREFIX);
@@ -56,6 +56,8 @@ class AutomaticHoldsTest {
             int[] other = EngineClient.prompt(2, 64);
             bed.engine.generate(other);
             bed.client.held(other);
+            bed.engine.flood(300, 60, 160);
+            bed.engine.generate(PREFIX);
             Eventually.see("the planner holds again, too", bed.engine::usedTokens, used -> used == 512 + 64);
         }
     }

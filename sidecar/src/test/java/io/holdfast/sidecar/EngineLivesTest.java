@@ -38,14 +38,26 @@ class EngineLivesTest {
             String id;
             try (EngineClient engine = new EngineClient(first.uri())) {
                 client.meet(engine);
+                // Numbers high enough that those of the next life fall behind them.
+                for (int i = 10; i < 20; i++) {
+                    engine.generate(EngineClient.prompt(i, 64));
+                }
                 engine.generate(PREFIX);
                 id = client.held(PREFIX);
             }
             long life = client.engine().getLong("incarnation");
 
             first.close();
+            Eventually.see(
+                    "the events are gone",
+                    client::engine,
+                    seen -> !seen.getJsonObject("events").getBoolean("connected"));
             try (Emulator second = Emulator.start(vertx, settings);
                     EngineClient engine = new EngineClient(second.uri())) {
+                Eventually.see(
+                        "the events are connected",
+                        client::engine,
+                        seen -> seen.getJsonObject("events").getBoolean("connected"));
                 int[] number = {50};
                 Eventually.see(
                         "a store of the second life reveals the restart",

@@ -56,6 +56,7 @@ class SidecarConfigTest {
                 tickMillis: 10
                 ttftWindowSeconds: 20
                 kvcachedSegment: kvcached_1
+                apiKeyEnv: ADMIN_KEY
               - {id: v, type: vllm, url: "http://[::1]:8000"}
             """, "test");
 
@@ -66,6 +67,7 @@ class SidecarConfigTest {
         assertThat(demo.events()).contains("tcp://gpu-1:5557");
         assertThat(demo.topic()).contains("kv");
         assertThat(demo.kvcachedSegment()).contains("kvcached_1");
+        assertThat(demo.apiKeyEnv()).contains("ADMIN_KEY");
         assertThat(demo.readings()).isEqualTo(Duration.ofMillis(50));
         assertThat(demo.controllerSettings())
                 .returns("demo", settings -> settings.engineId())
@@ -84,7 +86,7 @@ class SidecarConfigTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         {E}, sharee: 0.5}]            | engines[0].sharee is an unknown key; did you mean share?
-        {E}, colour: red}]            | engines[0].colour is an unknown key; known here are automaticHolds,
+        {E}, colour: red}]            | engines[0].colour is an unknown key; known here are apiKeyEnv, automaticHolds,
         {E}}], lisen: {}              | lisen is an unknown key; did you mean listen?
         {E}}], listen: {prot: 1}      | listen.prot is an unknown key; did you mean port?
         {E}}], listen: [1]            | listen is a list; write a mapping with the keys host, port
@@ -114,6 +116,7 @@ class SidecarConfigTest {
         {E}, events: 'tcp://h:99999'}] | engines[0].events is 'tcp://h:99999'; write where
         {E}, events: 'ipc:///tmp/x'}] | engines[0].events is 'ipc:///tmp/x'; write where
         {E}, kvcachedSegment: ''}]    | engines[0].kvcachedSegment is empty; write the segment's name
+        {E}, apiKeyEnv: 'sk-123 4'}]  | engines[0].apiKeyEnv is 'sk-123 4'; write the name of an environment
         {E}}, 7]                      | engines[1] is the value '7'; write a mapping
         {E}}, {id: a, type: vllm, url: 'http://x'}] | engines[1].id is 'a' like that of engines[0]; give each
         {E}}, {id: b, type: vllm, url: 'http://127.0.0.1:30000'}] | engines[1].url is 'http://127.0.0.1:30000' like

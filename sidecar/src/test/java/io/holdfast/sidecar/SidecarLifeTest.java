@@ -8,6 +8,7 @@ import io.holdfast.emulator.EmulatorSettings.Variant;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -141,6 +142,31 @@ class SidecarLifeTest {
         });
 
         assertThat(said.join()).isEqualTo("A sidecar starts and closes by blocking, which an event loop must not.");
+    }
+
+    @Test
+    void keyOfTheEngine_comesFromTheEnvironment() {
+        CompletableFuture<String> sent = new CompletableFuture<>();
+        HttpServer engine = vertx.createHttpServer().requestHandler(request -> {
+            sent.complete(String.valueOf(request.getHeader("Authorization")));
+            request.response().setStatusCode(404).end();
+        });
+        engine.listen(0, "127.0.0.1").toCompletionStage().toCompletableFuture().join();
+        URI address = URI.create("http://127.0.0.1:" + engine.actualPort());
+
+        try (Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, address, "apiKeyEnv: PATH"))) {
+            assertThat(sidecar.uri().getPort()).isPositive();
+            assertThat(sent.join()).isEqualTo("Bearer " + System.getenv("PATH"));
+        }
+    }
+
+    @Test
+    void missingKey_isOneSentence() {
+        assertThatThrownBy(() -> Sidecar.start(vertx, TestBed.config(state, NOBODY, "apiKeyEnv: HOLDFAST_NO_SUCH_KEY")))
+                .isInstanceOf(SidecarException.class)
+                .hasMessage(
+                        "The environment variable HOLDFAST_NO_SUCH_KEY, which apiKeyEnv of engine demo names, is not"
+                                + " set; set it or leave apiKeyEnv out.");
     }
 
     @Test
