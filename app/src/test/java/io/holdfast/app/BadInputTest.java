@@ -78,7 +78,7 @@ class BadInputTest {
     void wrongOptionOfALoadTest_isNamed(String options, String sentence) {
         List<String> args = new ArrayList<>(List.of(loadTest(NOBODY, NOBODY, "main")));
         args.addAll(List.of(options.split(" ", -1)));
-        // The last one counts, where an option may be given once only the first one goes.
+        // An option may be given once: the wrong one replaces the right one.
         dropFirst(args, options.split(" ", -1)[0]);
 
         assertThat(Told.by(args.toArray(String[]::new)).badInput()).contains(sentence);

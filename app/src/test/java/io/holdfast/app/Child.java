@@ -23,7 +23,9 @@ final class Child implements AutoCloseable {
     private Child(Process process) {
         this.process = process;
         this.out = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
-        this.err = CompletableFuture.supplyAsync(() -> text(process.getErrorStream()));
+        this.err = CompletableFuture.supplyAsync(
+                () -> text(process.getErrorStream()),
+                reading -> Thread.ofPlatform().daemon().start(reading));
     }
 
     static Child start(String... args) throws IOException {
@@ -59,7 +61,8 @@ final class Child implements AutoCloseable {
     /** Asks it to stop as {@code kill} does, and awaits its end. */
     Told stop() {
         assertThat(process.isAlive()).as("the child still runs").isTrue();
-        process.destroy();
+        // Process.destroy would close the streams as well, and with them what it has to say at its end.
+        process.toHandle().destroy();
         return end();
     }
 

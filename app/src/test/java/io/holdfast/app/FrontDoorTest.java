@@ -108,7 +108,7 @@ class FrontDoorTest {
                 "--nosuch|unknown option '--nosuch'; see 'holdfast --help'.",
                 "demo --nosuch|unknown option '--nosuch'; see 'holdfast demo --help'.",
                 "emulate here|unknown argument 'here'; see 'holdfast emulate --help'.",
-                "loadtest run --prot 5|unknown option '--prot'; see 'holdfast loadtest run --help'.",
+                "loadtest analyze x --prot 5|unknown option '--prot'; see 'holdfast loadtest analyze --help'.",
                 "loadtest observe|unknown subcommand 'observe'; see 'holdfast loadtest --help'.",
                 "aa|unknown subcommand 'aa'; see 'holdfast --help'."
             })

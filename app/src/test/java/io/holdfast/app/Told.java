@@ -37,7 +37,6 @@ record Told(int code, String out, String err) {
                 .doesNotEndWith("..")
                 .doesNotContain("Exception")
                 .doesNotContain("\tat ")
-                .doesNotContain("null")
                 .doesNotContain("fault of its own");
         return err.strip();
     }
