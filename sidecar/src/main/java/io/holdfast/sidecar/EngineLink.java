@@ -6,6 +6,7 @@ import io.holdfast.core.EngineView;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldView;
 import io.holdfast.core.Reading;
+import io.holdfast.core.Released;
 import io.holdfast.events.KvEventLoop;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.events.Subscription;
@@ -216,7 +217,7 @@ final class EngineLink implements AutoCloseable {
     }
 
     /** Lets go of everything; nothing is held again, not by the planner either, before somebody asks for a hold. */
-    CompletionStage<Integer> releaseAll() {
+    CompletionStage<Released> releaseAll() {
         suspended.set(true);
         return controller.releaseAll("everything was let go by one call; the next request for a hold ends this");
     }

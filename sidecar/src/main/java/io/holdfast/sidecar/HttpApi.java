@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
@@ -214,7 +215,10 @@ final class HttpApi {
                         UNPIN_SECONDS,
                         "The engine has not let go of everything within " + UNPIN_SECONDS
                                 + " s; it is asked again until it does.")
-                .onSuccess(released -> reply(context, 200, new JsonObject().put("released", released)))
+                .onSuccess(done -> reply(
+                        context,
+                        done.pending() > 0 ? 503 : 200,
+                        new JsonObject().put("released", done.released()).put("pending", done.pending())))
                 .onFailure(context::fail);
     }
 
@@ -260,6 +264,8 @@ final class HttpApi {
         Throwable cause = context.failure();
         if (cause instanceof ApiError error) {
             reply(context, error.status(), ApiJson.error(error.sentence()));
+        } else if (cause instanceof RejectedExecutionException full) {
+            reply(context, 503, ApiJson.error(String.valueOf(full.getMessage())));
         } else if (context.statusCode() >= 400 && context.statusCode() < 500) {
             reply(context, context.statusCode(), ApiJson.error(refusal(context)));
         } else {

@@ -179,8 +179,18 @@ public final class Sidecar implements AutoCloseable {
 
     private void releaseEverything() {
         CompletableFuture<?>[] releases = engines.values().stream()
-                .map(engine ->
-                        engine.controller().releaseAll("the sidecar shuts down").toCompletableFuture())
+                .map(engine -> engine.controller()
+                        .releaseAll("the sidecar shuts down")
+                        .thenAccept(done -> {
+                            if (done.pending() > 0) {
+                                LOG.warn(
+                                        "Engine {} did not let go of {} holds; the ledger keeps them for the next"
+                                                + " start.",
+                                        engine.id(),
+                                        done.pending());
+                            }
+                        })
+                        .toCompletableFuture())
                 .toArray(CompletableFuture<?>[]::new);
         try {
             CompletableFuture.allOf(releases).get(RELEASE_SECONDS, TimeUnit.SECONDS);

@@ -17,7 +17,7 @@ public interface TreeView {
     /** Whether this block is on the GPU. */
     boolean resident(long block);
 
-    /** Whether this hash may stand for two blocks of the engine: salted, LoRA, or announced twice while resident. */
+    /** Whether this hash may stand for two blocks of the engine: salted, LoRA, or announced twice without a removal. */
     boolean ambiguous(long block);
 
     /** Blocks from the root to this one, itself included; 0 when the way to the root is not known. */
