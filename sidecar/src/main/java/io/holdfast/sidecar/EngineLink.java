@@ -53,12 +53,13 @@ final class EngineLink implements AutoCloseable {
     private final EventThread thread;
     private final Executor executor;
     private final CompletableFuture<Boolean> answered;
-    private final AtomicBoolean suspended = new AtomicBoolean();
     private final AtomicBoolean reading = new AtomicBoolean();
     private final AtomicBoolean subscribing = new AtomicBoolean();
     private volatile Optional<Subscription> subscription = Optional.empty();
     private volatile String notSubscribed = "the engine was not asked for them yet";
     private volatile Optional<SegmentReading> segment = Optional.empty();
+    /** Guarded by this, as is the order in which wishes about it reach the controller. */
+    private boolean suspended;
 
     private EngineLink(
             EngineConfig config, FileLedgerStore ledger, EngineHttp http, EventThread thread, Surroundings around)
@@ -72,7 +73,7 @@ final class EngineLink implements AutoCloseable {
         this.answered = new CompletableFuture<>();
         this.backend = new MeteredBackend(
                 switch (config.backend()) {
-                    case PIN_BLOCKS -> new PinBlocksBackend(http);
+                    case PIN_BLOCKS -> new PinBlocksBackend(http, around.timer());
                     case DRY_RUN -> new DryRunBackend();
                 },
                 config.id(),
@@ -122,6 +123,11 @@ final class EngineLink implements AutoCloseable {
 
     EngineView view() {
         return controller.view();
+    }
+
+    /** Whether the view is exact; that of an engine that is followed no more is not. */
+    boolean certain() {
+        return view().certain() && thread.fault(controller).isEmpty();
     }
 
     Optional<Subscription> subscription() {
@@ -184,7 +190,8 @@ final class EngineLink implements AutoCloseable {
 
     private void subscribe(KvEventLoop loop, String endpoint, String topic) {
         try {
-            subscription = Optional.of(loop.subscribe(endpoint, topic, controller.events()));
+            subscription =
+                    Optional.of(loop.subscribe(endpoint, topic, thread.guarded(controller, controller.events())));
             LOG.info("Listening to engine {} at {}.", id(), endpoint);
         } catch (IllegalArgumentException e) {
             notSubscribed = String.valueOf(e.getMessage());
@@ -193,16 +200,20 @@ final class EngineLink implements AutoCloseable {
     }
 
     /** Asks for a hold; whoever does so after everything was let go wants holding to go on. */
-    CompletionStage<HoldView> hold(HoldRequest request) {
-        if (suspended.compareAndSet(true, false)) {
-            controller.resumeHolding();
+    synchronized CompletionStage<HoldView> hold(HoldRequest request) {
+        if (suspended) {
+            CompletableFuture<Boolean> resumed = controller.resumeHolding().toCompletableFuture();
+            if (resumed.isCompletedExceptionally()) {
+                return CompletableFuture.failedFuture(resumed.exceptionNow());
+            }
+            suspended = false;
         }
         return controller.request(request);
     }
 
     /** Lets go of everything; nothing is held again, not by the planner either, before somebody asks for a hold. */
-    CompletionStage<Integer> releaseAll() {
-        suspended.set(true);
+    synchronized CompletionStage<Integer> releaseAll() {
+        suspended = true;
         return controller.releaseAll("everything was let go by one call; the next request for a hold ends this");
     }
 
@@ -268,6 +279,10 @@ final class EngineLink implements AutoCloseable {
                 },
                 () -> events.put("connected", false).put("why", notSubscribed));
         JsonObject engine = ApiJson.engine(config, view(), events);
+        String fault = thread.fault(controller);
+        if (!fault.isEmpty()) {
+            engine.put("fault", fault).put("certain", false).put("certainty", fault);
+        }
         segment.ifPresent(seen -> engine.put("kvcached", ApiJson.segment(seen)));
         return engine;
     }
