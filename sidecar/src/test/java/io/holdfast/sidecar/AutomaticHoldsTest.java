@@ -41,8 +41,8 @@ class AutomaticHoldsTest {
 
     @Test
     void everythingLetGo_staysSoUntilSomebodyAsksForAHold() {
-        try (TestBed bed = TestBed.with(
-                TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: true, share: 0.5")) {
+        try (TestBed bed =
+                TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: true, share: 0.5")) {
             bed.engine.generate(PREFIX);
             bed.engine.flood(100, 60, 160);
             bed.engine.generate(PREFIX);

@@ -88,8 +88,10 @@ class LostEventsTest {
         feed.stored(BLOCKS);
 
         Eventually.see("the refusal is counted", () -> events("refused"), refused -> refused == 1);
-        assertThat(client.metric("holdfast_events_refused_frames_total{engine=\"demo\"}")).isEqualTo(1);
-        assertThat(client.engine().getJsonObject("events").getString("lastRefusal")).isNotBlank();
+        assertThat(client.metric("holdfast_events_refused_frames_total{engine=\"demo\"}"))
+                .isEqualTo(1);
+        assertThat(client.engine().getJsonObject("events").getString("lastRefusal"))
+                .isNotBlank();
         Eventually.see("what it may have said counts as lost", () -> events("gaps"), gaps -> gaps == 1);
         assertThat(client.http.get("/livez").status()).isEqualTo(200);
     }

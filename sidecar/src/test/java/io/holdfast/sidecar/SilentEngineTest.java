@@ -30,7 +30,10 @@ class SilentEngineTest {
         Vertx vertx = Vertx.vertx();
         HttpServer server = vertx.createHttpServer().requestHandler(engine(vertx));
         try (EventFeed feed = new EventFeed()) {
-            server.listen(0, "127.0.0.1").toCompletionStage().toCompletableFuture().join();
+            server.listen(0, "127.0.0.1")
+                    .toCompletionStage()
+                    .toCompletableFuture()
+                    .join();
             URI address = URI.create("http://127.0.0.1:" + server.actualPort());
             String keys = "events: '" + feed.endpoint() + "'";
             try (Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, address, keys));
@@ -65,11 +68,12 @@ class SilentEngineTest {
     private Router engine(Vertx vertx) {
         Router router = Router.router(vertx);
         router.post().handler(BodyHandler.create(false));
-        router.get("/server_info").handler(call -> call.json(new JsonObject()
-                .put("max_total_num_tokens", TestBed.CAPACITY)
-                .put("page_size", TestBed.BLOCK)
-                .put("max_req_input_len", 1024)
-                .put("kv_events", new JsonObject().put("publisher", "zmq"))));
+        router.get("/server_info")
+                .handler(call -> call.json(new JsonObject()
+                        .put("max_total_num_tokens", TestBed.CAPACITY)
+                        .put("page_size", TestBed.BLOCK)
+                        .put("max_req_input_len", 1024)
+                        .put("kv_events", new JsonObject().put("publisher", "zmq"))));
         router.get("/metrics").handler(call -> call.end("sglang:num_running_reqs 0\nsglang:num_queue_reqs 0\n"));
         router.post("/hicache/pin_blocks").handler(call -> {
             if (EMPTY.equals(call.body().asString())) {
