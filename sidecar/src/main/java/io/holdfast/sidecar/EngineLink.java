@@ -53,16 +53,22 @@ final class EngineLink implements AutoCloseable {
     private final Controller controller;
     private final EventThread thread;
     private final Executor executor;
+<<<<<<< HEAD
     /** Completed by the next answer of the engine, and then replaced. */
     private final AtomicReference<CompletableFuture<Boolean>> nextAnswer =
             new AtomicReference<>(new CompletableFuture<>());
 
     private final AtomicBoolean suspended = new AtomicBoolean();
+=======
+    private final CompletableFuture<Boolean> answered;
+>>>>>>> w/fixside
     private final AtomicBoolean reading = new AtomicBoolean();
     private final AtomicBoolean subscribing = new AtomicBoolean();
     private volatile Optional<Subscription> subscription = Optional.empty();
     private volatile String notSubscribed = "the engine was not asked for them yet";
     private volatile Optional<SegmentReading> segment = Optional.empty();
+    /** Guarded by this, as is the order in which wishes about it reach the controller. */
+    private boolean suspended;
 
     private EngineLink(
             EngineConfig config, FileLedgerStore ledger, EngineHttp http, EventThread thread, Surroundings around)
@@ -75,7 +81,7 @@ final class EngineLink implements AutoCloseable {
         this.executor = around.executor();
         this.backend = new MeteredBackend(
                 switch (config.backend()) {
-                    case PIN_BLOCKS -> new PinBlocksBackend(http);
+                    case PIN_BLOCKS -> new PinBlocksBackend(http, around.timer());
                     case DRY_RUN -> new DryRunBackend();
                 },
                 config.id(),
@@ -144,6 +150,11 @@ final class EngineLink implements AutoCloseable {
         return controller.view();
     }
 
+    /** Whether the view is exact; that of an engine that is followed no more is not. */
+    boolean certain() {
+        return view().certain() && thread.fault(controller).isEmpty();
+    }
+
     Optional<Subscription> subscription() {
         return subscription;
     }
@@ -200,7 +211,8 @@ final class EngineLink implements AutoCloseable {
 
     private void subscribe(KvEventLoop loop, String endpoint, String topic) {
         try {
-            subscription = Optional.of(loop.subscribe(endpoint, topic, controller.events()));
+            subscription =
+                    Optional.of(loop.subscribe(endpoint, topic, thread.guarded(controller, controller.events())));
             LOG.info("Listening to engine {} at {}.", id(), endpoint);
         } catch (IllegalArgumentException e) {
             notSubscribed = String.valueOf(e.getMessage());
@@ -209,16 +221,25 @@ final class EngineLink implements AutoCloseable {
     }
 
     /** Asks for a hold; whoever does so after everything was let go wants holding to go on. */
-    CompletionStage<HoldView> hold(HoldRequest request) {
-        if (suspended.compareAndSet(true, false)) {
-            controller.resumeHolding();
+    synchronized CompletionStage<HoldView> hold(HoldRequest request) {
+        if (suspended) {
+            CompletableFuture<Boolean> resumed = controller.resumeHolding().toCompletableFuture();
+            if (resumed.isCompletedExceptionally()) {
+                return CompletableFuture.failedFuture(resumed.exceptionNow());
+            }
+            suspended = false;
         }
         return controller.request(request);
     }
 
     /** Lets go of everything; nothing is held again, not by the planner either, before somebody asks for a hold. */
+<<<<<<< HEAD
     CompletionStage<Released> releaseAll() {
         suspended.set(true);
+=======
+    synchronized CompletionStage<Integer> releaseAll() {
+        suspended = true;
+>>>>>>> w/fixside
         return controller.releaseAll("everything was let go by one call; the next request for a hold ends this");
     }
 
@@ -287,6 +308,10 @@ final class EngineLink implements AutoCloseable {
                 },
                 () -> events.put("connected", false).put("why", notSubscribed));
         JsonObject engine = ApiJson.engine(config, view(), events);
+        String fault = thread.fault(controller);
+        if (!fault.isEmpty()) {
+            engine.put("fault", fault).put("certain", false).put("certainty", fault);
+        }
         segment.ifPresent(seen -> engine.put("kvcached", ApiJson.segment(seen)));
         return engine;
     }

@@ -3,12 +3,14 @@ package io.holdfast.sidecar;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldState;
 import io.holdfast.core.HoldView;
+import io.holdfast.sidecar.SidecarConfig.Listen;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.HostAndPort;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
@@ -18,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -39,6 +42,7 @@ final class HttpApi {
     private static final int UNPIN_SECONDS = 10;
 
     private final Vertx vertx;
+    private final Listen listen;
     private final Map<String, EngineLink> engines;
     private final EventThread thread;
     private final PrometheusMeterRegistry registry;
@@ -46,11 +50,13 @@ final class HttpApi {
 
     HttpApi(
             Vertx vertx,
+            Listen listen,
             Map<String, EngineLink> engines,
             EventThread thread,
             PrometheusMeterRegistry registry,
             BooleanSupplier closing) {
         this.vertx = vertx;
+        this.listen = listen;
         this.engines = engines;
         this.thread = thread;
         this.registry = registry;
@@ -59,7 +65,10 @@ final class HttpApi {
 
     Router router() {
         Router router = Router.router(vertx);
-        router.route().failureHandler(this::fail).handler(HttpApi::refuseForeignPages);
+        router.route()
+                .failureHandler(this::fail)
+                .handler(this::refuseForeignNames)
+                .handler(HttpApi::refuseForeignPages);
         router.get("/livez").handler(this::live);
         router.get("/readyz").handler(this::ready);
         router.get("/metrics").handler(this::metrics);
@@ -76,6 +85,17 @@ final class HttpApi {
             router.errorHandler(status, this::fail);
         }
         return router;
+    }
+
+    /** A page from elsewhere whose name was made to lead here counts as ours to a browser: only the name itself tells. */
+    private void refuseForeignNames(RoutingContext context) {
+        HostAndPort asked = context.request().authority();
+        if (!listen.loopback() || (asked != null && Listen.isLoopback(asked.host()))) {
+            context.next();
+        } else {
+            context.fail(
+                    new ApiError(403, "This API listens on the loopback address: ask for localhost or 127.0.0.1."));
+        }
     }
 
     /** A web page from elsewhere may make a browser on this machine send requests here; none of them is meant. */
@@ -225,8 +245,15 @@ final class HttpApi {
     private <T> Future<T> await(CompletionStage<T> stage, int seconds, String late) {
         return Future.fromCompletionStage(stage, vertx.getOrCreateContext())
                 .timeout(seconds, TimeUnit.SECONDS)
-                .recover(cause ->
-                        Future.failedFuture(cause instanceof TimeoutException ? new ApiError(503, late) : cause));
+                .recover(cause -> Future.failedFuture(
+                        switch (cause instanceof CompletionException && cause.getCause() != null
+                                ? cause.getCause()
+                                : cause) {
+                            case TimeoutException slow -> new ApiError(503, late);
+                            case RejectedExecutionException full ->
+                                new ApiError(503, String.valueOf(full.getMessage()));
+                            case Throwable other -> other;
+                        }));
     }
 
     private EngineLink engine(RoutingContext context) {
