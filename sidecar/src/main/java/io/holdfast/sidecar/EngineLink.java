@@ -53,15 +53,10 @@ final class EngineLink implements AutoCloseable {
     private final Controller controller;
     private final EventThread thread;
     private final Executor executor;
-<<<<<<< HEAD
     /** Completed by the next answer of the engine, and then replaced. */
     private final AtomicReference<CompletableFuture<Boolean>> nextAnswer =
             new AtomicReference<>(new CompletableFuture<>());
 
-    private final AtomicBoolean suspended = new AtomicBoolean();
-=======
-    private final CompletableFuture<Boolean> answered;
->>>>>>> w/fixside
     private final AtomicBoolean reading = new AtomicBoolean();
     private final AtomicBoolean subscribing = new AtomicBoolean();
     private volatile Optional<Subscription> subscription = Optional.empty();
@@ -233,13 +228,8 @@ final class EngineLink implements AutoCloseable {
     }
 
     /** Lets go of everything; nothing is held again, not by the planner either, before somebody asks for a hold. */
-<<<<<<< HEAD
-    CompletionStage<Released> releaseAll() {
-        suspended.set(true);
-=======
-    synchronized CompletionStage<Integer> releaseAll() {
+    synchronized CompletionStage<Released> releaseAll() {
         suspended = true;
->>>>>>> w/fixside
         return controller.releaseAll("everything was let go by one call; the next request for a hold ends this");
     }
 
