@@ -84,7 +84,7 @@ class SidecarConfigTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         {E}, sharee: 0.5}]            | engines[0].sharee is an unknown key; did you mean share?
-        {E}, colour: red}]            | engines[0].colour is an unknown key; known here are automaticHolds,
+        {E}, colour: red}]            | engines[0].colour is an unknown key; known here are apiKeyEnv,
         {E}}], lisen: {}              | lisen is an unknown key; did you mean listen?
         {E}}], listen: {prot: 1}      | listen.prot is an unknown key; did you mean port?
         {E}}], listen: [1]            | listen is a list; write a mapping with the keys host, port
