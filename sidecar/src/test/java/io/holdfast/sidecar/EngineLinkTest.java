@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.HoldRequest;
+import io.holdfast.core.Released;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,9 +37,9 @@ class EngineLinkTest {
 
     @Test
     void holdThatIsTurnedAway_leavesTheEndOfTheSuspensionToTheNext() {
-        CompletableFuture<Integer> released = engine.releaseAll().toCompletableFuture();
+        CompletableFuture<Released> released = engine.releaseAll().toCompletableFuture();
         poll();
-        assertThat(released.join()).isZero();
+        assertThat(released.join()).isEqualTo(new Released(0, 0));
         Unstarted.fillMailbox(engine);
         assertThat(engine.hold(REQUEST).toCompletableFuture().exceptionNow())
                 .isInstanceOf(RejectedExecutionException.class);

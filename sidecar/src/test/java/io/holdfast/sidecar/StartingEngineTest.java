@@ -70,6 +70,8 @@ class StartingEngineTest {
         Eventually.see(
                 "the prefix is known to be stored",
                 () -> {
+                    // Storing it twice would look like two blocks of one name.
+                    feed.cleared();
                     feed.stored(PREFIX);
                     return client.engine().getInteger("blocks");
                 },
