@@ -49,7 +49,7 @@ final class ControllerTest {
         HoldView held = bench.hold(1, 2, 3);
         assertThat(held.heldBlocks()).isEqualTo(2);
         assertThat(held.wantedBlocks()).isEqualTo(3);
-        assertThat(held.reason()).startsWith("clipped: ").contains("send the prefix alone once");
+        assertThat(held.reason()).startsWith("asked for; clipped: ").contains("send the prefix alone once");
         assertThat(bench.engine.pins).containsOnlyKeys(2L);
     }
 
@@ -520,7 +520,7 @@ final class ControllerTest {
         dry.poll(1);
         dry.poll(2);
         assertThat(answer.join().state()).isEqualTo(HoldState.HELD);
-        assertThat(answer.join().reason()).isEqualTo("dry run: would pin 2 blocks");
+        assertThat(answer.join().reason()).endsWith("dry run: would pin 2 blocks");
     }
 
     @Test
