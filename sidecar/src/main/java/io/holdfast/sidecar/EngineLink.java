@@ -274,10 +274,10 @@ final class EngineLink implements AutoCloseable {
             reasons.add("its events do not answer at " + subscription.get().endpoint());
         }
         if (!backend.probed()) {
-            reasons.add("what its backend " + backend.name() + " can do is not asked before its load is known"
+            reasons.add("what its backend " + backend.name() + " can do is not known: "
                     + (view().readings().runningRequests() instanceof Reading.Unknown unknown
-                            ? ": " + unknown.why()
-                            : ""));
+                            ? "it is not asked before its load is known: " + unknown.why()
+                            : "the engine has not answered that yet"));
         }
         if (inherited() > 0) {
             reasons.add(inherited() + " holds of an earlier run are not released yet");
