@@ -10,6 +10,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -54,12 +55,18 @@ final class Client implements AutoCloseable {
     }
 
     double metric(String sample) {
-        Matcher line = Pattern.compile("(?m)^sglang:" + Pattern.quote(sample) + "(?:\\{[^}]*})? (\\S+)$")
+        return sample(sample).orElseThrow(() -> new AssertionError("There is no sample " + sample + "."));
+    }
+
+    /** A counter that was never counted has no sample, as on the real server. */
+    boolean counted(String sample, double times) {
+        return sample(sample).orElse(0) == times;
+    }
+
+    private OptionalDouble sample(String name) {
+        Matcher line = Pattern.compile("(?m)^sglang:" + Pattern.quote(name) + "(?:\\{[^}]*})? (\\S+)$")
                 .matcher(get("/metrics").body());
-        if (!line.find()) {
-            throw new AssertionError("There is no sample " + sample + ".");
-        }
-        return Double.parseDouble(line.group(1));
+        return line.find() ? OptionalDouble.of(Double.parseDouble(line.group(1))) : OptionalDouble.empty();
     }
 
     static JsonObject generate(int[] prompt, int maxNew) {
