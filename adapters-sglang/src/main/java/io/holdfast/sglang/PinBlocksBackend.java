@@ -9,7 +9,13 @@ import io.holdfast.core.Outcome;
 import io.holdfast.core.PinCommand;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.Reply;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 
 /*
  * Pins on SGLang branches that have /hicache/pin_blocks and lock blocks on the GPU.
@@ -26,6 +32,9 @@ import java.util.concurrent.CompletionStage;
  * Probe. Pinning an empty list changes nothing and tells the variants apart: no route on a stock engine; a refusal that
  * asks for the host tier on the branch that pins host copies, which is another promise altogether; a count of 0 here.
  * With the host tier on, this branch counts 0 for ever, as it does without events, which fill its index.
+ *
+ * Silence. An engine that starts, or is too busy to answer, has said nothing about what it can do: the probe is asked again
+ * until a real answer comes, and whoever waits for it waits. Only the end of the timer ends that without one.
  */
 
 /** Holds prefixes on the GPU of an SGLang engine that has {@code pin_blocks}. */
@@ -33,6 +42,7 @@ public final class PinBlocksBackend implements Backend {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String PIN = "/hicache/pin_blocks";
     private static final String UNPIN = "/hicache/unpin_blocks";
+    private static final String MAYBE_DONE = " The engine may have carried it out all the same.";
     private static final String NO_ROUTE = "This engine has no pin_blocks route, as only SGLang branches do.";
     private static final String OTHER_WAYS = NO_ROUTE
             + " A stock engine keeps prefixes by sessions (--enable-session-radix-cache) or by priorities"
@@ -40,10 +50,19 @@ public final class PinBlocksBackend implements Backend {
     private static final String HOST_VARIANT = "This engine's pin_blocks pins copies in host memory, not on the GPU,"
             + " which this backend does not support.";
 
-    private final EngineHttp http;
+    private static final long ASK_AGAIN_MILLIS = 500;
 
-    public PinBlocksBackend(EngineHttp http) {
+    private final EngineHttp http;
+    private final ScheduledExecutorService timer;
+
+    /**
+     * Speaks to one engine.
+     *
+     * @param timer paces the probes of an engine that does not answer; once it is shut down, silence is taken for a no
+     */
+    public PinBlocksBackend(EngineHttp http, ScheduledExecutorService timer) {
         this.http = http;
+        this.timer = timer;
     }
 
     @Override
@@ -53,7 +72,46 @@ public final class PinBlocksBackend implements Backend {
 
     @Override
     public CompletionStage<Capabilities> probe() {
-        return http.post(PIN, "{\"block_hashes\":[]}").thenCombine(http.get(ServerInfo.PATH), PinBlocksBackend::judge);
+        CompletableFuture<Capabilities> told = new CompletableFuture<>();
+        probe(told);
+        return told;
+    }
+
+    private void probe(CompletableFuture<Capabilities> told) {
+        CompletionStage<Void> unused = http.post(PIN, "{\"block_hashes\":[]}")
+                .thenAcceptBoth(
+                        http.get(ServerInfo.PATH),
+                        (pin, info) -> silence(pin, info)
+                                .ifPresentOrElse(why -> probeLater(told, why), () -> told.complete(judge(pin, info))));
+    }
+
+    private void probeLater(CompletableFuture<Capabilities> told, String why) {
+        try {
+            Future<?> unused = timer.schedule(() -> probe(told), ASK_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            told.complete(cannot(why));
+        }
+    }
+
+    /** Why the answers say nothing about what the engine can do; empty when they do say it. */
+    private static Optional<String> silence(Reply pin, Reply info) {
+        Optional<String> silence = silence(pin);
+        boolean infoMatters = pin instanceof Reply.Answer answer && answer.status() == 200;
+        return silence.isEmpty() && infoMatters ? silence(info) : silence;
+    }
+
+    private static Optional<String> silence(Reply reply) {
+        return switch (reply) {
+            case Reply.NoAnswer lost -> Optional.of(lost.why());
+            case Reply.Answer answer
+            when busy(answer) ->
+                Optional.of("The engine answered a probe with HTTP " + answer.status() + ": " + said(answer));
+            case Reply.Answer answer -> Optional.empty();
+        };
+    }
+
+    private static boolean busy(Reply.Answer answer) {
+        return answer.status() == 429 || answer.status() >= 500;
     }
 
     @Override
@@ -76,16 +134,14 @@ public final class PinBlocksBackend implements Backend {
             case Reply.NoAnswer lost ->
                 outcome(
                         Outcome.Kind.DEFERRED,
-                        lost.why()
-                                + (lost.maybeDone()
-                                        ? " The engine may have carried it out all the same."
-                                        : " It was not carried out."));
+                        lost.why() + (lost.maybeDone() ? MAYBE_DONE : " It was not carried out."));
             case Reply.Answer answer
             when answer.status() == 200 -> {
                 JsonNode count = json(answer).path(counter);
                 if (!count.isIntegralNumber()) {
                     yield outcome(
-                            Outcome.Kind.REJECTED, "The engine answered without a " + counter + ": " + said(answer));
+                            Outcome.Kind.DEFERRED,
+                            "The engine answered without a " + counter + ": " + said(answer) + MAYBE_DONE);
                 }
                 if (count.longValue() > 0) {
                     yield outcome(
@@ -105,11 +161,10 @@ public final class PinBlocksBackend implements Backend {
             case Reply.Answer answer
             when answer.status() == 401 || answer.status() == 403 -> outcome(Outcome.Kind.REJECTED, key(answer));
             case Reply.Answer answer
-            when answer.status() == 429 || answer.status() >= 500 ->
+            when busy(answer) ->
                 outcome(
                         Outcome.Kind.DEFERRED,
-                        "The engine answered HTTP " + answer.status() + ": " + said(answer)
-                                + " It may have carried it out all the same.");
+                        "The engine answered HTTP " + answer.status() + ": " + said(answer) + MAYBE_DONE);
             case Reply.Answer answer ->
                 outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + said(answer));
         };

@@ -19,20 +19,21 @@ import java.util.concurrent.TimeUnit;
 /**
  * Reads an SGLang engine: its size from {@code /server_info}, its load from {@code /metrics}.
  *
- * <p>{@code /server_info} asks the scheduler, so its answer is kept for a minute, or until the engine fails to answer and
- * may have begun another life. Without {@code --enable-metrics} the load, but nothing else, comes from {@code /v1/loads}.
+ * <p>{@code /server_info} asks the scheduler, so its answer is kept for five seconds, or until the engine fails to answer
+ * and may have begun another life; what is taken from it bears the time at which it was asked for. Without {@code --enable-metrics} the load, but nothing else, comes from {@code /v1/loads}.
  */
 public final class SglangReadings {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final long INFO_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final long INFO_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final String METRICS = "/metrics";
     private static final String LOADS = "/v1/loads";
     private static final String NO_METRICS = "/metrics is not served: start the engine with --enable-metrics.";
 
-    private record Kept(ServerInfo info, long atNanos) {}
+    /** What {@code /server_info} said, and when it was asked. */
+    private record Dated(ServerInfo.Read read, long atNanos) {}
 
     private final EngineHttp http;
-    private volatile Optional<Kept> kept = Optional.empty();
+    private volatile Optional<Dated> kept = Optional.empty();
 
     public SglangReadings(EngineHttp http) {
         this.http = http;
@@ -40,10 +41,8 @@ public final class SglangReadings {
 
     /** What the engine says now; whatever it does not say is unknown, with the reason. */
     public CompletionStage<EngineReadings> read(long nowNanos) {
-        CompletionStage<ServerInfo.Read> info = info(nowNanos);
-        return http.get(METRICS)
-                .thenCompose(reply -> load(reply, nowNanos))
-                .thenCombine(info, (load, read) -> combine(load, read, nowNanos));
+        CompletionStage<Dated> info = info(nowNanos);
+        return http.get(METRICS).thenCompose(reply -> load(reply, nowNanos)).thenCombine(info, SglangReadings::combine);
     }
 
     /** Where the engine publishes its events. */
@@ -54,18 +53,15 @@ public final class SglangReadings {
         });
     }
 
-    private CompletionStage<ServerInfo.Read> info(long nowNanos) {
-        Optional<Kept> before = kept;
+    private CompletionStage<Dated> info(long nowNanos) {
+        Optional<Dated> before = kept;
         if (before.isPresent() && nowNanos - before.get().atNanos() < INFO_NANOS) {
-            return CompletableFuture.completedStage(
-                    new ServerInfo.Read.Done(before.get().info()));
+            return CompletableFuture.completedStage(before.get());
         }
         return http.get(ServerInfo.PATH).thenApply(reply -> {
-            ServerInfo.Read read = ServerInfo.read(reply);
-            kept = read instanceof ServerInfo.Read.Done done
-                    ? Optional.of(new Kept(done.info(), nowNanos))
-                    : Optional.empty();
-            return read;
+            Dated asked = new Dated(ServerInfo.read(reply), nowNanos);
+            kept = Optional.of(asked).filter(each -> each.read() instanceof ServerInfo.Read.Done);
+            return asked;
         });
     }
 
@@ -169,11 +165,11 @@ public final class SglangReadings {
         return ranks.isEmpty() ? Reading.unknown(NO_METRICS) : Reading.known(sum, LOADS + " " + field, now);
     }
 
-    private static EngineReadings combine(Load load, ServerInfo.Read read, long now) {
+    private static EngineReadings combine(Load load, Dated info) {
         return new EngineReadings(
-                size(read, "max_total_num_tokens", now),
-                size(read, "page_size", now),
-                size(read, "max_req_input_len", now),
+                size(info, "max_total_num_tokens"),
+                size(info, "page_size"),
+                size(info, "max_req_input_len"),
                 load.running,
                 load.waiting,
                 load.used,
@@ -183,13 +179,13 @@ public final class SglangReadings {
                 load.cached);
     }
 
-    private static Reading size(ServerInfo.Read read, String field, long now) {
-        return switch (read) {
+    private static Reading size(Dated info, String field) {
+        return switch (info.read()) {
             case ServerInfo.Read.Failed failed -> Reading.unknown(failed.why());
             case ServerInfo.Read.Done done -> {
                 OptionalDouble number = done.info().number(field);
                 yield number.isPresent()
-                        ? Reading.known(number.getAsDouble(), ServerInfo.PATH + " " + field, now)
+                        ? Reading.known(number.getAsDouble(), ServerInfo.PATH + " " + field, info.atNanos())
                         : Reading.unknown("The engine's " + ServerInfo.PATH + " has no " + field + ".");
             }
         };

@@ -27,23 +27,11 @@ final class CannedEngine implements AutoCloseable {
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     private final Map<String, Canned> answers = new ConcurrentHashMap<>();
     private final List<String> asked = new CopyOnWriteArrayList<>();
-    private final HttpServer server;
+    private HttpServer server;
     private final EngineHttp http;
 
     CannedEngine() throws IOException {
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.setExecutor(executor);
-        server.createContext("/", exchange -> {
-            String path = exchange.getRequestURI().getPath();
-            String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
-            asked.add(exchange.getRequestMethod() + " " + path + (body.isEmpty() ? "" : " " + body));
-            Canned canned = answers.getOrDefault(path, new Canned(404, "{\"detail\":\"Not Found\"}"));
-            byte[] bytes = canned.body.getBytes(StandardCharsets.UTF_8);
-            exchange.sendResponseHeaders(canned.status, bytes.length == 0 ? -1 : bytes.length);
-            exchange.getResponseBody().write(bytes);
-            exchange.close();
-        });
-        server.start();
+        server = serve(0);
         http = new EngineHttp(
                 new EngineHttpSettings(
                         URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
@@ -61,8 +49,29 @@ final class CannedEngine implements AutoCloseable {
                 System::nanoTime);
     }
 
+    private HttpServer serve(int port) throws IOException {
+        HttpServer fresh = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
+        fresh.setExecutor(executor);
+        fresh.createContext("/", exchange -> {
+            String path = exchange.getRequestURI().getPath();
+            String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+            asked.add(exchange.getRequestMethod() + " " + path + (body.isEmpty() ? "" : " " + body));
+            Canned canned = answers.getOrDefault(path, new Canned(404, "{\"detail\":\"Not Found\"}"));
+            byte[] bytes = canned.body.getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(canned.status, bytes.length == 0 ? -1 : bytes.length);
+            exchange.getResponseBody().write(bytes);
+            exchange.close();
+        });
+        fresh.start();
+        return fresh;
+    }
+
     EngineHttp http() {
         return http;
+    }
+
+    ScheduledExecutorService timer() {
+        return timer;
     }
 
     List<String> asked() {
@@ -77,6 +86,11 @@ final class CannedEngine implements AutoCloseable {
     /** Goes away: nothing listens at its address any more. */
     void dies() {
         server.stop(0);
+    }
+
+    /** Serves at its old address again. */
+    void comesBack() throws IOException {
+        server = serve(server.getAddress().getPort());
     }
 
     static String resource(String name) throws IOException {

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.Capabilities;
 import io.holdfast.core.Outcome;
 import io.holdfast.core.PinCommand;
+import io.holdfast.http.Reply;
 import java.io.IOException;
+import java.util.Collections;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,7 +23,7 @@ final class PinBlocksBackendTest {
     private static final String BLOCK = "block -8960200549555057789";
 
     private final CannedEngine engine = new CannedEngine();
-    private final PinBlocksBackend backend = new PinBlocksBackend(engine.http());
+    private final PinBlocksBackend backend = new PinBlocksBackend(engine.http(), engine.timer());
 
     PinBlocksBackendTest() throws IOException {}
 
@@ -102,16 +105,19 @@ final class PinBlocksBackendTest {
         assertThat(pin())
                 .isEqualTo(new Outcome(
                         Outcome.Kind.DEFERRED,
-                        "The engine answered HTTP " + status + ": busy. It may have carried it out all the same."));
+                        "The engine answered HTTP " + status
+                                + ": busy. The engine may have carried it out all the same."));
         assertThat(engine.asked()).hasSize(1);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "ok", "{}", "{\"pinned_count\":\"1\"}", "{\"pinned_count\":1.5}"})
-    void answerWithoutACount_isRejected(String body) {
+    void answerWithoutACount_isDeferred_asItMayHaveBeenDone(String body) {
         engine.answers(PIN, 200, body);
-        assertThat(pin().kind()).isEqualTo(Outcome.Kind.REJECTED);
-        assertThat(pin().reason()).startsWith("The engine answered without a pinned_count: ");
+        assertThat(pin().kind()).isEqualTo(Outcome.Kind.DEFERRED);
+        assertThat(pin().reason())
+                .startsWith("The engine answered without a pinned_count: ")
+                .endsWith(" The engine may have carried it out all the same.");
     }
 
     @Test
@@ -163,8 +169,7 @@ final class PinBlocksBackendTest {
                 "400 | {\"message\":\"PIN requires --enable-hierarchical-cache\"}  | copies in host memory",
                 "400 | {\"message\":\"bad hash list\"}                             | bad hash list",
                 "403 | {\"error\":\"Forbidden\"}                                   | admin key",
-                "200 | {}                                                          | without a pinned_count",
-                "500 | x                                                           | HTTP 500"
+                "200 | {}                                                          | without a pinned_count"
             })
     void probe_ofAnotherEngine_saysWhatItIs(int status, String body, String why) {
         engine.answers(PIN, status, body).answers("/server_info", 200, "{" + EVENTS + "}");
@@ -173,11 +178,41 @@ final class PinBlocksBackendTest {
         assertThat(capabilities.why()).contains(why);
     }
 
+    @ParameterizedTest
+    @CsvSource({"429, 200", "500, 200", "503, 200", "200, 429", "200, 503"})
+    void probe_ofAnEngineThatIsNotReady_isAskedAgainUntilItAnswers(int pin, int info) {
+        branch("{\"page_size\":16," + EVENTS + "}");
+        if (pin != 200) {
+            engine.answers(PIN, pin, "loading");
+        }
+        if (info != 200) {
+            engine.answers("/server_info", info, "loading");
+        }
+        CompletableFuture<Capabilities> probe = backend.probe().toCompletableFuture();
+        while (Collections.frequency(engine.asked(), "POST /hicache/pin_blocks {\"block_hashes\":[]}") < 2) {
+            assertThat(probe).isNotDone();
+            Thread.onSpinWait();
+        }
+        branch("{\"page_size\":16," + EVENTS + "}");
+        assertThat(probe.join().canPin()).isTrue();
+    }
+
     @Test
-    void probe_ofADeadEngine_saysSo() {
+    void probe_ofAnEngineThatIsNotUp_waitsForIt() throws IOException {
+        branch("{\"page_size\":16," + EVENTS + "}");
         engine.dies();
+        CompletableFuture<Capabilities> probe = backend.probe().toCompletableFuture();
+        assertThat(engine.http().get("/server_info").toCompletableFuture().join())
+                .isInstanceOf(Reply.NoAnswer.class);
+        engine.comesBack();
+        assertThat(probe.join().canPin()).isTrue();
+    }
+
+    @Test
+    void probe_thatCannotBeRepeated_isANo() {
+        engine.answers(PIN, 503, "loading");
+        engine.timer().shutdown();
         assertThat(probe().canPin()).isFalse();
-        assertThat(probe().why()).startsWith("Nothing listens at ");
     }
 
     @Test

@@ -115,12 +115,18 @@ final class SglangReadingsTest {
     }
 
     @Test
-    void serverInfo_isKeptForAMinute_orUntilTheEngineFails() {
+    void serverInfo_isKeptForFiveSeconds_withTheTimeItWasAskedAt() {
         read(NOW);
-        read(NOW + TimeUnit.SECONDS.toNanos(59));
+        long later = NOW + TimeUnit.SECONDS.toNanos(5) - 1;
+        EngineReadings kept = read(later);
         assertThat(engine.asked()).filteredOn("GET /server_info"::equals).hasSize(1);
-        read(NOW + TimeUnit.SECONDS.toNanos(60));
+        assertThat(kept.capacityTokens()).isEqualTo(Reading.known(4096, "/server_info max_total_num_tokens", NOW));
+        assertThat(kept.blockTokens()).isEqualTo(Reading.known(16, "/server_info page_size", NOW));
+        assertThat(kept.runningRequests()).isEqualTo(Reading.known(0, "/metrics sglang:num_running_reqs", later));
+        EngineReadings fresh = read(later + 1);
         assertThat(engine.asked()).filteredOn("GET /server_info"::equals).hasSize(2);
+        assertThat(fresh.capacityTokens())
+                .isEqualTo(Reading.known(4096, "/server_info max_total_num_tokens", later + 1));
     }
 
     @Test

@@ -10,26 +10,30 @@ import io.holdfast.http.MetricsText;
 import io.holdfast.http.MetricsText.Sample;
 import io.holdfast.http.Reply;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Reads a vLLM engine: its size and load from {@code /metrics}, the longest prompt from {@code /v1/models}.
  *
- * <p>Where one server has several engine cores, each a cache of its own, numbers are sums over all of them.
+ * <p>{@code /v1/models} is asked again every five seconds, and what is taken from it bears the time at which it was asked.
+ * Where one server has several engine cores, each a cache of its own, numbers are sums over all of them.
  */
 public final class VllmReadings {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String METRICS = "/metrics";
     private static final String MODELS = "/v1/models";
+    private static final long MODELS_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final String CONFIG = "vllm:cache_config_info";
     private static final List<String> USAGE = List.of("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc");
     private static final List<String> HITS =
             List.of("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total");
 
     private final EngineHttp http;
-    private volatile OptionalDouble longestModel = OptionalDouble.empty();
+    private volatile Optional<Reading.Known> longestPrompt = Optional.empty();
 
     public VllmReadings(EngineHttp http) {
         this.http = http;
@@ -40,7 +44,7 @@ public final class VllmReadings {
         CompletionStage<Reading> longest = longest(nowNanos);
         return http.get(METRICS).thenCombine(longest, (reply, largest) -> switch (reply) {
             case Reply.NoAnswer lost -> {
-                longestModel = OptionalDouble.empty();
+                longestPrompt = Optional.empty();
                 yield EngineReadings.unknown(lost.why());
             }
             case Reply.Answer answer
@@ -140,11 +144,20 @@ public final class VllmReadings {
     }
 
     private CompletionStage<Reading> longest(long now) {
-        OptionalDouble before = longestModel;
-        if (before.isPresent()) {
-            return CompletableFuture.completedStage(promptLimit(before.getAsDouble(), now));
+        Optional<Reading.Known> before = longestPrompt;
+        if (before.isPresent() && now - before.get().atNanos() < MODELS_NANOS) {
+            return CompletableFuture.completedStage(before.get());
         }
-        return http.get(MODELS).thenApply(reply -> switch (reply) {
+        return http.get(MODELS).thenApply(reply -> {
+            Reading longest = promptLimit(reply, now);
+            longestPrompt = longest instanceof Reading.Known known ? Optional.of(known) : Optional.empty();
+            return longest;
+        });
+    }
+
+    /** At least one token of the context must be left for the answer. */
+    private static Reading promptLimit(Reply reply, long now) {
+        return switch (reply) {
             case Reply.NoAnswer lost -> Reading.unknown(lost.why());
             case Reply.Answer answer
             when answer.status() == 401 || answer.status() == 403 ->
@@ -152,17 +165,11 @@ public final class VllmReadings {
                         + ": its API key must be in the Authorization header.");
             case Reply.Answer answer -> {
                 OptionalDouble length = modelLength(answer.body());
-                longestModel = length;
                 yield length.isPresent()
-                        ? promptLimit(length.getAsDouble(), now)
+                        ? Reading.known(length.getAsDouble() - 1, MODELS + " max_model_len - 1", now)
                         : Reading.unknown("The engine's " + MODELS + " has no max_model_len.");
             }
-        });
-    }
-
-    /** At least one token of the context must be left for the answer. */
-    private static Reading promptLimit(double modelLength, long now) {
-        return Reading.known(modelLength - 1, MODELS + " max_model_len - 1", now);
+        };
     }
 
     private static OptionalDouble modelLength(String body) {

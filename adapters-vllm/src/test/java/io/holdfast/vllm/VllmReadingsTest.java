@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.EngineReadings;
 import io.holdfast.core.Reading;
 import java.io.IOException;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -127,11 +128,24 @@ final class VllmReadingsTest {
     }
 
     @Test
-    void longestPrompt_isAskedOnce_andAgainAfterTheEngineFailed() throws IOException {
+    void longestPrompt_isKeptForFiveSeconds_withTheTimeItWasAskedAt() throws IOException {
         engine.answers("/metrics", 200, CannedEngine.resource("metrics_0.32.txt"));
         read();
-        read();
+        long later = NOW + TimeUnit.SECONDS.toNanos(5) - 1;
+        EngineReadings kept = read(later);
         assertThat(engine.asked()).filteredOn("GET /v1/models"::equals).hasSize(1);
+        assertThat(kept.largestAcceptedTokens()).isEqualTo(Reading.known(511, "/v1/models max_model_len - 1", NOW));
+        assertThat(kept.runningRequests()).isEqualTo(Reading.known(0, "/metrics vllm:num_requests_running", later));
+        EngineReadings fresh = read(later + 1);
+        assertThat(engine.asked()).filteredOn("GET /v1/models"::equals).hasSize(2);
+        assertThat(fresh.largestAcceptedTokens())
+                .isEqualTo(Reading.known(511, "/v1/models max_model_len - 1", later + 1));
+    }
+
+    @Test
+    void longestPrompt_isForgottenWhenTheEngineFails() throws IOException {
+        engine.answers("/metrics", 200, CannedEngine.resource("metrics_0.32.txt"));
+        read();
         engine.dies();
         read();
         assertThat(read().largestAcceptedTokens())
@@ -139,6 +153,10 @@ final class VllmReadingsTest {
     }
 
     private EngineReadings read() {
-        return readings.read(NOW).toCompletableFuture().join();
+        return read(NOW);
+    }
+
+    private EngineReadings read(long now) {
+        return readings.read(now).toCompletableFuture().join();
     }
 }

@@ -118,7 +118,7 @@ final class Demo {
                 .withCapacityTokens(capacityTokens)
                 .withContextTokens(1_024)
                 .withFirstTokenMicros(8_000)
-                .withPrefillMicrosPerToken(25)
+                .withPrefillMicrosPerToken(20)
                 .withDecodeMillis(1)
                 .withVariant(EmulatorSettings.Variant.PIN_GPU);
     }

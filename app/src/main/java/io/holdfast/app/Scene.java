@@ -21,8 +21,8 @@ record Scene(
     private static final Duration HOLD_SLOT = Duration.ofMillis(200);
     private static final int PREFIX_TOKENS = 512;
     private static final int SUFFIX_TOKENS = 64;
-    private static final int FLOOD_REQUESTS = 8;
-    private static final int FLOOD_TOKENS = 640;
+    private static final int FLOOD_REQUESTS = 5;
+    private static final int FLOOD_TOKENS = 1_008;
 
     /** The flood between priming and probing does not fit beside the prefix. */
     static Scene pressure(int cycles) {

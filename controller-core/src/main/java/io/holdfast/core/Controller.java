@@ -54,11 +54,16 @@ public final class Controller {
     /** Holds that are let go together. */
     private static final class ReleaseAll {
         final Set<Long> open = new HashSet<>();
-        final CompletableFuture<Integer> answer;
+        final CompletableFuture<Released> answer;
         int released;
+        int pending;
 
-        ReleaseAll(CompletableFuture<Integer> answer) {
+        ReleaseAll(CompletableFuture<Released> answer) {
             this.answer = answer;
+        }
+
+        Released soFar() {
+            return new Released(released, pending + open.size());
         }
     }
 
@@ -127,31 +132,43 @@ public final class Controller {
     /** Asks for a hold; answered when it is held, refused, or known to have to wait, each with its reason. */
     public CompletionStage<HoldView> request(HoldRequest request) {
         return ask(answer -> {
+            if (holds.full()) {
+                holds.fail(
+                        answer,
+                        new RejectedExecutionException("Engine " + settings.engineId() + " has " + Holds.MOST_LIVING
+                                + " holds, which is the most: release one first."));
+                return;
+            }
             Hold hold = holds.register(HoldOrigin.REQUESTED, request, "asked for");
             holds.awaitDecision(hold.id(), answer);
             planNow = true;
         });
     }
 
-    /** Gives a hold up; answered when it is unpinned, or empty when there is no such hold. */
+    /**
+     * Gives a hold up; answered when it is unpinned, or when the engine refuses that, which leaves it expiring; empty when
+     * there is no such hold.
+     */
     public CompletionStage<Optional<HoldView>> release(long holdId) {
         return ask(answer -> {
             holds.awaitEnd(holdId, answer);
+            ledger.retryNow(holdId);
             holds.living(holdId).ifPresent(hold -> giveUp(hold, "released on request"));
         });
     }
 
     /**
-     * Gives all holds up and suspends holding until {@link #resumeHolding}; answered with the number of holds released
-     * once every unpin has an outcome. What could not be unpinned stays in the ledger.
+     * Gives all holds up, those that an earlier life left included, and suspends holding until {@link #resumeHolding};
+     * answered once every unpin has an outcome. What is pending then stays in the ledger.
      */
-    public CompletionStage<Integer> releaseAll(String reason) {
+    public CompletionStage<Released> releaseAll(String reason) {
         return ask(answer -> {
             suspended = Optional.of("holding is suspended: " + reason);
-            releasing.ifPresent(earlier -> holds.complete(earlier.answer, earlier.released));
+            releasing.ifPresent(earlier -> holds.complete(earlier.answer, earlier.soFar()));
             ReleaseAll all = new ReleaseAll(answer);
             releasing = Optional.of(all);
             holds.living().forEach(hold -> all.open.add(hold.id()));
+            all.open.addAll(ledger.leavers());
             ledger.retryNow();
             holds.living().forEach(hold -> giveUp(hold, reason));
             answerReleaseAll();
@@ -207,8 +224,7 @@ public final class Controller {
     }
 
     private void noticeRemovedPins() {
-        boolean hardPins = capabilities.map(Capabilities::hard).orElse(true);
-        for (Hold hold : hardPins ? holds.living() : List.<Hold>of()) {
+        for (Hold hold : hardPins() ? holds.living() : List.<Hold>of()) {
             if (hold.state() == HoldState.HELD && tree.match(hold.request()) < hold.heldBlocks()) {
                 holds.update(hold.expiring(true, "the engine removed it although it was pinned"));
                 planNow = true;
@@ -255,11 +271,12 @@ public final class Controller {
         planNow = false;
         nextTickNanos = nowNanos + settings.tick().toNanos();
         tick++;
-        switchback.ifPresent(loop -> loop.tick(nowNanos));
+        boolean holding = holds.living().stream().anyMatch(hold -> hold.automatic() && hold.state() == HoldState.HELD);
+        switchback.ifPresent(loop -> loop.tick(nowNanos, holding));
         holds.age();
         EngineReadings readings = effectiveReadings(clockNanos);
-        boolean hardPins = capabilities.map(Capabilities::hard).orElse(true);
-        budget = BudgetRule.compute(settings, readings, events.prompts(), ledger.pinnedBlocks(), hardPins, clockNanos);
+        budget =
+                BudgetRule.compute(settings, readings, events.prompts(), ledger.pinnedBlocks(), hardPins(), clockNanos);
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
@@ -301,6 +318,9 @@ public final class Controller {
     private void carryOut(Plan.Line line) {
         switch (line.action()) {
             case PIN -> {
+                if (holds.living(line.holdId()).isEmpty() && holds.full()) {
+                    return;
+                }
                 Hold hold = holds.living(line.holdId()).orElseGet(() -> automatic(line));
                 if (hold.state() == HoldState.REQUESTED) {
                     holds.update(hold.because(line.reason()));
@@ -335,6 +355,10 @@ public final class Controller {
         return holds.register(HoldOrigin.AUTOMATIC, path, line.reason());
     }
 
+    private boolean hardPins() {
+        return capabilities.map(Capabilities::hard).orElse(true);
+    }
+
     private boolean mustBeWritten() {
         return !capabilities.map(Capabilities::forgetsByItself).orElse(false);
     }
@@ -349,10 +373,14 @@ public final class Controller {
                         int wanted = hold.request().blocks();
                         String why = hold.automatic()
                                 ? hold.reason()
-                                : blocks < wanted ? Planner.pinReason(blocks, wanted) + " (" + reason + ")" : reason;
+                                : "asked for; " + Planner.pinReason(blocks, wanted) + ". " + reason;
                         Hold held = hold.held(block, blocks, why);
-                        holds.update(held);
-                        holds.decided(held);
+                        boolean stillThere = !hardPins() || tree.match(hold.request()) >= blocks;
+                        Hold next = stillThere
+                                ? held
+                                : held.expiring(true, "the engine removed a part of it while its pin was under way");
+                        holds.update(next);
+                        holds.decided(next);
                         planNow = true;
                     });
         }
@@ -377,24 +405,30 @@ public final class Controller {
         }
 
         @Override
-        public void left(long holdId, Optional<String> trouble) {
+        public void left(long holdId) {
             holds.living(holdId)
                     .filter(hold -> hold.state() == HoldState.EXPIRING)
-                    .ifPresent(hold -> {
-                        Hold ended = hold.ended(trouble.orElse(hold.reason()));
-                        holds.update(ended);
-                        releasing
-                                .filter(all -> all.open.contains(holdId) && trouble.isEmpty())
-                                .ifPresent(all -> all.released++);
-                    });
-            releasing.ifPresent(all -> all.open.remove(holdId));
+                    .ifPresent(hold -> holds.update(hold.ended(hold.reason())));
+            releasing.filter(all -> all.open.remove(holdId)).ifPresent(all -> all.released++);
             answerReleaseAll();
             planNow = true;
         }
 
         @Override
+        public void stuck(long holdId, String trouble) {
+            holds.living(holdId)
+                    .filter(hold -> hold.state() == HoldState.EXPIRING)
+                    .ifPresent(hold -> holds.endRefused(hold.because(trouble)));
+            pending(holdId);
+        }
+
+        @Override
         public void leavingDeferred(long holdId, String reason) {
-            releasing.ifPresent(all -> all.open.remove(holdId));
+            pending(holdId);
+        }
+
+        private void pending(long holdId) {
+            releasing.filter(all -> all.open.remove(holdId)).ifPresent(all -> all.pending++);
             answerReleaseAll();
         }
     }
@@ -402,7 +436,7 @@ public final class Controller {
     private void answerReleaseAll() {
         releasing.filter(all -> all.open.isEmpty()).ifPresent(all -> {
             releasing = Optional.empty();
-            holds.complete(all.answer, all.released);
+            holds.complete(all.answer, all.soFar());
         });
     }
 

@@ -25,6 +25,28 @@ public record ControllerSettings(
         Duration tick,
         Optional<Duration> switchbackWindow) {
 
+    public ControllerSettings {
+        require(share > 0 && share <= 1, "The share must be above 0 and at most 1, it is " + share + ".");
+        require(maxOutputTokens >= 1, "maxOutputTokens must be at least 1, it is " + maxOutputTokens + ".");
+        require(
+                largestPromptTokens.orElse(1) >= 1,
+                "largestPromptTokens must be at least 1, it is " + largestPromptTokens.orElse(1)
+                        + ": leave it out where there is no promise.");
+        requirePositive("automaticLease", automaticLease);
+        requirePositive("tick", tick);
+        switchbackWindow.ifPresent(window -> requirePositive("switchbackWindow", window));
+    }
+
+    private static void requirePositive(String name, Duration duration) {
+        require(duration.isPositive(), name + " must be longer than zero, it is " + duration + ".");
+    }
+
+    private static void require(boolean condition, String sentence) {
+        if (!condition) {
+            throw new IllegalArgumentException(sentence);
+        }
+    }
+
     public static ControllerSettings defaults(String engineId) {
         return new ControllerSettings(
                 engineId,

@@ -154,9 +154,12 @@ final class EventSide implements KvEventSink, TreeListener {
         lostBatches += seen - expected;
         followed = true;
         certain = false;
-        certainty = "batches " + expected + " to " + (seen - 1)
-                + " were lost: what they stored or removed is not known; that heals when the engine clears its cache or"
-                + " restarts";
+        certainty = (expected == seen
+                        ? "the connection was lost before batch " + seen
+                                + ": whether the engine behind it lived on is not known"
+                        : "batches " + expected + " to " + (seen - 1)
+                                + " were lost: what they stored or removed is not known")
+                + "; that heals when the engine clears its cache or restarts";
         gap = Optional.of(certainty);
         incarnation++;
         justRestarted = false;

@@ -13,6 +13,7 @@ import java.util.function.Consumer;
 
 /** The register of holds: those that live, the last few that are over, and who waits to hear of them. */
 final class Holds {
+    static final int MOST_LIVING = 1024;
     private static final int REMEMBERED = 64;
 
     private final Executor answering;
@@ -47,6 +48,11 @@ final class Holds {
         return hold;
     }
 
+    /** Whether there are as many as there may be. */
+    boolean full() {
+        return living.size() >= MOST_LIVING;
+    }
+
     /** Those that are not over, oldest first. */
     List<Hold> living() {
         return List.copyOf(living.values());
@@ -67,6 +73,12 @@ final class Holds {
             over.remove(over.keySet().iterator().next());
         }
         decided(hold);
+        answer(awaitingEnd, hold);
+    }
+
+    /** Tells those who wait for its end that there is none for now: it cannot be unpinned. */
+    void endRefused(Hold hold) {
+        update(hold);
         answer(awaitingEnd, hold);
     }
 
@@ -121,6 +133,15 @@ final class Holds {
             answering.execute(() -> answer.complete(value));
         } catch (RejectedExecutionException closed) {
             answer.complete(value);
+        }
+    }
+
+    /** Fails an answer away from the controller's thread. */
+    void fail(CompletableFuture<?> answer, RuntimeException cause) {
+        try {
+            answering.execute(() -> answer.completeExceptionally(cause));
+        } catch (RejectedExecutionException closed) {
+            answer.completeExceptionally(cause);
         }
     }
 

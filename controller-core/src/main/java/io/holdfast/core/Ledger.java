@@ -12,7 +12,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -30,11 +29,22 @@ final class Ledger {
      *
      *     PINNING    the call is under way                           PINNED     the engine said yes
      *     UNPINNING  the call is under way                           RETRY      may be pinned; unpinned again after a while
-     *     STUCK      the engine refused the unpin; counted as pinned until the engine clears or restarts
+     *     STUCK      the engine refused the unpin, or must not be asked; counted as pinned until the engine clears or restarts, or somebody asks
+     *                for another attempt; until then its holds stay as they are, on their way out
      *
      * A pin without a clear answer (DEFERRED: a time-out, a broken connection) may or may not be in the engine. It is
      * never repeated, which could pin twice; it is taken back first, and an unpin may be repeated, since unpinning what is
      * not pinned is answered with MISSING.
+     *
+     * A hold has one pin at a time. The block that is best for it may change while a call is under way; the call's answer
+     * comes first, and nothing is asked about another block before.
+     *
+     * Twins
+     * -----
+     * A pinned block may get a twin: a second block of the engine under the same hash. An unpin names the hash, and may
+     * take a pin from the twin that it never had, which can end the engine. So while there are two, the unpin is not asked
+     * and the pin is STUCK: memory stays taken and counted, until no copy is left, or the engine clears or restarts.
+     * That trade is deliberate: a smaller cache for a while, against an engine that may be gone.
      *
      * Written ahead
      * -------------
@@ -48,7 +58,7 @@ final class Ledger {
      * -------
      * The state belongs to the controller's thread. Appending (which waits for a disk) and calling happen on `acting`, one
      * at a time and in order; answers come back as letters. Each pin has at most one call under way, so there is no order
-     * of answers to care about.
+     * of answers to care about. Of all pins at most eight have a call under way; the others wait in order.
      *
      * What the tree counts
      * --------------------
@@ -64,8 +74,11 @@ final class Ledger {
         /** Not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
         void notPinned(long holdId, Outcome outcome);
 
-        /** The engine holds nothing for it any more, or, with trouble, refuses to say so. */
-        void left(long holdId, Optional<String> trouble);
+        /** The engine holds nothing for it any more. */
+        void left(long holdId);
+
+        /** The engine refused the unpin, or it cannot be asked; told again whenever the hold is to leave. */
+        void stuck(long holdId, String trouble);
 
         /** An unpin has no answer yet and is repeated. */
         void leavingDeferred(long holdId, String reason);
@@ -92,6 +105,7 @@ final class Ledger {
         boolean counted;
         long retryNanos;
         int deferrals;
+        String trouble = "";
 
         Pin(PinCommand command, State state, boolean fromEarlierLife) {
             this.command = command;
@@ -117,10 +131,15 @@ final class Ledger {
     private static final Logger LOG = LoggerFactory.getLogger(Ledger.class);
     private static final long SECOND = 1_000_000_000L;
     private static final int LONGEST_BACK_OFF_LOG2 = 5;
+    private static final String TWINS =
+            "a second block of the engine has the hash of this one by now, and an unpin could"
+                    + " hit that one: it stays pinned until the engine has removed both, clears its cache or restarts";
+    private static final String CLOSED = "the executor that acts for the ledger takes no more work";
 
     private final LedgerBook book;
     private final Backend backend;
     private final SerialExecutor acting;
+    private final Calls calls;
     private final Mailbox mailbox;
     private final BlockTree tree;
     private final Results results;
@@ -131,6 +150,7 @@ final class Ledger {
         this.book = book;
         this.backend = backend;
         this.acting = new SerialExecutor(acting);
+        this.calls = new Calls(this.acting);
         this.mailbox = mailbox;
         this.tree = tree;
         this.results = results;
@@ -146,15 +166,36 @@ final class Ledger {
     void poll(long nanos) {
         nowNanos = nanos;
         for (Pin pin : pins.values()) {
-            if (pin.state == State.RETRY && pin.retryNanos <= nanos) {
+            boolean noTwinsLeft =
+                    pin.state == State.STUCK && pin.trouble.equals(TWINS) && !tree.ambiguous(pin.command.lastBlock());
+            if (noTwinsLeft || (pin.state == State.RETRY && pin.retryNanos <= nanos)) {
                 unpin(pin);
             }
         }
     }
 
-    /** Makes every unpin that waits for its next attempt due. */
+    /** Makes every unpin that waits for its next attempt due, those that the engine refused included. */
     void retryNow() {
-        pins.values().forEach(pin -> pin.retryNanos = nowNanos);
+        pins.values().forEach(this::retry);
+    }
+
+    /** The same for the unpins that this hold waits for. */
+    void retryNow(long holdId) {
+        pins.values().stream().filter(pin -> pin.leavers.containsKey(holdId)).forEach(this::retry);
+    }
+
+    private void retry(Pin pin) {
+        pin.retryNanos = nowNanos;
+        if (pin.state == State.STUCK) {
+            pin.state = State.RETRY;
+        }
+    }
+
+    /** Holds that still wait for an unpin, those of an earlier life included. */
+    Set<Long> leavers() {
+        Set<Long> leavers = new HashSet<>();
+        pins.values().forEach(pin -> leavers.addAll(pin.leavers.keySet()));
+        return leavers;
     }
 
     /** Pins from an earlier life of this process that the engine has not yet answered for. */
@@ -193,8 +234,14 @@ final class Ledger {
         return tree.pinnedBlocks() + outside;
     }
 
-    /** Pins the block for the hold, or lets it join; does nothing while an earlier call about the block is under way. */
+    /**
+     * Pins the block for the hold, or lets it join; does nothing while an earlier call about the block, or for this hold
+     * about another one, is under way.
+     */
     void want(Hold hold, long block, int blocks, boolean mustBeWritten) {
+        if (pins.values().stream().anyMatch(other -> other.holds.containsKey(hold.id()))) {
+            return;
+        }
         Pin pin = pins.get(block);
         if (pin == null) {
             Pin fresh = new Pin(new PinCommand(hold.id(), block, blocks), State.PINNING, false);
@@ -202,9 +249,10 @@ final class Ledger {
             pins.put(block, fresh);
             tree.pinPath(block);
             fresh.counted = true;
-            act(() -> pin(fresh, fresh.entry(Step.PINNING, hold.id(), hold.origin()), mustBeWritten));
-        } else if (pin.state == State.PINNED && pin.holds.putIfAbsent(hold.id(), hold.origin()) == null) {
-            act(() -> join(pin, pin.entry(Step.PINNED, hold.id(), hold.origin()), mustBeWritten));
+            pin(fresh, fresh.entry(Step.PINNING, hold.id(), hold.origin()), mustBeWritten);
+        } else if (pin.state == State.PINNED) {
+            pin.holds.put(hold.id(), hold.origin());
+            join(pin, pin.entry(Step.PINNED, hold.id(), hold.origin()), mustBeWritten);
         }
     }
 
@@ -216,8 +264,19 @@ final class Ledger {
                 return;
             }
         }
-        if (pins.values().stream().noneMatch(pin -> pin.leavers.containsKey(holdId))) {
-            results.left(holdId, Optional.empty());
+        for (Pin pin : pins.values()) {
+            if (pin.leavers.containsKey(holdId) && pin.state == State.STUCK) {
+                results.stuck(holdId, pin.trouble);
+                return;
+            }
+        }
+        leftUnlessNeeded(holdId);
+    }
+
+    /** A hold may have an old block on its way out while a newer one is pinned: it has left when both are gone. */
+    private void leftUnlessNeeded(long holdId) {
+        if (pins.values().stream().noneMatch(pin -> pin.leavers.containsKey(holdId) || pin.holds.containsKey(holdId))) {
+            results.left(holdId);
         }
     }
 
@@ -228,9 +287,8 @@ final class Ledger {
             pin.leavers.putAll(pin.holds);
             pin.holds.clear();
             if (pin.state != State.PINNING && pin.state != State.UNPINNING) {
-                List<LedgerEntry> released = pin.entries(Step.RELEASED, pin.leavers);
-                act(() -> record(released));
-                drop(pin, Optional.empty());
+                recordLater(pin.entries(Step.RELEASED, pin.leavers));
+                drop(pin);
             }
             // Under way: the call may have come after the emptying, so the answer decides.
         }
@@ -243,8 +301,8 @@ final class Ledger {
         }
         pin.holds.remove(holdId);
         if (!pin.holds.isEmpty()) {
-            act(() -> record(List.of(pin.entry(Step.RELEASED, holdId, origin))));
-            results.left(holdId, Optional.empty());
+            recordLater(List.of(pin.entry(Step.RELEASED, holdId, origin)));
+            leftUnlessNeeded(holdId);
             return;
         }
         pin.leavers.put(holdId, origin);
@@ -254,19 +312,28 @@ final class Ledger {
     }
 
     private void pin(Pin pin, LedgerEntry intent, boolean mustBeWritten) {
-        Optional<String> unwritten = write(intent);
-        if (unwritten.isPresent() && mustBeWritten) {
-            mailbox.outcome(() -> pinAnswered(pin, rejectedBy(unwritten.get())));
-            return;
+        Runnable refused = () -> mailbox.outcome(() -> pinAnswered(pin, new Outcome(Outcome.Kind.DEFERRED, CLOSED)));
+        acting.execute(
+                () -> {
+                    Optional<String> unwritten = write(intent);
+                    if (unwritten.isPresent() && mustBeWritten) {
+                        mailbox.outcome(() -> pinAnswered(pin, rejectedBy(unwritten.get())));
+                    } else {
+                        ask(
+                                () -> backend.pin(pin.command),
+                                outcome -> note(pin, intent, outcome),
+                                outcome -> pinAnswered(pin, outcome));
+                    }
+                },
+                refused);
+    }
+
+    private void note(Pin pin, LedgerEntry intent, Outcome outcome) {
+        switch (outcome.kind()) {
+            case ACCEPTED, CLIPPED -> record(List.of(pin.entry(Step.PINNED, intent.holdId(), intent.origin())));
+            case REJECTED, MISSING -> record(List.of(pin.entry(Step.RELEASED, intent.holdId(), intent.origin())));
+            case DEFERRED -> {}
         }
-        ask(() -> backend.pin(pin.command), outcome -> {
-            switch (outcome.kind()) {
-                case ACCEPTED, CLIPPED -> record(List.of(pin.entry(Step.PINNED, intent.holdId(), intent.origin())));
-                case REJECTED, MISSING -> record(List.of(pin.entry(Step.RELEASED, intent.holdId(), intent.origin())));
-                case DEFERRED -> {}
-            }
-            mailbox.outcome(() -> pinAnswered(pin, outcome));
-        });
     }
 
     private void pinAnswered(Pin pin, Outcome outcome) {
@@ -285,7 +352,7 @@ final class Ledger {
             case REJECTED, MISSING -> {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
                 pin.holds.clear();
-                drop(pin, Optional.empty());
+                drop(pin);
                 holds.forEach(id -> results.notPinned(id, outcome));
             }
             case DEFERRED -> {
@@ -299,49 +366,64 @@ final class Ledger {
     }
 
     private void join(Pin pin, LedgerEntry entry, boolean mustBeWritten) {
-        Optional<String> unwritten = write(entry);
-        mailbox.outcome(() -> {
-            if (!pin.holds.containsKey(entry.holdId())) {
-                return;
-            }
-            if (unwritten.isPresent() && mustBeWritten) {
-                leave(pin, entry.holdId());
-                results.notPinned(entry.holdId(), rejectedBy(unwritten.get()));
-            } else {
-                results.pinned(
-                        entry.holdId(),
-                        entry.lastBlock(),
-                        entry.blocks(),
-                        "shares the pin of another hold on this block");
-            }
-        });
+        acting.execute(
+                () -> {
+                    Optional<String> unwritten = write(entry);
+                    mailbox.outcome(() -> joined(pin, entry, unwritten.filter(why -> mustBeWritten)));
+                },
+                () -> mailbox.outcome(() -> joined(pin, entry, Optional.of(CLOSED))));
+    }
+
+    private void joined(Pin pin, LedgerEntry entry, Optional<String> trouble) {
+        if (!pin.holds.containsKey(entry.holdId())) {
+            return;
+        }
+        if (trouble.isPresent()) {
+            leave(pin, entry.holdId());
+            results.notPinned(entry.holdId(), rejectedBy(trouble.get()));
+        } else {
+            results.pinned(
+                    entry.holdId(), entry.lastBlock(), entry.blocks(), "shares the pin of another hold on this block");
+        }
     }
 
     private void unpin(Pin pin) {
+        if (tree.ambiguous(pin.command.lastBlock())) {
+            stuck(pin, TWINS);
+            return;
+        }
         pin.state = State.UNPINNING;
         List<LedgerEntry> released = pin.entries(Step.RELEASED, pin.leavers);
-        act(() -> ask(() -> backend.unpin(pin.command), outcome -> {
-            if (isGone(outcome)) {
-                record(released);
-            }
-            mailbox.outcome(() -> unpinAnswered(pin, outcome));
-        }));
+        ask(
+                () -> backend.unpin(pin.command),
+                outcome -> {
+                    if (isGone(outcome)) {
+                        record(released);
+                    }
+                },
+                outcome -> unpinAnswered(pin, outcome));
     }
 
     private void unpinAnswered(Pin pin, Outcome outcome) {
         if (isGone(outcome)) {
-            drop(pin, Optional.empty());
+            drop(pin);
         } else if (outcome.kind() == Outcome.Kind.DEFERRED) {
             pin.state = State.RETRY;
             pin.retryNanos = nowNanos + (SECOND << Math.min(pin.deferrals++, LONGEST_BACK_OFF_LOG2));
             pin.leavers.keySet().forEach(id -> results.leavingDeferred(id, outcome.reason()));
         } else {
-            pin.state = State.STUCK;
-            LOG.warn("The engine refused to unpin block {}: {}", pin.command.lastBlock(), outcome.reason());
-            String trouble = "the engine refused the unpin, so the block may stay pinned until it clears its cache or"
-                    + " restarts: " + outcome.reason();
-            List.copyOf(pin.leavers.keySet()).forEach(id -> results.left(id, Optional.of(trouble)));
+            stuck(
+                    pin,
+                    "the engine refused the unpin, so the block may stay pinned until it clears its cache or restarts: "
+                            + outcome.reason());
         }
+    }
+
+    private void stuck(Pin pin, String trouble) {
+        pin.state = State.STUCK;
+        pin.trouble = trouble;
+        LOG.warn("Block {}: {}", pin.command.lastBlock(), trouble);
+        List.copyOf(pin.leavers.keySet()).forEach(id -> results.stuck(id, trouble));
     }
 
     private static boolean isGone(Outcome outcome) {
@@ -355,47 +437,40 @@ final class Ledger {
         return new Outcome(Outcome.Kind.REJECTED, unwritten);
     }
 
-    private void drop(Pin pin, Optional<String> trouble) {
+    private void drop(Pin pin) {
         pins.remove(pin.command.lastBlock());
         if (pin.counted) {
             tree.unpinPath(pin.command.lastBlock());
         }
-        List.copyOf(pin.leavers.keySet()).forEach(id -> results.left(id, trouble));
+        List.copyOf(pin.leavers.keySet()).forEach(this::leftUnlessNeeded);
     }
 
-    /** Makes a call and hands its outcome on, on the acting executor; whatever goes wrong leaves the state unknown. */
-    private void ask(Supplier<CompletionStage<Outcome>> call, Consumer<Outcome> then) {
-        CompletionStage<Outcome> answer;
-        try {
-            answer = call.get();
-        } catch (RuntimeException e) {
-            then.accept(deferredBy(e));
-            return;
-        }
-        answer.whenComplete(
-                (outcome, failure) -> act(() -> then.accept(failure == null ? outcome : deferredBy(failure))));
-    }
-
-    private static Outcome deferredBy(Throwable failure) {
-        return new Outcome(Outcome.Kind.DEFERRED, "the backend failed: " + failure);
-    }
-
-    private void act(Runnable task) {
-        try {
-            acting.execute(task);
-        } catch (RejectedExecutionException closed) {
-            LOG.warn("The executor that acts for the ledger takes no more work: its entries stay for the next start.");
-        }
+    /** Makes a call; its outcome is noted in the book on the acting executor and then answered on the controller's thread. */
+    private void ask(Supplier<CompletionStage<Outcome>> call, Consumer<Outcome> note, Consumer<Outcome> answered) {
+        calls.make(call, outcome -> {
+            Runnable letter = () -> mailbox.outcome(() -> answered.accept(outcome));
+            acting.execute(
+                    () -> {
+                        note.accept(outcome);
+                        letter.run();
+                    },
+                    letter);
+        });
     }
 
     private Optional<String> write(LedgerEntry entry) {
         try {
             book.append(entry);
             return Optional.empty();
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             return Optional.of(
                     "the ledger cannot be written, and without it a pin could outlive us: " + e.getMessage());
         }
+    }
+
+    private void recordLater(List<LedgerEntry> entries) {
+        acting.execute(
+                () -> record(entries), () -> LOG.warn("Unpins are not written to the ledger, since {}.", CLOSED));
     }
 
     /** Writes what is only to be known at the next start: unwritten, it costs an unpin that finds nothing. */

@@ -16,7 +16,8 @@ final class Switchback {
      * out: the cache still has what the other arm left in it. What counts is the mean TTFT of the requests between the first
      * reading after that and the last reading in the window, as a logarithm. A window with fewer than ten requests, with a
      * missing reading at either end, or in which a counter fell (the engine restarted) is not ready, and neither is
-     * its quad; nothing is filled in. Windows are not prolonged until they are ready: that would leave a quiet engine in
+     * its quad; nothing is filled in. Nor is a window "on" in whose measured part nothing was held: it is a window "off" by
+     * another name, and comparing two of those would find "no benefit" of what was never tried. Windows are not prolonged until they are ready: that would leave a quiet engine in
      * one arm for good.
      *
      * A quad gives one value, mean(on) - mean(off); quads are the independent repetitions. From four on, a Student interval
@@ -40,7 +41,9 @@ final class Switchback {
     private Optional<Sample> first = Optional.empty();
     private Optional<Sample> last = Optional.empty();
     private boolean spoilt;
+    private boolean held;
     private int readyWindows;
+    private int idleWindows;
     private TtftEffect effect = TtftEffect.unproven("measuring: no window is over yet");
 
     /** The two TTFT counters at one moment. */
@@ -51,8 +54,8 @@ final class Switchback {
         this.random = random;
     }
 
-    /** Ends windows whose time is over. */
-    void tick(long nowNanos) {
+    /** Ends windows whose time is over; {@code holding} says whether there is an automatic hold right now. */
+    void tick(long nowNanos, boolean holding) {
         if (window < 0) {
             startQuad();
             start(nowNanos);
@@ -60,6 +63,7 @@ final class Switchback {
             finish();
             start(nowNanos);
         }
+        held |= holding && nowNanos - startedNanos >= windowNanos / 4;
     }
 
     void reading(EngineReadings readings, long nowNanos) {
@@ -109,10 +113,13 @@ final class Switchback {
         first = Optional.empty();
         last = Optional.empty();
         spoilt = false;
+        held = false;
     }
 
     private void finish() {
-        OptionalDouble mean = meanTtft();
+        boolean idle = order[window] && !held;
+        idleWindows += idle ? 1 : 0;
+        OptionalDouble mean = idle ? OptionalDouble.empty() : meanTtft();
         if (mean.isPresent()) {
             readyWindows++;
             logTtft[window] = Math.log(mean.getAsDouble());
@@ -166,7 +173,11 @@ final class Switchback {
                     OptionalDouble.empty(),
                     Optional.empty(),
                     "measuring: " + sample.length + " of at least " + FEWEST_QUADS
-                            + " rounds of four windows are complete");
+                            + " rounds of four windows are complete"
+                            + (idleWindows == 0
+                                    ? ""
+                                    : "; in " + idleWindows
+                                            + " windows nothing was held automatically, so they do not count"));
         }
         Interval interval = at95.get().interval();
         Interval narrow = at90.get().interval();

@@ -79,6 +79,11 @@ final class Bench {
         List<String> log = new ArrayList<>();
         Capabilities capabilities = new Capabilities(true, false, true, "test");
         int probes;
+        /** While set, calls wait in {@link #unanswered}, and the seventeenth at once is turned away. */
+        boolean late;
+
+        final Deque<Runnable> unanswered = new ArrayDeque<>();
+        int mostUnderWay;
 
         @Override
         public String name() {
@@ -93,17 +98,23 @@ final class Bench {
 
         @Override
         public CompletionStage<Outcome> pin(PinCommand command) {
+            if (unanswered.size() >= 16) {
+                return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.DEFERRED, "too many calls"));
+            }
             log.add("pin " + command.lastBlock());
             Outcome.Kind kind = pinAnswers.isEmpty() ? Outcome.Kind.ACCEPTED : pinAnswers.remove();
             // A deferred pin is the worse case: it was done.
             if (kind == Outcome.Kind.ACCEPTED || kind == Outcome.Kind.DEFERRED) {
                 pins.merge(command.lastBlock(), 1, Integer::sum);
             }
-            return CompletableFuture.completedFuture(new Outcome(kind, "pin " + kind));
+            return answer(new Outcome(kind, "pin " + kind));
         }
 
         @Override
         public CompletionStage<Outcome> unpin(PinCommand command) {
+            if (unanswered.size() >= 16) {
+                return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.DEFERRED, "too many calls"));
+            }
             log.add("unpin " + command.lastBlock());
             if (!unpinAnswers.isEmpty()) {
                 Outcome.Kind kind = unpinAnswers.remove();
@@ -111,8 +122,18 @@ final class Bench {
             }
             boolean there = pins.containsKey(command.lastBlock());
             pins.computeIfPresent(command.lastBlock(), (block, count) -> count == 1 ? null : count - 1);
-            return CompletableFuture.completedFuture(
-                    new Outcome(there ? Outcome.Kind.ACCEPTED : Outcome.Kind.MISSING, "unpinned"));
+            return answer(new Outcome(there ? Outcome.Kind.ACCEPTED : Outcome.Kind.MISSING, "unpinned"));
+        }
+
+        private CompletionStage<Outcome> answer(Outcome outcome) {
+            CompletableFuture<Outcome> answer = new CompletableFuture<>();
+            if (late) {
+                unanswered.add(() -> answer.complete(outcome));
+                mostUnderWay = Math.max(mostUnderWay, unanswered.size());
+            } else {
+                answer.complete(outcome);
+            }
+            return answer;
         }
     }
 

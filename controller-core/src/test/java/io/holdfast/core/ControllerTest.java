@@ -49,7 +49,7 @@ final class ControllerTest {
         HoldView held = bench.hold(1, 2, 3);
         assertThat(held.heldBlocks()).isEqualTo(2);
         assertThat(held.wantedBlocks()).isEqualTo(3);
-        assertThat(held.reason()).startsWith("clipped: ").contains("send the prefix alone once");
+        assertThat(held.reason()).startsWith("asked for; clipped: ").contains("send the prefix alone once");
         assertThat(bench.engine.pins).containsOnlyKeys(2L);
     }
 
@@ -120,6 +120,76 @@ final class ControllerTest {
         assertThat(answer.join().orElseThrow().reason()).startsWith("the engine refused the unpin");
         bench.pass(Duration.ofSeconds(1));
         assertThat(bench.controller.view().budget().pinnedTokens()).isEqualTo(32);
+        assertThat(bench.holdNow(id)).satisfies(hold -> {
+            assertThat(hold.state()).isEqualTo(HoldState.EXPIRING);
+            assertThat(hold.reason()).startsWith("the engine refused the unpin");
+        });
+        assertThat(bench.takeLog()).filteredOn("unpin 2"::equals).hasSize(1);
+
+        var again = bench.controller.release(id).toCompletableFuture();
+        bench.settle();
+        assertThat(again.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void releaseAll_unpinRefused_isPendingAndTheNextOneAsksAgain() throws Exception {
+        bench.stored(1, 2);
+        bench.stored(3, 4);
+        bench.hold(1, 2);
+        bench.hold(3, 4);
+        bench.engine.unpinAnswers.add(Outcome.Kind.REJECTED);
+        var answer = bench.controller.releaseAll("x").toCompletableFuture();
+        bench.settle();
+        assertThat(answer.join()).isEqualTo(new Released(1, 1));
+        assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.EXPIRING);
+        assertThat(bench.disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(2L);
+
+        var again = bench.controller.releaseAll("x").toCompletableFuture();
+        bench.settle();
+        assertThat(again.join()).isEqualTo(new Released(1, 0));
+        assertThat(bench.engine.pins).isEmpty();
+        assertThat(bench.disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void blockRemovedWhileItsPinIsUnderWay_isNotHeld() throws Exception {
+        bench.stored(1, 2);
+        bench.engine.late = true;
+        var asked = bench.ask(1, 2);
+        bench.settle();
+        bench.removed(2);
+        bench.pass(Duration.ofMillis(100));
+        bench.engine.late = false;
+        bench.engine.unanswered.remove().run();
+        bench.settle();
+        assertThat(asked.join().state()).isNotEqualTo(HoldState.HELD);
+        assertThat(bench.holdNow(1)).satisfies(hold -> {
+            assertThat(hold.state()).isEqualTo(HoldState.LOST);
+            assertThat(hold.reason()).isEqualTo("the engine removed a part of it while its pin was under way");
+        });
+        assertThat(bench.engine.pins).isEmpty();
+        assertThat(bench.disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void holds_moreThanMayLive_oneMoreIsRefusedWithASentence() {
+        List<CompletableFuture<HoldView>> asked = new ArrayList<>();
+        for (int i = 0; i < Holds.MOST_LIVING; i++) {
+            asked.add(bench.ask(1, 2));
+        }
+        bench.settle();
+        assertThat(asked).allSatisfy(hold -> assertThat(hold.join().state()).isEqualTo(HoldState.REQUESTED));
+        var oneMore = bench.ask(1, 2);
+        bench.settle();
+        assertThatThrownBy(oneMore::join)
+                .isInstanceOf(CompletionException.class)
+                .cause()
+                .isInstanceOf(RejectedExecutionException.class)
+                .hasMessage("Engine e has 1024 holds, which is the most: release one first.");
+        bench.controller.release(1);
+        bench.settle();
+        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.REQUESTED);
     }
 
     @Test
@@ -131,7 +201,7 @@ final class ControllerTest {
         bench.hold(5, 6);
         var answer = bench.controller.releaseAll("shutting down").toCompletableFuture();
         bench.settle();
-        assertThat(answer.join()).isEqualTo(3);
+        assertThat(answer.join()).isEqualTo(new Released(3, 0));
         assertThat(bench.engine.pins).isEmpty();
         HoldView waiting = bench.hold(1, 2);
         assertThat(waiting.state()).isEqualTo(HoldState.REQUESTED);
@@ -149,7 +219,7 @@ final class ControllerTest {
         bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
         var answer = bench.controller.releaseAll("shutting down").toCompletableFuture();
         bench.settle();
-        assertThat(answer.join()).isZero();
+        assertThat(answer.join()).isEqualTo(new Released(0, 1));
         assertThat(bench.disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(2L);
     }
 
@@ -157,7 +227,7 @@ final class ControllerTest {
     void releaseAll_nothingHeld_answersZero() {
         var answer = bench.controller.releaseAll("x").toCompletableFuture();
         bench.settle();
-        assertThat(answer.join()).isZero();
+        assertThat(answer.join()).isEqualTo(new Released(0, 0));
     }
 
     @Test
@@ -450,7 +520,7 @@ final class ControllerTest {
         dry.poll(1);
         dry.poll(2);
         assertThat(answer.join().state()).isEqualTo(HoldState.HELD);
-        assertThat(answer.join().reason()).isEqualTo("dry run: would pin 2 blocks");
+        assertThat(answer.join().reason()).endsWith("dry run: would pin 2 blocks");
     }
 
     @Test

@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.core.LedgerEntry.Step;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 /** The ledger, driven through a controller: what is written, what is asked, and in which order. */
@@ -154,6 +157,131 @@ final class LedgerTest {
         assertThat(first.join().state()).isEqualTo(HoldState.HELD);
         assertThat(bench.holdNow(second.join().id()).state()).isEqualTo(HoldState.HELD);
         assertThat(bench.engine.pins).containsEntry(2L, 1);
+    }
+
+    @Test
+    void hold_whoseBestBlockChangesWhileItsPinIsUnderWay_ownsOnePin() throws IOException {
+        bench.stored(1, 2);
+        bench.storedUnder(2, 3);
+        bench.engine.late = true;
+        var asked = bench.ask(1, 2, 3);
+        bench.settle();
+        assertThat(bench.engine.unanswered).hasSize(1);
+        bench.removed(3);
+        bench.storedUnder(2, 3, 4);
+        bench.pass(Duration.ofMillis(200));
+        bench.engine.late = false;
+        bench.engine.unanswered.remove().run();
+        bench.settle();
+        bench.pass(Duration.ofSeconds(1));
+        assertThat(asked.join().state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.log).filteredOn(line -> line.startsWith("pin ")).containsExactly("pin 3");
+        bench.controller.release(asked.join().id());
+        bench.settle();
+        assertThat(bench.engine.pins).isEmpty();
+        assertThat(bench.disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void calls_moreThanEight_waitInOrderAndNoneIsTurnedAway() throws IOException {
+        for (long root = 0; root < 80; root += 2) {
+            bench.stored(root, root + 1);
+        }
+        bench.engine.late = true;
+        List<CompletableFuture<HoldView>> asked = new ArrayList<>();
+        for (long root = 0; root < 80; root += 2) {
+            asked.add(bench.ask(root, root + 1));
+        }
+        answerAll();
+        assertThat(asked).allSatisfy(hold -> assertThat(hold.join().state()).isEqualTo(HoldState.HELD));
+        bench.takeLog();
+
+        var released = bench.controller.releaseAll("enough").toCompletableFuture();
+        answerAll();
+        assertThat(released.join()).isEqualTo(new Released(40, 0));
+        assertThat(bench.engine.pins).isEmpty();
+        assertThat(bench.disk.outstanding()).isEmpty();
+        assertThat(bench.engine.mostUnderWay).isEqualTo(8);
+        assertThat(bench.log)
+                .filteredOn(line -> line.startsWith("unpin "))
+                .containsExactlyElementsOf(LongStream.range(0, 40)
+                        .mapToObj(i -> "unpin " + (2 * i + 1))
+                        .toList());
+    }
+
+    @Test
+    void unpin_ofABlockThatGotATwin_isNotAskedUntilBothAreGone() throws IOException {
+        bench.stored(1, 2);
+        long id = bench.hold(1, 2).id();
+        bench.stored(1, 2);
+        bench.takeLog();
+        var released = bench.controller.release(id).toCompletableFuture();
+        bench.settle();
+        assertThat(released.join().orElseThrow()).satisfies(hold -> {
+            assertThat(hold.state()).isEqualTo(HoldState.EXPIRING);
+            assertThat(hold.reason()).startsWith("a second block of the engine has the hash of this one by now");
+        });
+        bench.pass(Duration.ofMinutes(1));
+        assertThat(bench.takeLog()).isEmpty();
+        assertThat(bench.controller.view().budget().pinnedTokens()).isEqualTo(32);
+        assertThat(bench.disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(2L);
+
+        bench.removed(2);
+        bench.settle();
+        assertThat(bench.takeLog()).isEmpty();
+        bench.removed(2);
+        bench.pass(Duration.ofMillis(100));
+        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
+    }
+
+    private void answerAll() {
+        bench.settle();
+        while (!bench.engine.unanswered.isEmpty()) {
+            bench.engine.unanswered.remove().run();
+            bench.settle();
+        }
+    }
+
+    @Test
+    void executor_takesNoMore_everyCallIsAnsweredAllTheSame() throws IOException {
+        boolean[] closed = {false};
+        Bench.Disk disk = new Bench.Disk();
+        Controller controller = new Controller(
+                Bench.SETTINGS,
+                new Bench.Engine(),
+                disk,
+                task -> {
+                    if (closed[0]) {
+                        throw new RejectedExecutionException("closed");
+                    }
+                    task.run();
+                },
+                new SplittableRandom(1));
+        controller.poll(0);
+        controller.events().batchStarted(0);
+        controller.events().stored(Bench.chain(1, 2));
+        controller.events().stored(Bench.chain(3, 4));
+        controller.events().batchEnded();
+        controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));
+        controller.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(9)));
+        pollTenTimes(controller);
+        closed[0] = true;
+        var asked = controller
+                .request(new HoldRequest(new long[] {3, 4}, Duration.ofSeconds(9)))
+                .toCompletableFuture();
+        pollTenTimes(controller);
+        assertThat(asked.join().reason()).contains("no clear answer", "takes no more work");
+        var released = controller.releaseAll("shutting down").toCompletableFuture();
+        pollTenTimes(controller);
+        assertThat(released.join()).isEqualTo(new Released(0, 2));
+        assertThat(disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(2L);
+    }
+
+    private static void pollTenTimes(Controller controller) {
+        for (int i = 0; i < 10; i++) {
+            controller.poll(i);
+        }
     }
 
     @Test

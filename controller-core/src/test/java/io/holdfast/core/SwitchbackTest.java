@@ -80,7 +80,7 @@ final class SwitchbackTest {
         Switchback loop = new Switchback(WINDOW * SECOND, new SplittableRandom(1));
         Set<Boolean> seen = new HashSet<>();
         for (int t = 0; t < 40 * WINDOW; t++) {
-            loop.tick(t * SECOND);
+            loop.tick(t * SECOND, true);
             loop.reading(EngineReadings.unknown("no answer"), t * SECOND);
             seen.add(loop.off().isEmpty());
         }
@@ -93,7 +93,7 @@ final class SwitchbackTest {
     void window_fewerThanTenRequests_isNotReady() {
         Switchback loop = new Switchback(WINDOW * SECOND, new SplittableRandom(1));
         for (int t = 0; t <= 20 * WINDOW; t++) {
-            loop.tick(t * SECOND);
+            loop.tick(t * SECOND, true);
             // One request in 4 s: seven in the three quarters of a window that count.
             double count = Math.floor(t / 4.0);
             loop.reading(Samples.readings(0, 0, 0, 0, 0, 0, count * 0.2, count, 0), t * SECOND);
@@ -105,7 +105,7 @@ final class SwitchbackTest {
     void window_inWhichTheEngineRestarted_isNotReady() {
         Switchback loop = new Switchback(WINDOW * SECOND, new SplittableRandom(1));
         for (int t = 0; t <= WINDOW; t++) {
-            loop.tick(t * SECOND);
+            loop.tick(t * SECOND, true);
             double count = t < 30 ? 10_000 + t * 20 : t * 1_000;
             loop.reading(Samples.readings(0, 0, 0, 0, 0, 0, count * 0.1, count, 0), t * SECOND);
             if (t == 31) {
@@ -113,6 +113,21 @@ final class SwitchbackTest {
             }
         }
         assertThat(loop.effect().windows()).isZero();
+    }
+
+    @Test
+    void window_onInWhichNothingWasHeld_isNotReadyAndTheReasonSaysSo() {
+        Switchback loop = new Switchback(WINDOW * SECOND, new SplittableRandom(1));
+        for (int t = 0; t <= 20 * WINDOW; t++) {
+            // What a window "off" leaves behind for an instant is not held in the measured part.
+            loop.tick(t * SECOND, t % WINDOW < WINDOW / 4);
+            loop.reading(Samples.readings(0, 0, 0, 0, 0, 0, t * 4, t * 20, 0), t * SECOND);
+        }
+        assertThat(loop.effect().windows()).as("only those without holds count").isEqualTo(10);
+        assertThat(loop.effect().effectPercent()).isEmpty();
+        assertThat(loop.effect().reason())
+                .isEqualTo("measuring: 0 of at least 4 rounds of four windows are complete; in 10 windows nothing was"
+                        + " held automatically, so they do not count");
     }
 
     @Test
@@ -147,7 +162,7 @@ final class SwitchbackTest {
         double sum = 0;
         double count = 0;
         for (int t = 0; t <= windows * WINDOW; t++) {
-            loop.tick(t * SECOND);
+            loop.tick(t * SECOND, true);
             boolean on = loop.off().isEmpty();
             if (t % WINDOW == 0) {
                 arms.add(on);

@@ -104,6 +104,10 @@ final class EventTape {
         last().namespaced = true;
     }
 
+    boolean beginsWithClear() {
+        return count > 0 && entries.getFirst().kind == Kind.CLEARED;
+    }
+
     void deliver(long sequence, KvEventSink sink) {
         sink.batchStarted(sequence);
         int hash = 0;

@@ -74,6 +74,11 @@ public final class KvEventDecoder {
         return false;
     }
 
+    /** Whether the batch that was read last owes nothing to those before it. */
+    boolean beginsWithClear() {
+        return tape.beginsWithClear();
+    }
+
     /** Hands over the batch that was read last. */
     public void deliver(long sequence, KvEventSink sink) {
         tape.deliver(sequence, sink);

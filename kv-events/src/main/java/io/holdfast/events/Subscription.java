@@ -12,6 +12,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The counters can be read from any thread. The sequence is judged against the last batch that was read whole, so that a
  * refused frame shows as a gap as soon as the next one arrives.
+ *
+ * <p>A publisher that begins another life may have come to just the next number by the time it is heard again. After a lost
+ * connection the next number therefore proves nothing, and is told as a gap of no batches, unless its batch begins with an
+ * empty cache.
  */
 public final class Subscription {
     private static final Logger LOG = LoggerFactory.getLogger(Subscription.class);
@@ -29,6 +33,9 @@ public final class Subscription {
     private final AtomicLong restarts = new AtomicLong();
     private volatile String lastRefusal = "";
     private volatile boolean connected;
+    private volatile boolean met;
+    /** Set by the sockets' thread, before the new connection brings its first message. */
+    private volatile boolean metAgain;
 
     private long last = NONE_YET;
 
@@ -66,7 +73,7 @@ public final class Subscription {
         return unknownEvents.get();
     }
 
-    /** How often the sequence jumped forward. */
+    /** How often the sequence jumped forward, or may have while the connection was lost. */
     public long gaps() {
         return gaps.get();
     }
@@ -87,6 +94,12 @@ public final class Subscription {
     }
 
     void connected(boolean now) {
+        if (now && met) {
+            metAgain = true;
+        }
+        if (now) {
+            met = true;
+        }
         connected = now;
     }
 
@@ -111,15 +124,20 @@ public final class Subscription {
                     + decoder.refusal() + ".");
         }
         unknownEvents.addAndGet(decoder.unknownEvents() - unknownBefore);
-        judge(sequence);
+        judge(sequence, decoder.beginsWithClear());
         decoder.deliver(sequence, sink);
         return true;
     }
 
-    private void judge(long sequence) {
+    private void judge(long sequence, boolean beginsWithClear) {
         long before = last;
         last = sequence;
-        if (before == NONE_YET || sequence == before + 1) {
+        boolean doubtful = metAgain;
+        if (doubtful) {
+            metAgain = false;
+            doubtful = !beginsWithClear;
+        }
+        if (before == NONE_YET || (sequence == before + 1 && !doubtful)) {
             return;
         }
         if (sequence > before) {

@@ -8,6 +8,7 @@ import io.holdfast.events.KvEventEncoder.Dialect;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -217,6 +218,53 @@ final class KvEventLoopTest {
                 .containsExactly("batch 4", "cleared", "end", "restarted 0", "batch 0", "cleared", "end");
     }
 
+    @Test
+    void nextNumberAfterALostConnection_isAGap_asItMayBeAnotherLifes() {
+        Subscription subscription = loseTheConnectionAfter(4, removed(1), removed(2));
+        assertThat(log.lines())
+                .containsExactly(
+                        "batch 4",
+                        "removed [1] from GPU",
+                        "end",
+                        "gap 5 5",
+                        "batch 5",
+                        "removed [2] from GPU",
+                        "end",
+                        "batch 6",
+                        "cleared",
+                        "end");
+        assertThat(subscription.gaps()).isEqualTo(1);
+        assertThat(subscription.lostBatches()).isZero();
+    }
+
+    @Test
+    void nextNumberAfterALostConnection_isNoGap_whenItsBatchBeginsWithAClear() {
+        Subscription subscription = loseTheConnectionAfter(4, removed(1), cleared());
+        assertThat(log.lines()).doesNotContain("gap 5 5").containsSubsequence("batch 5", "cleared", "end", "batch 6");
+        assertThat(subscription.gaps()).isZero();
+    }
+
+    /** Hears {@code first} under this number, and after another handshake {@code next} and a clear under the next two. */
+    private Subscription loseTheConnectionAfter(long number, byte[] first, byte[] next) {
+        Subscription subscription;
+        String endpoint;
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            endpoint = engine.endpoint;
+            subscription = loop.subscribe(endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.send(number, first);
+            until(() -> subscription.received() == 1);
+        }
+        until(() -> !subscription.connected());
+        try (Publisher engine = new Publisher(endpoint)) {
+            until(engine::hasSubscriber);
+            engine.send(number + 1, next);
+            engine.send(number + 2, cleared());
+            until(() -> subscription.received() == 3);
+        }
+        return subscription;
+    }
+
     /** Without a limit on the handshake one in fifty would stay deaf for half a minute. */
     @Test
     void freshConnections_areAllHeardSoon() {
@@ -255,11 +303,10 @@ final class KvEventLoopTest {
     }
 
     @Test
-    void wakeup_endsTheWait() throws InterruptedException {
-        Thread owner = Thread.ofPlatform()
-                .start(() -> assertThat(loop.doWork(Integer.MAX_VALUE)).isZero());
+    void wakeup_endsTheWait() {
+        CompletableFuture<Integer> applied = CompletableFuture.supplyAsync(() -> loop.doWork(Integer.MAX_VALUE));
         loop.wakeup();
-        owner.join();
+        assertThat(applied.join()).isZero();
         loop.wakeup();
         loop.wakeup();
         assertThat(loop.doWork(Integer.MAX_VALUE)).isZero();

@@ -61,7 +61,7 @@ final class EmulatorEndToEndTest {
     void ampleMemory_isNoExposure() {
         // A slow first token and three probes make what a busy machine adds small beside an effect that matters.
         EmulatorSettings calm = ENGINE.withCapacityTokens(16_384).withFirstTokenMicros(8_000);
-        Result result = run(calm, FloodShape.of(PREFIX, 32, 8, 320, 3).withOutputTokens(1, 2), 4);
+        Result result = run(calm, FloodShape.of(PREFIX, 32, 2, 320, 3).withOutputTokens(1, 2), 4);
         assertThat(result.verdict().finding()).as(result.verdict().reason()).isEqualTo(Finding.NO_EXPOSURE);
         assertThat(result.baseline().cachedTokens()).hasValue(PREFIX);
         assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);

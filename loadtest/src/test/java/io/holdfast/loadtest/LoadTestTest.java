@@ -68,16 +68,9 @@ final class LoadTestTest {
     }
 
     @Test
-    void journal_givesTheSameResultAgain() {
-        Result result = run(settings().blocks(2).build());
-        Result again = LoadTest.analyze(folder.resolve("run.jsonl"));
-        assertThat(again).isEqualTo(result);
-    }
-
-    @Test
     void result_isWhatTheJournalHolds() {
         // Half of a surrogate pair cannot be written as text: only a result read back shows what was written for it.
-        Result result = run(settings().blocks(1).build(), new StubHolder(engine) {
+        Result result = run(settings().burnIn(false).blocks(1).build(), new StubHolder(engine) {
             @Override
             public HoldReceipt sham() {
                 return HoldReceipt.sham("\uD800");
@@ -121,7 +114,7 @@ final class LoadTestTest {
 
     @Test
     void cachedTokens_proveExposureAndMechanism() {
-        Result result = run(settings().blocks(2).build());
+        Result result = run(settings().burnIn(false).blocks(2).build());
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
         assertThat(result.baseline().cachedTokens()).hasValue(0);
@@ -132,7 +125,7 @@ final class LoadTestTest {
     @Test
     void engineThatDoesNotTellCachedTokens_leavesTheProofUnknown() {
         engine.answers = body -> StubEngine.stream(3, 1, OptionalInt.empty());
-        Result result = run(settings().blocks(1).build());
+        Result result = run(settings().burnIn(false).blocks(1).build());
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.UNKNOWN);
         assertThat(result.baseline().cachedTokens()).isEmpty();
     }
@@ -176,7 +169,7 @@ final class LoadTestTest {
         Result result = LoadTest.run(
                 new TestBench(vertx, System::nanoTime, new ExistingServer(engine.uri()), holder),
                 WORKLOAD,
-                settings().blocks(1).build(),
+                settings().burnIn(false).blocks(1).build(),
                 folder.resolve("run.jsonl"),
                 Progress.silent());
         assertThat(result.header().freshLives()).isFalse();
@@ -186,7 +179,7 @@ final class LoadTestTest {
     @Test
     void floodThatFitsIntoTheCache_isWarnedAbout() {
         engine.serverInfo = "{\"page_size\":16,\"max_total_num_tokens\":243}";
-        assertThat(run(settings().blocks(1).build()).warnings())
+        assertThat(run(settings().burnIn(false).blocks(1).build()).warnings())
                 .containsExactly("A flood of 243 tokens does not exceed the cache of 243, so the baseline can hardly"
                         + " lose its prefix; make the flood larger.");
     }
@@ -194,7 +187,7 @@ final class LoadTestTest {
     @Test
     void unknownPageSize_isWarnedAbout() {
         engine.serverInfo = "{}";
-        assertThat(run(settings().blocks(1).build()).warnings())
+        assertThat(run(settings().burnIn(false).blocks(1).build()).warnings())
                 .anyMatch(warning -> warning.contains("does not tell its page size"));
     }
 
@@ -251,7 +244,7 @@ final class LoadTestTest {
 
     @Test
     void connections_areGoneAfterTheRun() {
-        run(settings().blocks(1).build());
+        run(settings().burnIn(false).blocks(1).build());
         assertThat(engine.connections.get()).isGreaterThan(settings().build().concurrency());
         assertThat(engine.closeOfAllConnections()).succeedsWithin(Duration.ofSeconds(30));
     }

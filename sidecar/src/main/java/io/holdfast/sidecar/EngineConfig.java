@@ -23,7 +23,8 @@ import java.util.regex.Pattern;
  * @param largestPromptTokens a promise about the longest prompt; absent: measured
  * @param readings how often the engine's own numbers are read
  * @param tick how often the planner runs
- * @param ttftWindow length of the alternating windows that measure the TTFT effect; absent: not measured
+ * @param ttftWindow length of the alternating windows that measure the TTFT effect of automatic holds, so only with them;
+ *     absent: not measured
  * @param kvcachedSegment the kvcached memory segment of this engine, where it has one
  * @param apiKeyEnv the environment variable that has the engine's key; where it has an admin key, that one
  */
@@ -92,6 +93,11 @@ public record EngineConfig(
         requireBetween("readingsMillis", readings, 50, 60_000, 1);
         requireBetween("tickMillis", tick, 10, 10_000, 1);
         ttftWindow.ifPresent(window -> requireBetween("ttftWindowSeconds", window, 1, 86_400, 1_000));
+        ttftWindow.ifPresent(window -> require(
+                automaticHolds,
+                "ttftWindowSeconds",
+                window.toSeconds(),
+                "nothing would be measured without automatic holds: write automaticHolds: true, or leave the key out"));
         kvcachedSegment.ifPresent(segment -> require(
                 !segment.isBlank(),
                 "kvcachedSegment",

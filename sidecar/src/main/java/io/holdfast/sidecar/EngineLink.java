@@ -6,6 +6,7 @@ import io.holdfast.core.EngineView;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldView;
 import io.holdfast.core.Reading;
+import io.holdfast.core.Released;
 import io.holdfast.events.KvEventLoop;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.events.Subscription;
@@ -56,12 +57,13 @@ final class EngineLink implements AutoCloseable {
     private final AtomicReference<CompletableFuture<Boolean>> nextAnswer =
             new AtomicReference<>(new CompletableFuture<>());
 
-    private final AtomicBoolean suspended = new AtomicBoolean();
     private final AtomicBoolean reading = new AtomicBoolean();
     private final AtomicBoolean subscribing = new AtomicBoolean();
     private volatile Optional<Subscription> subscription = Optional.empty();
     private volatile String notSubscribed = "the engine was not asked for them yet";
     private volatile Optional<SegmentReading> segment = Optional.empty();
+    /** Guarded by this, as is the order in which wishes about it reach the controller. */
+    private boolean suspended;
 
     private EngineLink(
             EngineConfig config, FileLedgerStore ledger, EngineHttp http, EventThread thread, Surroundings around)
@@ -74,7 +76,7 @@ final class EngineLink implements AutoCloseable {
         this.executor = around.executor();
         this.backend = new MeteredBackend(
                 switch (config.backend()) {
-                    case PIN_BLOCKS -> new PinBlocksBackend(http);
+                    case PIN_BLOCKS -> new PinBlocksBackend(http, around.timer());
                     case DRY_RUN -> new DryRunBackend();
                 },
                 config.id(),
@@ -143,6 +145,11 @@ final class EngineLink implements AutoCloseable {
         return controller.view();
     }
 
+    /** Whether the view is exact; that of an engine that is followed no more is not. */
+    boolean certain() {
+        return view().certain() && thread.fault(controller).isEmpty();
+    }
+
     Optional<Subscription> subscription() {
         return subscription;
     }
@@ -199,7 +206,8 @@ final class EngineLink implements AutoCloseable {
 
     private void subscribe(KvEventLoop loop, String endpoint, String topic) {
         try {
-            subscription = Optional.of(loop.subscribe(endpoint, topic, controller.events()));
+            subscription =
+                    Optional.of(loop.subscribe(endpoint, topic, thread.guarded(controller, controller.events())));
             LOG.info("Listening to engine {} at {}.", id(), endpoint);
         } catch (IllegalArgumentException e) {
             notSubscribed = String.valueOf(e.getMessage());
@@ -208,16 +216,20 @@ final class EngineLink implements AutoCloseable {
     }
 
     /** Asks for a hold; whoever does so after everything was let go wants holding to go on. */
-    CompletionStage<HoldView> hold(HoldRequest request) {
-        if (suspended.compareAndSet(true, false)) {
-            controller.resumeHolding();
+    synchronized CompletionStage<HoldView> hold(HoldRequest request) {
+        if (suspended) {
+            CompletableFuture<Boolean> resumed = controller.resumeHolding().toCompletableFuture();
+            if (resumed.isCompletedExceptionally()) {
+                return CompletableFuture.failedFuture(resumed.exceptionNow());
+            }
+            suspended = false;
         }
         return controller.request(request);
     }
 
     /** Lets go of everything; nothing is held again, not by the planner either, before somebody asks for a hold. */
-    CompletionStage<Integer> releaseAll() {
-        suspended.set(true);
+    synchronized CompletionStage<Released> releaseAll() {
+        suspended = true;
         return controller.releaseAll("everything was let go by one call; the next request for a hold ends this");
     }
 
@@ -262,10 +274,10 @@ final class EngineLink implements AutoCloseable {
             reasons.add("its events do not answer at " + subscription.get().endpoint());
         }
         if (!backend.probed()) {
-            reasons.add("what its backend " + backend.name() + " can do is not asked before its load is known"
+            reasons.add("what its backend " + backend.name() + " can do is not known: "
                     + (view().readings().runningRequests() instanceof Reading.Unknown unknown
-                            ? ": " + unknown.why()
-                            : ""));
+                            ? "it is not asked before its load is known: " + unknown.why()
+                            : "the engine has not answered that yet"));
         }
         if (inherited() > 0) {
             reasons.add(inherited() + " holds of an earlier run are not released yet");
@@ -286,6 +298,10 @@ final class EngineLink implements AutoCloseable {
                 },
                 () -> events.put("connected", false).put("why", notSubscribed));
         JsonObject engine = ApiJson.engine(config, view(), events);
+        String fault = thread.fault(controller);
+        if (!fault.isEmpty()) {
+            engine.put("fault", fault).put("certain", false).put("certainty", fault);
+        }
         segment.ifPresent(seen -> engine.put("kvcached", ApiJson.segment(seen)));
         return engine;
     }

@@ -1,6 +1,9 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.Controller;
+import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
 import io.holdfast.events.KvEventLoop;
 import java.util.List;
 import java.util.Optional;
@@ -16,8 +19,8 @@ import org.slf4j.LoggerFactory;
  * The one thread that reads every engine's events and drives every controller.
  *
  * <p>Each round reads what the sockets have, then polls every controller. It sleeps in the sockets' poll; mail for a
- * controller, a new subscription and the end of the thread wake it. A controller that throws is a fault of ours: it is
- * polled no more and {@link #fault} says so, while the other engines go on.
+ * controller, a new subscription and the end of the thread wake it. A controller that throws, polled or told of an event, is
+ * a fault of ours: it is driven no more and {@link #fault} says so, while the other engines go on.
  */
 final class EventThread implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EventThread.class);
@@ -39,6 +42,64 @@ final class EventThread implements AutoCloseable {
         Driven(Controller controller) {
             this.controller = controller;
         }
+
+        /** Does this unless there is a fault, and makes what it throws the fault. */
+        void attempt(String what, Runnable step) {
+            if (fault.isEmpty()) {
+                try {
+                    step.run();
+                } catch (RuntimeException e) {
+                    fault = what + " (" + e + "); restart the sidecar and report this";
+                    LOG.error(
+                            "Engine {} is followed no more: {}.",
+                            controller.view().engineId(),
+                            what,
+                            e);
+                }
+            }
+        }
+    }
+
+    /** A sink whose failure ends one engine instead of all. */
+    private record Guarded(Driven driven, KvEventSink sink) implements KvEventSink {
+        private void tell(Runnable event) {
+            driven.attempt("its events could not be applied", event);
+        }
+
+        @Override
+        public void batchStarted(long sequence) {
+            tell(() -> sink.batchStarted(sequence));
+        }
+
+        @Override
+        public void stored(StoredBlocks chain) {
+            tell(() -> sink.stored(chain));
+        }
+
+        @Override
+        public void removed(long[] hashes, int count, Tier tier) {
+            tell(() -> sink.removed(hashes, count, tier));
+        }
+
+        @Override
+        public void cleared() {
+            tell(sink::cleared);
+        }
+
+        @Override
+        public void batchEnded() {
+            tell(sink::batchEnded);
+        }
+
+        @Override
+        public void gap(long expected, long seen) {
+            tell(() -> sink.gap(expected, seen));
+        }
+
+        @Override
+        public void restarted(long seen) {
+            tell(() -> sink.restarted(seen));
+        }
     }
 
     EventThread(LongSupplier clock, int pollMillis) {
@@ -56,6 +117,16 @@ final class EventThread implements AutoCloseable {
     void drive(Controller controller) {
         driven.add(new Driven(controller));
         controller.onMail(loop::wakeup);
+    }
+
+    /** The sink, with what it throws made the fault of this driven controller. */
+    KvEventSink guarded(Controller controller, KvEventSink sink) {
+        return new Guarded(
+                driven.stream()
+                        .filter(each -> each.controller == controller)
+                        .findFirst()
+                        .orElseThrow(() -> new IllegalArgumentException("This controller is not driven here.")),
+                sink);
     }
 
     /** Runs on the thread, between two rounds. */
@@ -105,17 +176,7 @@ final class EventThread implements AutoCloseable {
 
     private void poll() {
         for (Driven each : driven) {
-            if (each.fault.isEmpty()) {
-                try {
-                    each.controller.poll(clock.getAsLong());
-                } catch (RuntimeException e) {
-                    each.fault = "its controller failed (" + e + "); restart the sidecar and report this";
-                    LOG.error(
-                            "A controller failed and is driven no more: {}",
-                            each.controller.view().engineId(),
-                            e);
-                }
-            }
+            each.attempt("its controller failed", () -> each.controller.poll(clock.getAsLong()));
         }
     }
 

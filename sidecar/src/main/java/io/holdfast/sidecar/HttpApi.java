@@ -3,12 +3,14 @@ package io.holdfast.sidecar;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldState;
 import io.holdfast.core.HoldView;
+import io.holdfast.sidecar.SidecarConfig.Listen;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.HostAndPort;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
@@ -18,7 +20,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
@@ -38,6 +42,7 @@ final class HttpApi {
     private static final int UNPIN_SECONDS = 10;
 
     private final Vertx vertx;
+    private final Listen listen;
     private final Map<String, EngineLink> engines;
     private final EventThread thread;
     private final PrometheusMeterRegistry registry;
@@ -45,11 +50,13 @@ final class HttpApi {
 
     HttpApi(
             Vertx vertx,
+            Listen listen,
             Map<String, EngineLink> engines,
             EventThread thread,
             PrometheusMeterRegistry registry,
             BooleanSupplier closing) {
         this.vertx = vertx;
+        this.listen = listen;
         this.engines = engines;
         this.thread = thread;
         this.registry = registry;
@@ -58,7 +65,10 @@ final class HttpApi {
 
     Router router() {
         Router router = Router.router(vertx);
-        router.route().failureHandler(this::fail).handler(HttpApi::refuseForeignPages);
+        router.route()
+                .failureHandler(this::fail)
+                .handler(this::refuseForeignNames)
+                .handler(HttpApi::refuseForeignPages);
         router.get("/livez").handler(this::live);
         router.get("/readyz").handler(this::ready);
         router.get("/metrics").handler(this::metrics);
@@ -75,6 +85,17 @@ final class HttpApi {
             router.errorHandler(status, this::fail);
         }
         return router;
+    }
+
+    /** A page from elsewhere whose name was made to lead here counts as ours to a browser: only the name itself tells. */
+    private void refuseForeignNames(RoutingContext context) {
+        HostAndPort asked = context.request().authority();
+        if (!listen.loopback() || (asked != null && Listen.isLoopback(asked.host()))) {
+            context.next();
+        } else {
+            context.fail(
+                    new ApiError(403, "This API listens on the loopback address: ask for localhost or 127.0.0.1."));
+        }
     }
 
     /** A web page from elsewhere may make a browser on this machine send requests here; none of them is meant. */
@@ -214,15 +235,25 @@ final class HttpApi {
                         UNPIN_SECONDS,
                         "The engine has not let go of everything within " + UNPIN_SECONDS
                                 + " s; it is asked again until it does.")
-                .onSuccess(released -> reply(context, 200, new JsonObject().put("released", released)))
+                .onSuccess(done -> reply(
+                        context,
+                        done.pending() > 0 ? 503 : 200,
+                        new JsonObject().put("released", done.released()).put("pending", done.pending())))
                 .onFailure(context::fail);
     }
 
     private <T> Future<T> await(CompletionStage<T> stage, int seconds, String late) {
         return Future.fromCompletionStage(stage, vertx.getOrCreateContext())
                 .timeout(seconds, TimeUnit.SECONDS)
-                .recover(cause ->
-                        Future.failedFuture(cause instanceof TimeoutException ? new ApiError(503, late) : cause));
+                .recover(cause -> Future.failedFuture(
+                        switch (cause instanceof CompletionException && cause.getCause() != null
+                                ? cause.getCause()
+                                : cause) {
+                            case TimeoutException slow -> new ApiError(503, late);
+                            case RejectedExecutionException full ->
+                                new ApiError(503, String.valueOf(full.getMessage()));
+                            case Throwable other -> other;
+                        }));
     }
 
     private EngineLink engine(RoutingContext context) {
@@ -260,6 +291,8 @@ final class HttpApi {
         Throwable cause = context.failure();
         if (cause instanceof ApiError error) {
             reply(context, error.status(), ApiJson.error(error.sentence()));
+        } else if (cause instanceof RejectedExecutionException full) {
+            reply(context, 503, ApiJson.error(String.valueOf(full.getMessage())));
         } else if (context.statusCode() >= 400 && context.statusCode() < 500) {
             reply(context, context.statusCode(), ApiJson.error(refusal(context)));
         } else {

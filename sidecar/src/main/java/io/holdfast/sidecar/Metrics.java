@@ -46,7 +46,7 @@ final class Metrics {
         gauge(engine, "holdfast.blocks", "Blocks resident in the cache as events tell", view(EngineView::blocks));
         gauge(engine, "holdfast.ghosts", "Removed blocks still remembered", view(EngineView::ghosts));
         gauge(engine, "holdfast.incarnation", "Lives of the cache followed so far", view(EngineView::incarnation));
-        gauge(engine, "holdfast.certain", "Whether the view is exact", view(v -> v.certain() ? 1 : 0));
+        gauge(engine, "holdfast.certain", "Whether the view is exact", link -> link.certain() ? 1 : 0);
         gauge(
                 engine,
                 "holdfast.inherited.holds",

@@ -131,7 +131,7 @@ public final class Sidecar implements AutoCloseable {
         }
         metrics.follow(thread);
         thread.start();
-        server.requestHandler(new HttpApi(vertx, engines, thread, registry, closing::get).router());
+        server.requestHandler(new HttpApi(vertx, listen, engines, thread, registry, closing::get).router());
         try {
             server.listen().toCompletionStage().toCompletableFuture().join();
         } catch (CompletionException e) {
@@ -141,6 +141,13 @@ public final class Sidecar implements AutoCloseable {
                     e);
         }
         engines.values().forEach(this::askRegularly);
+        if (!listen.loopback()) {
+            LOG.warn(
+                    "The API asks nobody for a key and is served at {}, beyond this machine: let only those reach port"
+                            + " {} who may hold and release.",
+                    listen.host(),
+                    server.actualPort());
+        }
         LOG.info("The sidecar looks after {} at {}.", engines.keySet(), uri());
     }
 
@@ -179,8 +186,18 @@ public final class Sidecar implements AutoCloseable {
 
     private void releaseEverything() {
         CompletableFuture<?>[] releases = engines.values().stream()
-                .map(engine ->
-                        engine.controller().releaseAll("the sidecar shuts down").toCompletableFuture())
+                .map(engine -> engine.controller()
+                        .releaseAll("the sidecar shuts down")
+                        .thenAccept(done -> {
+                            if (done.pending() > 0) {
+                                LOG.warn(
+                                        "Engine {} did not let go of {} holds; the ledger keeps them for the next"
+                                                + " start.",
+                                        engine.id(),
+                                        done.pending());
+                            }
+                        })
+                        .toCompletableFuture())
                 .toArray(CompletableFuture<?>[]::new);
         try {
             CompletableFuture.allOf(releases).get(RELEASE_SECONDS, TimeUnit.SECONDS);
@@ -198,10 +215,14 @@ public final class Sidecar implements AutoCloseable {
     /** Ends whatever was begun, in the order that leaves nobody waiting for what has ended. */
     private void shut() {
         timers.forEach(vertx::cancelTimer);
+        stopServer();
         thread.close();
         engines.values().forEach(EngineLink::close);
         executor.shutdown();
         timer.shutdownNow();
+    }
+
+    private void stopServer() {
         try {
             Future<Void> stopped = server.close();
             stopped.toCompletionStage().toCompletableFuture().get(SERVER_SECONDS, TimeUnit.SECONDS);

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * What one sidecar is told: where it listens, where it keeps its ledgers, which engines it looks after.
@@ -26,6 +27,9 @@ public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfi
      * @param port 0 takes any free one
      */
     public record Listen(String host, int port) {
+        private static final Pattern LOOPBACK =
+                Pattern.compile("localhost|127(\\.[0-9]{1,3}){3}|::1|\\[::1]", Pattern.CASE_INSENSITIVE);
+
         public Listen {
             require(
                     !host.isBlank() && host.chars().noneMatch(Character::isWhitespace),
@@ -33,6 +37,16 @@ public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfi
                     host,
                     "write an address of this machine, such as 127.0.0.1");
             require(port >= 0 && port <= 65_535, "port", port, "write 0 to 65535, 0 for any free port");
+        }
+
+        /** Whether only this machine can reach it. */
+        boolean loopback() {
+            return isLoopback(host);
+        }
+
+        /** Whether a name in a URL means the machine that looks it up, whatever a name server says. */
+        static boolean isLoopback(String host) {
+            return LOOPBACK.matcher(host).matches();
         }
 
         /** The loopback address at Holdfast's usual port. */

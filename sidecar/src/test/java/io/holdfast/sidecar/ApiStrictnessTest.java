@@ -3,6 +3,10 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -86,6 +90,28 @@ class ApiStrictnessTest {
 
         assertThat(answer.status()).isEqualTo(403);
         assertThat(answer.error()).isEqualTo("Pages of other sites may not use this API.");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "elsewhere.example, 403",
+        "127.elsewhere.example, 403",
+        "localhost.elsewhere.example, 403",
+        "192.168.0.7, 403",
+        "LocalHost, 200",
+        "127.8.0.1, 200",
+        "[::1], 200"
+    })
+    void nameThatWasMadeToLeadHere_isTurnedAway(String host, int status) throws IOException {
+        int port = bed.sidecar.uri().getPort();
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+            String request = "GET /livez HTTP/1.1\r\nHost: " + host + ":" + port + "\r\nConnection: close\r\n\r\n";
+            socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+            String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+            assertThat(answer).startsWith("HTTP/1.1 " + status + " ");
+            assertThat(answer.contains("ask for localhost or 127.0.0.1.")).isEqualTo(status == 403);
+        }
     }
 
     @Test

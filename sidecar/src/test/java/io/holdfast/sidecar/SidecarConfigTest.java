@@ -109,6 +109,7 @@ class SidecarConfigTest {
         {E}, tickMillis: 0}]          | engines[0].tickMillis is '0'; write 10 to 10000
         {E}, automaticLeaseSeconds: 0}] | engines[0].automaticLeaseSeconds is '0'; write 1 to 86400
         {E}, ttftWindowSeconds: -1}]  | engines[0].ttftWindowSeconds is '-1'; write 1 to 86400
+        {E}, ttftWindowSeconds: 20}]  | engines[0].ttftWindowSeconds is '20'; nothing would be measured without automatic holds
         {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true or false
         {E}, backend: pin_block}]     | engines[0].backend is 'pin_block'; did you mean pin_blocks?
         {E}, backend: magic}]         | engines[0].backend is 'magic'; write pin_blocks or dry_run

@@ -10,11 +10,16 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -126,6 +131,46 @@ class SidecarLifeTest {
             assertThat(http.get("/livez").status()).isEqualTo(200);
             sidecar.close();
             assertThatThrownBy(() -> http.get("/livez")).hasMessage("GET /livez");
+        }
+    }
+
+    @Test
+    void sidecarThatCloses_isNotServedAfterItsEventThread() {
+        for (int life = 0; life < 10; life++) {
+            Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, NOBODY, ""));
+            try (Http http = new Http(sidecar.uri())) {
+                CompletableFuture<Void> closed = CompletableFuture.runAsync(sidecar::close);
+                List<String> unlike = new ArrayList<>();
+                boolean served = true;
+                while (served) {
+                    try {
+                        Http.Answer answer = http.get("/livez");
+                        if (answer.status() != 200) {
+                            unlike.add(answer.text());
+                        }
+                    } catch (UncheckedIOException e) {
+                        served = false;
+                    }
+                }
+                closed.join();
+                assertThat(unlike).isEmpty();
+            }
+        }
+    }
+
+    @Test
+    void whoeverListensBeyondThisMachine_asksForNoCertainName() throws IOException {
+        SidecarConfig config = SidecarConfig.parse(
+                TestBed.yaml(state, NOBODY, "").replace("{port: 0}", "{host: 0.0.0.0, port: 0}"), "test");
+        try (Sidecar sidecar = Sidecar.start(vertx, config);
+                Socket socket = new Socket(
+                        InetAddress.getLoopbackAddress(), sidecar.uri().getPort())) {
+            socket.getOutputStream()
+                    .write("GET /livez HTTP/1.1\r\nHost: gpu-1\r\nConnection: close\r\n\r\n"
+                            .getBytes(StandardCharsets.US_ASCII));
+
+            assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                    .startsWith("HTTP/1.1 200 ");
         }
     }
 

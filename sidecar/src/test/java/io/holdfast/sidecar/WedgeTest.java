@@ -88,7 +88,7 @@ class WedgeTest {
                 EngineClient engine = new EngineClient(emulator.uri());
                 EngineHttp http =
                         new EngineHttp(EngineHttpSettings.of(emulator.uri()), executor, timer, System::nanoTime)) {
-            PinBlocksBackend backend = new PinBlocksBackend(http);
+            PinBlocksBackend backend = new PinBlocksBackend(http, timer);
 
             List<CompletableFuture<Http.Answer>> answers = new Storm(seed, engine).run(prefix -> {
                 long[] blocks = SglangBlockNames.of(prefix, TestBed.BLOCK);

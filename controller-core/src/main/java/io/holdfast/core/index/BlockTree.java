@@ -1,6 +1,5 @@
 package io.holdfast.core.index;
 
-import io.holdfast.core.HoldRequest;
 import java.util.Arrays;
 
 /**
@@ -14,11 +13,11 @@ public final class BlockTree implements TreeView {
      * ------
      * A node is a position in parallel arrays; positions are stable while the node lives, and freed ones are chained
      * through `parent` for reuse. One open-addressing table leads from a hash to its node. Nodes per block: hash 8, parent
-     * 4, children 4, depth 4, last touch 4, touches 2, pins 4, flags 1 = 31 bytes, and the table 4 / 0.75: 36.4 bytes a
-     * block at design load, that is, when node arrays and table are full, which is the load at which they double. Right
+     * 4, children 4, depth 4, last touch 4, touches 2, copies 2, pins 4, flags 1 = 33 bytes, and the table 4 / 0.75: 38.4
+     * bytes a block at design load, that is, when node arrays and table are full, which is the load at which they double. Right
      * after a doubling it is twice that.
      *
-     * There are counts of children and no lists of them: everything that is asked goes from a block towards its root.
+     * Children are counted, not listed: everything that is asked goes from a block towards its root.
      *
      * Holes and orphans
      * -----------------
@@ -33,8 +32,7 @@ public final class BlockTree implements TreeView {
      * collision or nonsense from the wire, and believing it could close a cycle that no walk would ever leave. For the
      * same reason an orphan is linked only after a walk up from its new parent did not meet it.
      *
-     * Depth is computed when asked and kept from then on. When the way to the root of an orphan becomes known, nothing
-     * is pushed down to its descendants.
+     * Depth is computed when asked and kept: when an orphan's way to the root becomes known, nothing is pushed down.
      *
      * Touches
      * -------
@@ -49,18 +47,21 @@ public final class BlockTree implements TreeView {
      * --------------------------
      * pin_blocks of one engine locks the radix node that an insertion created, up to the insertion's last block, and
      * naming any other block of it can lead to a node that is gone; unpinning that kills the engine. Only a block that
-     * ended an insertion always names either a living node or nothing. A chain of stores within one batch is taken for one
-     * insertion; where two insertions happen to touch, the first one's end stays unmarked, which is merely careful. The
-     * mark goes with the block. A block that is announced again while it is resident is two blocks of the engine under
-     * one hash (the same tokens under two salts): a pin and its unpin could then hit different ones. It is ambiguous and
-     * loses the mark until it was removed.
+     * ended an insertion always names either a living node or nothing, and the mark goes with the block. A chain of stores
+     * in one batch is taken for one insertion; where two happen to touch, the first one's end stays unmarked: careful.
+     *
+     * Copies
+     * ------
+     * A block announced again while it is on the GPU is one more block of the engine under one hash: the same tokens under
+     * two salts or LoRAs, or computed twice side by side. It is there until as many were removed; which one went, the
+     * hash does not tell, and a pin and its unpin could hit different ones: from the second copy on the block is ambiguous
+     * and without the mark, until none is left. Counting stops at 32767; of more copies the last are gone too early.
      *
      * Pins
      * ----
      * A pinned path counts once on each of its blocks; a block is pinned while its count is above zero. That is exact
      * for shared prefixes, and holds keep what they pinned alive in the tree even when events are lost.
      */
-
     private static final int NONE = HashSlots.NONE;
     private static final int TOUCH_SHIFT = 26;
     private static final int SMALLEST = 1 << 10;
@@ -79,6 +80,7 @@ public final class BlockTree implements TreeView {
     private int[] depth = new int[hashes.length];
     private int[] touched = new int[hashes.length];
     private short[] touches = new short[hashes.length];
+    private short[] copies = new short[hashes.length];
     private int[] pins = new int[hashes.length];
     private byte[] flags = new byte[hashes.length];
     private int free = NONE;
@@ -138,6 +140,9 @@ public final class BlockTree implements TreeView {
                 continue;
             }
             if (bit == GPU) {
+                if (--copies[node] > 0) {
+                    continue;
+                }
                 leaveGpu(node);
             }
             flags[node] &= (byte) ~bit;
@@ -216,7 +221,7 @@ public final class BlockTree implements TreeView {
     }
 
     @Override
-    public int match(HoldRequest path) {
+    public int match(Prefix path) {
         int above = NONE;
         for (int i = 0; i < path.blocks(); i++) {
             int node = find(path.block(i));
@@ -231,7 +236,7 @@ public final class BlockTree implements TreeView {
     }
 
     @Override
-    public int insertionEnd(HoldRequest path, int matched) {
+    public int insertionEnd(Prefix path, int matched) {
         int blocks = matched;
         while (blocks > 0 && !endedInsertion(path.block(blocks - 1))) {
             blocks--;
@@ -327,10 +332,7 @@ public final class BlockTree implements TreeView {
 
     private int store(long hash, int above, StoredBlocks chain) {
         int bit = chain.tier().bit;
-        int node = find(hash);
-        if (node == NONE) {
-            node = create(hash);
-        }
+        int node = place(hash);
         link(node, above);
         boolean announcedTwice = (flags[node] & GPU & bit) != 0;
         if (chain.namespaced() || announcedTwice) {
@@ -341,6 +343,7 @@ public final class BlockTree implements TreeView {
             if (!announcedTwice) {
                 mostResident = Math.max(mostResident, ++resident);
             }
+            copies[node] = (short) Math.min(copies[node] + 1, Short.MAX_VALUE);
             chainHoldable = !announcedTwice && !chain.namespaced();
             chainReturned = ghosts.find(hash) != NONE;
         }
@@ -371,7 +374,7 @@ public final class BlockTree implements TreeView {
         listener.chainEnded(chainEnd, node == NONE ? 0 : depthOf(node), ended && chainReturned);
     }
 
-    /** The node of a parent, made if it was never announced. */
+    /** The node of a hash, made if there is none. */
     private int place(long hash) {
         int node = find(hash);
         return node == NONE ? create(hash) : node;
@@ -395,6 +398,7 @@ public final class BlockTree implements TreeView {
         touched[node] = 0;
         int ghost = ghosts.find(hash);
         touches[node] = ghost == NONE ? 0 : ghosts.touches(ghost);
+        copies[node] = 0;
         pins[node] = 0;
         flags[node] = 0;
         slots.insert(hash, node);
@@ -486,6 +490,7 @@ public final class BlockTree implements TreeView {
         depth = Arrays.copyOf(depth, length);
         touched = Arrays.copyOf(touched, length);
         touches = Arrays.copyOf(touches, length);
+        copies = Arrays.copyOf(copies, length);
         pins = Arrays.copyOf(pins, length);
         flags = Arrays.copyOf(flags, length);
         slots.grow(hashes);

@@ -20,7 +20,10 @@ public interface KvEventSink {
 
     void batchEnded();
 
-    /** Batches {@code expected .. seen - 1} never arrived, and cannot be had again. */
+    /**
+     * Batches {@code expected .. seen - 1} never arrived, and cannot be had again. An empty range says that the connection
+     * was lost in between, so that {@code seen} may belong to another life.
+     */
     void gap(long expected, long seen);
 
     /** The sequence fell back to {@code seen}: another life of the publisher. */

@@ -1,17 +1,15 @@
 package io.holdfast.core.index;
 
-import io.holdfast.core.HoldRequest;
-
 /** What decisions may read of a {@link BlockTree}; reading changes nothing. */
 public interface TreeView {
     /** Blocks of the longest prefix of this path that is on the GPU, from its root down without a hole. */
-    int match(HoldRequest path);
+    int match(Prefix path);
 
     /**
      * Blocks down to the deepest block that ended an insertion, among the first {@code matched}; 0 when none did. Only
      * such a block may be pinned.
      */
-    int insertionEnd(HoldRequest path, int matched);
+    int insertionEnd(Prefix path, int matched);
 
     /** Whether the block is on the GPU and was the last one of an insertion, so that it may be pinned. */
     boolean endedInsertion(long block);
@@ -19,7 +17,7 @@ public interface TreeView {
     /** Whether this block is on the GPU. */
     boolean resident(long block);
 
-    /** Whether this hash may stand for two blocks of the engine: salted, LoRA, or announced twice while resident. */
+    /** Whether this hash may stand for two blocks of the engine: salted, LoRA, or announced twice without a removal. */
     boolean ambiguous(long block);
 
     /** Blocks from the root to this one, itself included; 0 when the way to the root is not known. */

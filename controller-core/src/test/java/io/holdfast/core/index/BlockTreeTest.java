@@ -99,15 +99,37 @@ final class BlockTreeTest {
     }
 
     @Test
-    void block_announcedTwice_isAmbiguousUntilRemoved() {
+    void block_announcedTwice_staysAndIsAmbiguousUntilBothCopiesAreRemoved() {
         root(1, 2);
         root(1, 2);
+        assertThat(tree.size()).isEqualTo(2);
         assertThat(tree.ambiguous(2)).isTrue();
         assertThat(tree.endedInsertion(2)).isFalse();
         remove(2);
+        assertThat(match(1, 2)).isEqualTo(2);
+        assertThat(tree.ambiguous(2)).isTrue();
+        assertThat(tree.endedInsertion(2)).isFalse();
+        assertThat(tree.ghosts()).isZero();
+        remove(2);
+        assertThat(match(1, 2)).isEqualTo(1);
+        assertThat(tree.size()).isEqualTo(1);
+        assertThat(tree.ghosts()).isEqualTo(1);
         under(1, 2);
         assertThat(tree.ambiguous(2)).isFalse();
         assertThat(tree.endedInsertion(2)).isTrue();
+    }
+
+    @Test
+    void block_withMoreCopiesThanAreCounted_doesNotOverflow() {
+        for (int i = 0; i < Short.MAX_VALUE + 10; i++) {
+            root(1);
+        }
+        for (int i = 0; i < Short.MAX_VALUE - 1; i++) {
+            remove(1);
+        }
+        assertThat(match(1)).isEqualTo(1);
+        remove(1);
+        assertThat(match(1)).isZero();
     }
 
     @Test

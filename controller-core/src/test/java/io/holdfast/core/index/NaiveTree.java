@@ -16,6 +16,7 @@ final class NaiveTree {
         Optional<Long> parent = Optional.empty();
         boolean root;
         final Set<Tier> tiers = EnumSet.noneOf(Tier.class);
+        int copies;
         boolean ended;
         boolean ambiguous;
         int pins;
@@ -59,6 +60,7 @@ final class NaiveTree {
             }
             node.tiers.add(chain.tier());
             if (gpu) {
+                node.copies++;
                 touchPath(hash, now);
                 chainHoldable = !twice && !chain.namespaced();
                 chainReturned = lost.containsKey(hash);
@@ -73,9 +75,13 @@ final class NaiveTree {
 
     int removed(long hash, Tier tier) {
         Node node = nodes.get(hash);
-        if (node == null || !node.tiers.remove(tier)) {
+        if (node == null || !node.tiers.contains(tier)) {
             return 1;
         }
+        if (tier == Tier.GPU && --node.copies > 0) {
+            return 0;
+        }
+        node.tiers.remove(tier);
         if (tier == Tier.GPU) {
             node.ended = false;
             node.ambiguous = false;

@@ -1,0 +1,80 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.HoldRequest;
+import io.holdfast.core.Released;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Wishes of many threads for one engine. */
+class EngineLinkTest {
+    private static final HoldRequest REQUEST = new HoldRequest(new long[] {7}, Duration.ofMinutes(1));
+
+    private Unstarted around;
+    private EngineLink engine;
+
+    @BeforeEach
+    void open(@TempDir Path state) throws IOException {
+        around = new Unstarted(state);
+        engine = around.engine("demo");
+    }
+
+    @AfterEach
+    void close() {
+        around.close();
+        engine.close();
+    }
+
+    @Test
+    void holdThatIsTurnedAway_leavesTheEndOfTheSuspensionToTheNext() {
+        CompletableFuture<Released> released = engine.releaseAll().toCompletableFuture();
+        poll();
+        assertThat(released.join()).isEqualTo(new Released(0, 0));
+        Unstarted.fillMailbox(engine);
+        assertThat(engine.hold(REQUEST).toCompletableFuture().exceptionNow())
+                .isInstanceOf(RejectedExecutionException.class);
+        poll();
+
+        assertThat(reasonOfTheNextHold()).contains("was not probed yet");
+    }
+
+    @Test
+    void lettingGoBesideAHold_neverSuspendsThoseAfterBoth() throws Exception {
+        CyclicBarrier both = new CyclicBarrier(2);
+        for (int round = 0; round < 3000; round++) {
+            Future<?> letGo = around.executor.submit(() -> {
+                both.await();
+                return engine.releaseAll();
+            });
+            Future<?> hold = around.executor.submit(() -> {
+                both.await();
+                return engine.hold(REQUEST);
+            });
+            letGo.get();
+            hold.get();
+            poll();
+
+            assertThat(reasonOfTheNextHold()).as("round " + round).contains("was not probed yet");
+        }
+    }
+
+    private String reasonOfTheNextHold() {
+        var hold = engine.hold(REQUEST).toCompletableFuture();
+        poll();
+        return hold.join().reason();
+    }
+
+    private void poll() {
+        assertThat(engine.controller().poll(System.nanoTime())).isPositive();
+    }
+}

@@ -1,0 +1,50 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.sidecar.SidecarConfig.Listen;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FullMailboxTest {
+    @Test
+    void fullMailbox_isAnswered503WithItsSentence(@TempDir Path state) throws Exception {
+        Vertx vertx = Vertx.vertx();
+        try (Unstarted around = new Unstarted(state);
+                EngineLink engine = around.engine("demo")) {
+            HttpApi api = new HttpApi(
+                    vertx,
+                    Listen.defaults(),
+                    Map.of("demo", engine),
+                    around.thread,
+                    new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
+                    () -> false);
+            HttpServer server = vertx.createHttpServer().requestHandler(api.router());
+            server.listen(0, "127.0.0.1")
+                    .toCompletionStage()
+                    .toCompletableFuture()
+                    .join();
+            Unstarted.fillMailbox(engine);
+
+            try (SidecarClient client = new SidecarClient(URI.create("http://127.0.0.1:" + server.actualPort()))) {
+                refused(client.hold(new long[] {7}, 60));
+                refused(client.http.delete(SidecarClient.HOLDS + "/7"));
+            }
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+    }
+
+    private static void refused(Http.Answer answer) {
+        assertThat(answer.status()).as(answer.text()).isEqualTo(503);
+        assertThat(answer.error())
+                .isEqualTo("The controller of engine demo has 1024 requests waiting: ask again later.");
+    }
+}

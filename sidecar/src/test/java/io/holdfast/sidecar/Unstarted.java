@@ -1,0 +1,46 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+
+/** Engines that nobody asks, on an event thread that runs when a test wants it to. */
+final class Unstarted implements AutoCloseable {
+    final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
+    final EventThread thread = new EventThread(System::nanoTime, 10);
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    private final Path state;
+
+    Unstarted(Path state) {
+        this.state = state;
+    }
+
+    EngineLink engine(String id) throws IOException {
+        return EngineLink.open(
+                EngineConfig.of(id, EngineType.SGLANG, URI.create("http://127.0.0.1:9")),
+                state,
+                thread,
+                new EngineLink.Surroundings(System::nanoTime, executor, timer, new SimpleMeterRegistry()));
+    }
+
+    /** Leaves no room for another wish. */
+    static void fillMailbox(EngineLink engine) {
+        CompletionStage<?> wish = engine.controller().release(1);
+        while (!wish.toCompletableFuture().isCompletedExceptionally()) {
+            wish = engine.controller().release(1);
+        }
+    }
+
+    @Override
+    public void close() {
+        thread.close();
+        timer.shutdownNow();
+        executor.shutdownNow();
+    }
+}
