@@ -85,7 +85,7 @@ final class Demo {
                 .burnIn(settings.burnIn())
                 .rehearsal(true)
                 .statistic(settings.statistic())
-                .holdSlot(Duration.ofMillis(200))
+                .holdSlot(scene.holdSlot())
                 .build();
         try (Stage stage = Stage.open(vertx, engine(scene), false);
                 SidecarHolder holder = new SidecarHolder(stage.sidecar(), Stage.ENGINE, LEASE, System::nanoTime)) {

@@ -3,9 +3,22 @@ package io.holdfast.app;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.FloodShape;
+import java.time.Duration;
 
-/** One scene of the demo: what is played, and what an honest load test must find. */
-record Scene(String letter, String name, String title, EmulatorSettings engine, FloodShape shape, Finding expected) {
+/**
+ * One scene of the demo: what is played, and what an honest load test must find.
+ *
+ * @param holdSlot how long the hold step of a leg takes in both arms
+ */
+record Scene(
+        String letter,
+        String name,
+        String title,
+        EmulatorSettings engine,
+        FloodShape shape,
+        Duration holdSlot,
+        Finding expected) {
+    private static final Duration HOLD_SLOT = Duration.ofMillis(200);
     private static final int PREFIX_TOKENS = 512;
     private static final int SUFFIX_TOKENS = 64;
     private static final int FLOOD_REQUESTS = 5;
@@ -19,6 +32,7 @@ record Scene(String letter, String name, String title, EmulatorSettings engine, 
                 "idle prefix, unrelated flood above capacity, probe",
                 Demo.emulated(4_096),
                 shape(cycles),
+                HOLD_SLOT,
                 Finding.REAL);
     }
 
@@ -30,6 +44,7 @@ record Scene(String letter, String name, String title, EmulatorSettings engine, 
                 "the same requests, ample memory",
                 Demo.emulated(8_192 * (cycles + 1)),
                 shape(cycles),
+                HOLD_SLOT,
                 Finding.NO_EXPOSURE);
     }
 

@@ -27,6 +27,7 @@ class DemoVerdictTest {
     private final ExecutorService players = Executors.newCachedThreadPool();
 
     // Begun together: the tests then wait for engines that wait themselves.
+    private final CompletableFuture<Told> working = later();
     private final CompletableFuture<Told> warmingAlone = later("--fault", "pin-ignored");
     private final CompletableFuture<Told> nothing = later("--fault", "pin-ignored", "--no-warming");
     private final CompletableFuture<Told> waveBurntIn =
@@ -55,8 +56,21 @@ class DemoVerdictTest {
     }
 
     @Test
+    void workingPinsOnAWarmingEngine_areReal() {
+        JsonNode verdict = verdict(working, ExitCode.OK);
+
+        assertFinding(verdict, "REAL");
+        assertThat(verdict.path("withOrderBias").asBoolean()).isTrue();
+        JsonNode ci95 = verdict.path("ci95");
+        assertThat(ci95.size()).isEqualTo(2);
+        assertThat(verdict.path("effectPercent").asDouble())
+                .isBetween(ci95.get(0).asDouble(), ci95.get(1).asDouble())
+                .isLessThan(-5);
+    }
+
+    @Test
     void ignoredPinsOnAWarmingEngine_areAnOrderArtefact() {
-        JsonNode verdict = verdict(warmingAlone);
+        JsonNode verdict = verdict(warmingAlone, ExitCode.CHECK_FAILED);
 
         assertFinding(verdict, "ORDER_ARTEFACT");
         assertThat(verdict.path("naivePercent").asDouble())
@@ -67,17 +81,17 @@ class DemoVerdictTest {
 
     @Test
     void ignoredPinsOnAnEvenEngine_haveNoEffect() {
-        assertFinding(verdict(nothing), "NO_EFFECT");
+        assertFinding(verdict(nothing, ExitCode.CHECK_FAILED), "NO_EFFECT");
     }
 
     @Test
     void coldFirstWave_isTakenByTheBurnInLeg() {
-        assertFinding(verdict(waveBurntIn), "NO_EFFECT");
+        assertFinding(verdict(waveBurntIn, ExitCode.CHECK_FAILED), "NO_EFFECT");
     }
 
     @Test
     void coldFirstWaveThatIsMeasured_isAnOrderArtefact() {
-        assertFinding(verdict(waveMeasured), "ORDER_ARTEFACT");
+        assertFinding(verdict(waveMeasured, ExitCode.CHECK_FAILED), "ORDER_ARTEFACT");
     }
 
     private static void assertFinding(JsonNode verdict, String finding) {
@@ -86,13 +100,14 @@ class DemoVerdictTest {
                 .isEqualTo(finding);
     }
 
-    /** The verdict of a demo that did not see what it should, which its exit code says. */
-    private static JsonNode verdict(CompletableFuture<Told> played) {
+    /** The verdict of a demo; its exit code says whether it is the one that the demo is there to show. */
+    private static JsonNode verdict(CompletableFuture<Told> played, int code) {
         Told told = played.join();
-        assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.CHECK_FAILED);
+        assertThat(told.code()).as(told.toString()).isEqualTo(code);
         try {
             JsonNode document = JSON.readTree(told.out());
-            assertThat(document.path("asExpected").asBoolean(true)).isFalse();
+            assertThat(document.path("asExpected").isBoolean()).isTrue();
+            assertThat(document.path("asExpected").asBoolean()).isEqualTo(code == ExitCode.OK);
             return document.path("verdict");
         } catch (JsonProcessingException e) {
             throw new AssertionError(told.out(), e);
