@@ -118,7 +118,8 @@ final class HttpApi {
     }
 
     private void live(RoutingContext context) {
-        Optional<String> fault = thread.fault();
+        // A thread that has ended because the sidecar closes is no fault, and a restart would mend nothing.
+        Optional<String> fault = closing.getAsBoolean() ? Optional.empty() : thread.fault();
         reply(
                 context,
                 fault.isEmpty() ? 200 : 503,
