@@ -59,11 +59,11 @@ final class DemoStory implements Progress {
         int each = settings.blocks();
         page.line(String.format(
                 Locale.ROOT,
-                "%d engine lives in seeded random order: %d A/A, %d baseline then pinned,",
+                "%d engine lives, seeded order: %d A/A, %d baseline-pinned, %d pinned-baseline",
                 3 * each,
                 each,
+                each,
                 each));
-        page.line(String.format(Locale.ROOT, "%d pinned then baseline", each));
     }
 
     @Override
@@ -108,6 +108,7 @@ final class DemoStory implements Progress {
         ResultReport.numbers(page, result);
         if (!played.asExpected()) {
             page.line("  expected: " + played.expectation());
+            result.warnings().forEach(warning -> page.paragraph("  note: ", warning));
         }
     }
 

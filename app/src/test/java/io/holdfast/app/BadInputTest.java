@@ -63,7 +63,7 @@ class BadInputTest {
             delimiter = '|',
             value = {
                 "--engine nosuch|--engine is 'nosuch'; write an address such as http://127.0.0.1:30000.",
-                "--engine https://127.0.0.1|--engine is 'https://127.0.0.1'; write an address",
+                "--engine ftp://127.0.0.1|--engine is 'ftp://127.0.0.1'; write an address",
                 "--engine http://127.0.0.1:99999|--engine is 'http://127.0.0.1:99999'; write an address",
                 "--engine http://[|cannot convert 'http://[' to URI",
                 "--sidecar nosuch|--sidecar is 'nosuch'; write an address",

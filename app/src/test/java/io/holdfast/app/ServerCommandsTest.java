@@ -36,7 +36,7 @@ class ServerCommandsTest {
             try (Http engine = new Http(url(ready))) {
                 assertThat(engine.get("/health").status()).isEqualTo(200);
                 JsonNode info = engine.get("/server_info").json();
-                assertThat(info.path("max_total_num_tokens").asInt()).isEqualTo(4096);
+                assertThat(info.path("max_total_num_tokens").asInt()).isEqualTo(24_576);
                 assertThat(generate(engine, prompt(1))).isZero();
                 assertThat(generate(engine, prompt(1))).isPositive();
             }

@@ -170,6 +170,11 @@ final class Analysis {
                 .forEach(capacity -> warnings.add("A flood of " + header.shape().floodDemand()
                         + " tokens does not exceed the cache of " + capacity
                         + ", so the baseline can hardly lose its prefix; make the flood larger."));
+        measured.stream()
+                .filter(leg -> leg.release().kind() == ReleaseReceipt.Kind.BROKEN)
+                .findFirst()
+                .ifPresent(leg -> warnings.add("Pins did not keep the prefix, first in " + leg.label() + ": "
+                        + leg.release().reason() + "; the verdict is on pins as this engine keeps them."));
         warnings.addAll(new Gates(header).unknownAmong(measured));
         int planned = header.plan().lives().size();
         if (pairs.size() < planned) {

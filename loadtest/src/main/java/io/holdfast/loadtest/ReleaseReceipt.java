@@ -6,8 +6,10 @@ public record ReleaseReceipt(Kind kind, String reason) {
     public enum Kind {
         /** The hold stood until now, and is over. */
         RELEASED,
-        /** The hold was gone already: the leg ran without it, wholly or in part. */
+        /** Whoever holds had let go already: the leg ran without the hold, wholly or in part. */
         LOST,
+        /** The engine did not keep what it had agreed to keep. That is how its pins work, not a fault of the leg. */
+        BROKEN,
         /** A sham was answered. */
         SHAM,
         /** Nothing was done. */
@@ -20,6 +22,10 @@ public record ReleaseReceipt(Kind kind, String reason) {
 
     public static ReleaseReceipt lost(String reason) {
         return new ReleaseReceipt(Kind.LOST, reason);
+    }
+
+    public static ReleaseReceipt broken(String reason) {
+        return new ReleaseReceipt(Kind.BROKEN, reason);
     }
 
     public static ReleaseReceipt sham(String reason) {

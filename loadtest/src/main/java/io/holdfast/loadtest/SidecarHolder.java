@@ -144,6 +144,9 @@ public final class SidecarHolder implements Holder, AutoCloseable {
         String reason = last.isOk() ? last.json().path("reason").asText() : last.problem();
         Answer released = ask(() -> http.delete(path + "/holds/" + hold.id()));
         openHold = openHold.filter(id -> !id.equals(hold.id()));
+        if ("lost".equals(state)) {
+            return ReleaseReceipt.broken(reason);
+        }
         if (!isHeld(state)) {
             return ReleaseReceipt.lost(state + ": " + reason);
         }

@@ -79,14 +79,22 @@ final class GatesTest {
     }
 
     @Test
-    void holdThatWasLostDuringTheLeg_fails() {
+    void holdThatWasLetGoDuringTheLeg_fails() {
         assertThat(afterChanging(
                         Arm.PINNED,
-                        leg -> Legs.withHold(leg, leg.hold(), ReleaseReceipt.lost("the engine restarted"), MILLI)))
+                        leg -> Legs.withHold(leg, leg.hold(), ReleaseReceipt.lost("its lease is over"), MILLI)))
                 .singleElement()
                 .asString()
                 .contains("did not last")
-                .contains("the engine restarted");
+                .contains("its lease is over");
+    }
+
+    @Test
+    void pinThatTheEngineDidNotKeep_isWhatIsTestedAndNoFaultOfTheLeg() {
+        assertThat(afterChanging(
+                        Arm.PINNED,
+                        leg -> Legs.withHold(leg, leg.hold(), ReleaseReceipt.broken("removed all the same"), MILLI)))
+                .isEmpty();
     }
 
     @Test

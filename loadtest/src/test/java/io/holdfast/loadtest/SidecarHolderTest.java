@@ -167,7 +167,7 @@ final class SidecarHolderTest {
     void release_ofALostHold_saysSo() {
         got = () -> hold("lost", 4, 0, "the engine restarted");
         assertThat(holder.release(HoldReceipt.held("7", 4, 4, 64, "")))
-                .isEqualTo(ReleaseReceipt.lost("lost: the engine restarted"));
+                .isEqualTo(ReleaseReceipt.broken("the engine restarted"));
         assertThat(calls).contains("DELETE /api/v1/engines/demo/holds/7");
     }
 
