@@ -18,7 +18,7 @@ record Scene(
         FloodShape shape,
         Duration holdSlot,
         Finding expected) {
-    private static final Duration HOLD_SLOT = Duration.ofMillis(200);
+    private static final Duration HOLD_SLOT = Duration.ofMillis(300);
     private static final int PREFIX_TOKENS = 512;
     private static final int SUFFIX_TOKENS = 64;
     private static final int FLOOD_REQUESTS = 5;

@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class SidecarHolder implements Holder, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SidecarHolder.class);
-    private static final int MOST_FLUSHES = 3;
-    private static final Duration SEEN_WITHIN = Duration.ofSeconds(5);
+    private static final int MOST_FLUSHES = 12;
+    private static final Duration SEEN_WITHIN = Duration.ofSeconds(6);
     private static final Duration LIMIT = Duration.ofSeconds(15);
     private static final long POLL_NANOS = 5_000_000;
 

@@ -101,7 +101,7 @@ final class SidecarHolderTest {
         assertThat(followed.problem().orElseThrow())
                 .contains("did not see the flush of engine demo")
                 .contains("waiting for a clear");
-        assertThat(followed.flushes()).isEqualTo(3);
+        assertThat(followed.flushes()).isEqualTo(12);
     }
 
     @Test
