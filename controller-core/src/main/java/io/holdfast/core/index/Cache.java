@@ -35,6 +35,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     /* Places of one strip whose change is still to be told. */
     private int openStrip = Strips.NO_STRIP;
+    private Tier openTier = Tier.GPU;
     private int openPlaces;
 
     private boolean followed;
@@ -117,7 +118,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
             tree.uses(tier);
         }
         store(chain, tier);
-        tellHeld(tier);
+        tellHeld();
     }
 
     @Override
@@ -126,7 +127,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
             for (int i = from; i < to; i++) {
                 remove(hashes[i], tier);
             }
-            tellGone(tier);
+            tellGone();
             return;
         }
         LongCounts counts = other(group, tier);
@@ -211,11 +212,12 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         return (places(position >>> Strips.PLACE_BITS, tier) & bit(position)) != 0;
     }
 
-    /** The tiers that the block, which it holds, is in; nothing is looked up when that can only be one. */
+    /** Whether blocks can be in this tier only. */
+    final boolean only(Tier tier) {
+        return tierBits == tier.bit;
+    }
+
     final int presentIn(int position) {
-        if (Integer.bitCount(tierBits) == 1) {
-            return tierBits;
-        }
         int bits = 0;
         for (Tier tier : TIERS) {
             if ((tierBits & tier.bit) != 0 && present(position, tier)) {
@@ -244,7 +246,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     /** Holds this many copies at once. */
     final void holdNow(int position, Tier tier, int count) {
         hold(position, tier);
-        tellHeld(tier);
+        tellHeld();
         if (count > 1) {
             copies.add(copyKey(position, tier), count - 1);
         }
@@ -265,22 +267,24 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private void open(int position, Tier tier, boolean held) {
         int strip = position >>> Strips.PLACE_BITS;
         int bit = bit(position);
-        if (strip != openStrip || (openPlaces & bit) != 0) {
+        if (strip != openStrip || (openPlaces & bit) != 0 || tier != openTier) {
             if (held) {
-                tellHeld(tier);
+                tellHeld();
             } else {
-                tellGone(tier);
+                tellGone();
             }
             openStrip = strip;
+            openTier = tier;
         }
         openPlaces |= bit;
     }
 
-    private void tellHeld(Tier tier) {
+    private void tellHeld() {
         if (openStrip == Strips.NO_STRIP) {
             return;
         }
         int strip = openStrip;
+        Tier tier = openTier;
         int elsewhere = elsewhere(strip, tier);
         int twice = tree.lanes.add(strip, Lanes.lane(id, tier), openPlaces);
         blocks += Integer.bitCount(openPlaces & ~twice & ~elsewhere);
@@ -294,11 +298,12 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         openPlaces = 0;
     }
 
-    private void tellGone(Tier tier) {
+    private void tellGone() {
         if (openStrip == Strips.NO_STRIP) {
             return;
         }
         int strip = openStrip;
+        Tier tier = openTier;
         int gone = tree.lanes.take(strip, Lanes.lane(id, tier), openPlaces);
         blocks -= Integer.bitCount(gone & ~elsewhere(strip, tier));
         unknownRemovals += Integer.bitCount(openPlaces & ~gone);
@@ -315,7 +320,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     /** The places of a strip that are held in other tiers. */
     private int elsewhere(int strip, Tier tier) {
-        if (tierBits == tier.bit) {
+        if (only(tier)) {
             return 0;
         }
         int places = 0;

@@ -77,7 +77,7 @@ final class CacheByContent extends Cache {
                 unknownRemoval();
             }
         } else if (!takeCopy(position, tier)) {
-            boolean last = presentIn(position) == tier.bit;
+            boolean last = only(tier) || presentIn(position) == tier.bit;
             letGo(position, tier);
             if (last) {
                 table.removeFound();
