@@ -80,7 +80,7 @@ public final class BlockTree {
     final Lanes lanes = new Lanes(strips);
 
     private final Naming naming;
-    private final NameTable table;
+    private final PositionTable table;
     private final int[] stamps = new int[STRIPES];
     private final List<Optional<Cache>> caches = new ArrayList<>();
     private final Deque<Integer> freeIds = new ArrayDeque<>();
@@ -95,7 +95,7 @@ public final class BlockTree {
 
     public BlockTree(Naming naming) {
         this.naming = naming;
-        this.table = new NameTable(strips);
+        this.table = PositionTable.ofNames(strips);
     }
 
     public Naming naming() {
@@ -291,6 +291,10 @@ public final class BlockTree {
         return table.find(name);
     }
 
+    PositionTable table() {
+        return table;
+    }
+
     /** The position of the block with this engine's hash under a block, made and hung up if need be. */
     int placeByHash(int above, long name) {
         int next = following(above, name);
@@ -423,7 +427,9 @@ public final class BlockTree {
             blocks--;
             if (naming == Naming.ENGINE_HASH || length == 0) {
                 int position = strip << Strips.PLACE_BITS | length;
-                table.remove(strips.name(position), position);
+                long name = strips.name(position);
+                table.find(name);
+                table.removeFound(name);
             }
             strips.shorten(strip);
         }

@@ -11,10 +11,11 @@ import java.util.Arrays;
  */
 final class CacheByContent extends Cache {
     private final LongCounts[] nowhere = new LongCounts[Lanes.TIERS];
-    private HashTable table = new HashTable();
+    private PositionTable table;
 
     CacheByContent(BlockTree tree, int id, CacheTraits traits) {
         super(tree, id, traits);
+        table = PositionTable.ofKeys(tree.strips);
         Arrays.setAll(nowhere, tier -> new LongCounts());
     }
 
@@ -50,6 +51,9 @@ final class CacheByContent extends Cache {
         boolean nameable = chain.named() || chain.tokenCount() == chain.count() * chain.blockTokens();
         int count = chain.count();
         for (int i = 0; i < count; i++) {
+            if ((i & AHEAD - 1) == 0) {
+                approach(chain, i);
+            }
             long hash = chain.hash(i);
             int position = table.find(hash);
             if (position == 0 && placed && nameable) {
@@ -80,7 +84,7 @@ final class CacheByContent extends Cache {
             boolean last = only(tier) || presentIn(position) == tier.bit;
             letGo(position, tier);
             if (last) {
-                table.removeFound();
+                table.removeFound(hash);
             }
         }
     }
@@ -93,13 +97,12 @@ final class CacheByContent extends Cache {
 
     @Override
     void forgetPlaced(int bits) {
-        HashTable before = table;
-        table = new HashTable();
+        PositionTable before = table;
+        table = PositionTable.ofKeys(tree.strips);
         before.forEach((hash, position) -> forgetStrip(position >>> Strips.PLACE_BITS, bits));
         if (bits != Tier.ALL) {
             before.forEach((hash, position) -> {
                 if (presentIn(position) != 0) {
-                    table.find(hash);
                     table.insert(hash, position);
                 }
             });
@@ -109,6 +112,11 @@ final class CacheByContent extends Cache {
                 nowhere[tier.ordinal()].clear();
             }
         }
+    }
+
+    @Override
+    PositionTable table() {
+        return table;
     }
 
     private static long name(StoredBlocks chain, int index, int above, Strips strips) {
