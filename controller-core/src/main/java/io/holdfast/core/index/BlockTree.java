@@ -249,7 +249,7 @@ public final class BlockTree {
                 return -1;
             }
             if (done == 0) {
-                into.open(cache);
+                into.makeRoom(cache);
             } else if (!into.opened(cache)) {
                 index++;
                 continue;
@@ -267,6 +267,9 @@ public final class BlockTree {
                 if (into.advance(lane, done, same, presence)) {
                     further++;
                 }
+            }
+            if (done == 0 && (presence & 1) != 0) {
+                into.found(cache);
             }
         }
         return further;

@@ -26,7 +26,8 @@ final class Universe {
         names = new long[blocks];
         parents = new int[blocks];
         salt = random.nextLong();
-        int style = random.nextInt(6);
+        // One style makes every table one long row of neighbours: not for many blocks.
+        int style = blocks < 2_000 ? random.nextInt(6) : random.nextInt(5);
         chained = naming == BlockTree.Naming.CONTENT_CHAIN && random.nextBoolean();
         int near = random.nextBoolean() ? 40 : 400;
         for (int i = 0; i < blocks; i++) {
@@ -73,7 +74,7 @@ final class Universe {
 
     /** What the cache at this place calls the block. */
     long hash(int place, int block) {
-        return naming == BlockTree.Naming.ENGINE_HASH ? names[block] : number(place % 6, block);
+        return naming == BlockTree.Naming.ENGINE_HASH ? names[block] : number(place % 5, block);
     }
 
     /** The blocks from the root to this one. */
@@ -105,9 +106,9 @@ final class Universe {
             case 0 -> index;
             case 1 -> -index;
             case 2 -> (long) index << 40;
-            // Neighbours in a table that mixes by this multiplication.
-            case 3 -> index * inverse(PHI);
-            case 4 -> naming == BlockTree.Naming.ENGINE_HASH && index < CORNERS.length
+            // The same place in a table that mixes by this multiplication.
+            case 5 -> index * inverse(PHI);
+            case 3 -> naming == BlockTree.Naming.ENGINE_HASH && index < CORNERS.length
                     ? CORNERS[index]
                     : mixed(index + salt);
             default -> mixed(index + salt);
