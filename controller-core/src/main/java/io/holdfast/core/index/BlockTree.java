@@ -178,6 +178,9 @@ public final class BlockTree {
             int at = from + done;
             int differs = Arrays.mismatch(page.names, first, first + most, path, at, at + most);
             int same = differs < 0 ? most : differs;
+            if (same <= 0) {
+                return false;
+            }
             int further = holders(page, strip, done, same, into);
             if (further < 0) {
                 return false;
