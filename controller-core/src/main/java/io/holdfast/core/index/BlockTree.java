@@ -178,6 +178,9 @@ public final class BlockTree {
             int at = from + done;
             int differs = Arrays.mismatch(page.names, first, first + most, path, at, at + most);
             int same = differs < 0 ? most : differs;
+            if (same <= 0) {
+                return false;
+            }
             int further = holders(page, strip, done, same, into);
             if (further < 0) {
                 return false;
@@ -249,7 +252,7 @@ public final class BlockTree {
                 return -1;
             }
             if (done == 0) {
-                into.open(cache);
+                into.makeRoom(cache);
             } else if (!into.opened(cache)) {
                 index++;
                 continue;
@@ -267,6 +270,9 @@ public final class BlockTree {
                 if (into.advance(lane, done, same, presence)) {
                     further++;
                 }
+            }
+            if (done == 0 && (presence & 1) != 0) {
+                into.found(cache);
             }
         }
         return further;

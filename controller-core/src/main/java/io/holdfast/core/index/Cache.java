@@ -33,6 +33,8 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     private int mainGroup = NO_GROUP;
     private int tierBits;
+    /** Also those that were emptied since. */
+    private int everUsed;
     private int blocks;
     private long unknownRemovals;
 
@@ -121,6 +123,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         }
         if ((tierBits & tier.bit) == 0) {
             tierBits |= tier.bit;
+            everUsed |= tier.bit;
             tree.uses(tier);
         }
         store(chain, tier);
@@ -150,7 +153,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     @Override
     public final void cleared() {
         forget(traits.clearEmptiesGpuOnly() ? Tier.GPU.bit : Tier.ALL);
-        if ((tierBits & ~Tier.GPU.bit) == 0 || !traits.clearEmptiesGpuOnly()) {
+        if ((everUsed & ~Tier.GPU.bit) == 0 || !traits.clearEmptiesGpuOnly()) {
             sure();
         }
     }
@@ -260,6 +263,12 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
             }
         }
         return bits;
+    }
+
+    /** Whether the block is held in any tier, or is about to be told so. */
+    final boolean taken(int position) {
+        boolean open = position >>> Strips.PLACE_BITS == openStrip && (openPlaces & bit(position)) != 0;
+        return open || presentIn(position) != 0;
     }
 
     final void hold(int position, Tier tier) {

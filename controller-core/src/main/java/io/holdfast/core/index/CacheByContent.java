@@ -48,7 +48,8 @@ final class CacheByContent extends Cache {
     void store(StoredBlocks chain, Tier tier) {
         int above = chain.rooted() ? Strips.ROOT : table.find(chain.parent());
         boolean placed = chain.rooted() || above != 0;
-        boolean nameable = chain.named() || chain.tokenCount() == chain.count() * chain.blockTokens();
+        boolean nameable = chain.named()
+                || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
         int count = chain.count();
         for (int i = 0; i < count; i++) {
             if ((i & AHEAD - 1) == 0) {
@@ -57,7 +58,12 @@ final class CacheByContent extends Cache {
             long hash = chain.hash(i);
             int position = table.find(hash);
             if (position == 0 && placed && nameable) {
+                int known = tree.blocks();
                 position = tree.placeByContent(above, chain.named() ? chain.name(i) : name(chain, i, above, tree.strips));
+                if (position != 0 && tree.blocks() == known && taken(position)) {
+                    // Another hash stands for this block: whichever is removed first would take it from the other.
+                    position = 0;
+                }
                 if (position != 0) {
                     table.insert(hash, position);
                     adopt(hash, position);

@@ -97,11 +97,15 @@ public final class Matches {
         return absentStamp;
     }
 
-    /** Makes room for a cache that holds the first block. */
-    void open(int cache) {
+    /** Makes room for a cache that may hold the first block. */
+    void makeRoom(int cache) {
         if ((cache + 1) << Lanes.TIER_BITS > reach.length) {
             reach = Arrays.copyOf(reach, Integer.highestOneBit(cache + 1) << Lanes.TIER_BITS + 1);
         }
+    }
+
+    /** The cache holds the first block. */
+    void found(int cache) {
         if (count == caches.length) {
             caches = Arrays.copyOf(caches, count << 1);
         }
