@@ -12,6 +12,7 @@ import java.util.Arrays;
 final class CacheByContent extends Cache {
     private final LongCounts[] nowhere = new LongCounts[Lanes.TIERS];
     private PositionTable table;
+    private boolean someNowhere;
 
     CacheByContent(BlockTree tree, int id, CacheTraits traits) {
         super(tree, id, traits);
@@ -58,9 +59,9 @@ final class CacheByContent extends Cache {
             long hash = chain.hash(i);
             int position = table.find(hash);
             if (position == 0 && placed && nameable) {
-                int known = tree.blocks();
+                int before = tree.blocks();
                 position = tree.placeByContent(above, chain.named() ? chain.name(i) : name(chain, i, above, tree.strips));
-                if (position != 0 && tree.blocks() == known && taken(position)) {
+                if (tree.blocks() == before && position != 0 && taken(position)) {
                     // Another hash stands for this block: whichever is removed first would take it from the other.
                     position = 0;
                 }
@@ -138,12 +139,16 @@ final class CacheByContent extends Cache {
     private void holdNowhere(long hash, Tier tier) {
         LongCounts counts = nowhere[tier.ordinal()];
         if (countsCopies() || counts.get(hash) == 0) {
+            someNowhere = true;
             counts.add(hash, 1);
         }
     }
 
     /** The block has a place from now on: what was counted without one is held there. */
     private void adopt(long hash, int position) {
+        if (!someNowhere) {
+            return;
+        }
         for (Tier tier : Tier.values()) {
             LongCounts counts = nowhere[tier.ordinal()];
             int count = counts.size() == 0 ? 0 : counts.remove(hash);
