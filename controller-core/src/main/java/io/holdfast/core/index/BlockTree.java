@@ -110,9 +110,8 @@ public final class BlockTree {
             throw new IllegalStateException("A tree has room for " + (Lanes.MOST >> Lanes.TIER_BITS)
                     + " caches; drop one before the next is added.");
         }
-        Cache cache = naming == Naming.ENGINE_HASH
-                ? new CacheByHash(this, id, traits)
-                : new CacheByContent(this, id, traits);
+        Cache cache =
+                naming == Naming.ENGINE_HASH ? new CacheByHash(this, id, traits) : new CacheByContent(this, id, traits);
         if (freed == null) {
             caches.add(Optional.of(cache));
             idLimit = caches.size();
@@ -125,7 +124,8 @@ public final class BlockTree {
     /** Forgets a cache and what it holds; its id may be given out again. */
     public void dropCache(Cache cache) {
         int id = cache.id();
-        if (id >= caches.size() || caches.get(id).filter(known -> known == cache).isEmpty()) {
+        if (id >= caches.size()
+                || caches.get(id).filter(known -> known == cache).isEmpty()) {
             throw new IllegalArgumentException("Cache " + id + " is not one of this tree, or not any more.");
         }
         cache.drop();

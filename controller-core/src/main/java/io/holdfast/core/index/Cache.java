@@ -35,6 +35,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private int tierBits;
     /** Also those that were emptied since. */
     private int everUsed;
+
     private int blocks;
     private long unknownRemovals;
 
@@ -48,8 +49,8 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     private boolean followed;
     private volatile boolean certain;
-    private volatile String certainty = "no event was seen yet: the engine has stored nothing since we listen, or its"
-            + " events do not reach us";
+    private volatile String certainty =
+            "no event was seen yet: the engine has stored nothing since we listen, or its" + " events do not reach us";
 
     Cache(BlockTree tree, int id, CacheTraits traits) {
         this.tree = tree;
@@ -168,8 +169,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         followed = true;
         certain = false;
         certainty = switch (gap.cause()) {
-            case JOINED_LATE ->
-                "joined late: what was stored before batch " + gap.seen() + " is not known";
+            case JOINED_LATE -> "joined late: what was stored before batch " + gap.seen() + " is not known";
             case DROPPED ->
                 "batches " + gap.expected() + " to " + (gap.seen() - 1)
                         + " were dropped on the way: what they stored or removed is not known";

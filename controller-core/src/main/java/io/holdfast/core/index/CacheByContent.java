@@ -49,8 +49,8 @@ final class CacheByContent extends Cache {
     void store(StoredBlocks chain, Tier tier) {
         int above = chain.rooted() ? Strips.ROOT : table.find(chain.parent());
         boolean placed = chain.rooted() || above != 0;
-        boolean nameable = chain.named()
-                || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
+        boolean nameable =
+                chain.named() || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
         int count = chain.count();
         for (int i = 0; i < count; i++) {
             if ((i & AHEAD - 1) == 0) {
@@ -60,7 +60,8 @@ final class CacheByContent extends Cache {
             int position = table.find(hash);
             if (position == 0 && placed && nameable) {
                 int before = tree.blocks();
-                position = tree.placeByContent(above, chain.named() ? chain.name(i) : name(chain, i, above, tree.strips));
+                position =
+                        tree.placeByContent(above, chain.named() ? chain.name(i) : name(chain, i, above, tree.strips));
                 if (tree.blocks() == before && position != 0 && taken(position)) {
                     // Another hash stands for this block: whichever is removed first would take it from the other.
                     position = 0;
@@ -133,7 +134,9 @@ final class CacheByContent extends Cache {
         if (extra != 0) {
             local = ContentChain.with(local, extra);
         }
-        return above == Strips.ROOT ? ContentChain.root(local, chain.namespace()) : ContentChain.next(strips.name(above), local);
+        return above == Strips.ROOT
+                ? ContentChain.root(local, chain.namespace())
+                : ContentChain.next(strips.name(above), local);
     }
 
     private void holdNowhere(long hash, Tier tier) {

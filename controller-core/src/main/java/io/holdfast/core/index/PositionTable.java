@@ -200,7 +200,8 @@ final class PositionTable {
                 int strip = position >>> Strips.PLACE_BITS;
                 if (position != 0
                         && Strips.within(pages, strip)
-                        && Strips.page(pages, strip).names[Strips.names(strip) + (position & Strips.PLACES - 1)] == name) {
+                        && Strips.page(pages, strip).names[Strips.names(strip) + (position & Strips.PLACES - 1)]
+                                == name) {
                     return position;
                 }
             }
