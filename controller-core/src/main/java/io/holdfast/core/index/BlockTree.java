@@ -80,7 +80,7 @@ public final class BlockTree {
     final Lanes lanes = new Lanes(strips);
 
     private final Naming naming;
-    private final NameTable table;
+    private final PositionTable table;
     private final int[] stamps = new int[STRIPES];
     private final List<Optional<Cache>> caches = new ArrayList<>();
     private final Deque<Integer> freeIds = new ArrayDeque<>();
@@ -95,7 +95,7 @@ public final class BlockTree {
 
     public BlockTree(Naming naming) {
         this.naming = naming;
-        this.table = new NameTable(strips);
+        this.table = PositionTable.ofNames(strips);
     }
 
     public Naming naming() {
@@ -110,9 +110,8 @@ public final class BlockTree {
             throw new IllegalStateException("A tree has room for " + (Lanes.MOST >> Lanes.TIER_BITS)
                     + " caches; drop one before the next is added.");
         }
-        Cache cache = naming == Naming.ENGINE_HASH
-                ? new CacheByHash(this, id, traits)
-                : new CacheByContent(this, id, traits);
+        Cache cache =
+                naming == Naming.ENGINE_HASH ? new CacheByHash(this, id, traits) : new CacheByContent(this, id, traits);
         if (freed == null) {
             caches.add(Optional.of(cache));
             idLimit = caches.size();
@@ -125,7 +124,8 @@ public final class BlockTree {
     /** Forgets a cache and what it holds; its id may be given out again. */
     public void dropCache(Cache cache) {
         int id = cache.id();
-        if (id >= caches.size() || caches.get(id).filter(known -> known == cache).isEmpty()) {
+        if (id >= caches.size()
+                || caches.get(id).filter(known -> known == cache).isEmpty()) {
             throw new IllegalArgumentException("Cache " + id + " is not one of this tree, or not any more.");
         }
         cache.drop();
@@ -297,6 +297,10 @@ public final class BlockTree {
         return table.find(name);
     }
 
+    PositionTable table() {
+        return table;
+    }
+
     /** The position of the block with this engine's hash under a block, made and hung up if need be. */
     int placeByHash(int above, long name) {
         int next = following(above, name);
@@ -429,7 +433,9 @@ public final class BlockTree {
             blocks--;
             if (naming == Naming.ENGINE_HASH || length == 0) {
                 int position = strip << Strips.PLACE_BITS | length;
-                table.remove(strips.name(position), position);
+                long name = strips.name(position);
+                table.find(name);
+                table.removeFound(name);
             }
             strips.shorten(strip);
         }

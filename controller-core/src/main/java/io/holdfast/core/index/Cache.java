@@ -16,6 +16,9 @@ import java.util.List;
  */
 public abstract sealed class Cache implements KvEventSink permits CacheByHash, CacheByContent {
     private static final int NO_GROUP = -1;
+    /** How many blocks are looked for at once, so that memory answers for all of them in the time of one. */
+    static final int AHEAD = 16;
+
     private static final Tier[] TIERS = Tier.values();
 
     final BlockTree tree;
@@ -32,6 +35,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private int tierBits;
     /** Also those that were emptied since. */
     private int everUsed;
+
     private int blocks;
     private long unknownRemovals;
 
@@ -40,10 +44,13 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private Tier openTier = Tier.GPU;
     private int openPlaces;
 
+    /** Written so that the reads that it is made of are not taken for idle. */
+    private int approached;
+
     private boolean followed;
     private volatile boolean certain;
-    private volatile String certainty = "no event was seen yet: the engine has stored nothing since we listen, or its"
-            + " events do not reach us";
+    private volatile String certainty =
+            "no event was seen yet: the engine has stored nothing since we listen, or its" + " events do not reach us";
 
     Cache(BlockTree tree, int id, CacheTraits traits) {
         this.tree = tree;
@@ -128,6 +135,9 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     public final void removed(long[] hashes, int from, int to, Tier tier, int group) {
         if (group == mainGroup) {
             for (int i = from; i < to; i++) {
+                if ((i - from & AHEAD - 1) == 0) {
+                    approach(hashes, i, Math.min(to, i + AHEAD));
+                }
                 remove(hashes[i], tier);
             }
             tellGone();
@@ -159,8 +169,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         followed = true;
         certain = false;
         certainty = switch (gap.cause()) {
-            case JOINED_LATE ->
-                "joined late: what was stored before batch " + gap.seen() + " is not known";
+            case JOINED_LATE -> "joined late: what was stored before batch " + gap.seen() + " is not known";
             case DROPPED ->
                 "batches " + gap.expected() + " to " + (gap.seen() - 1)
                         + " were dropped on the way: what they stored or removed is not known";
@@ -196,6 +205,32 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     abstract void store(StoredBlocks chain, Tier tier);
 
     abstract void remove(long hash, Tier tier);
+
+    /** Leads from its engine's hashes to blocks. */
+    abstract PositionTable table();
+
+    /** Brings near what the next blocks of a chain will be looked up in. */
+    final void approach(StoredBlocks chain, int index) {
+        PositionTable table = table();
+        int to = Math.min(chain.count(), index + AHEAD);
+        int sum = 0;
+        for (int i = index; i < to; i++) {
+            sum += table.approach(chain.hash(i));
+        }
+        approached = sum;
+    }
+
+    private void approach(long[] hashes, int from, int to) {
+        PositionTable table = table();
+        int sum = 0;
+        for (int i = from; i < to; i++) {
+            sum += table.approach(hashes[i]);
+        }
+        for (int i = from; i < to; i++) {
+            sum += table.approachSlot(hashes[i]);
+        }
+        approached = sum;
+    }
 
     abstract boolean held(long hash, Tier tier);
 

@@ -11,10 +11,12 @@ import java.util.Arrays;
  */
 final class CacheByContent extends Cache {
     private final LongCounts[] nowhere = new LongCounts[Lanes.TIERS];
-    private HashTable table = new HashTable();
+    private PositionTable table;
+    private boolean someNowhere;
 
     CacheByContent(BlockTree tree, int id, CacheTraits traits) {
         super(tree, id, traits);
+        table = PositionTable.ofKeys(tree.strips);
         Arrays.setAll(nowhere, tier -> new LongCounts());
     }
 
@@ -47,16 +49,20 @@ final class CacheByContent extends Cache {
     void store(StoredBlocks chain, Tier tier) {
         int above = chain.rooted() ? Strips.ROOT : table.find(chain.parent());
         boolean placed = chain.rooted() || above != 0;
-        boolean nameable = chain.named()
-                || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
+        boolean nameable =
+                chain.named() || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
         int count = chain.count();
         for (int i = 0; i < count; i++) {
+            if ((i & AHEAD - 1) == 0) {
+                approach(chain, i);
+            }
             long hash = chain.hash(i);
             int position = table.find(hash);
             if (position == 0 && placed && nameable) {
-                int known = tree.blocks();
-                position = tree.placeByContent(above, chain.named() ? chain.name(i) : name(chain, i, above, tree.strips));
-                if (position != 0 && tree.blocks() == known && taken(position)) {
+                int before = tree.blocks();
+                position =
+                        tree.placeByContent(above, chain.named() ? chain.name(i) : name(chain, i, above, tree.strips));
+                if (tree.blocks() == before && position != 0 && taken(position)) {
                     // Another hash stands for this block: whichever is removed first would take it from the other.
                     position = 0;
                 }
@@ -86,7 +92,7 @@ final class CacheByContent extends Cache {
             boolean last = only(tier) || presentIn(position) == tier.bit;
             letGo(position, tier);
             if (last) {
-                table.removeFound();
+                table.removeFound(hash);
             }
         }
     }
@@ -99,13 +105,12 @@ final class CacheByContent extends Cache {
 
     @Override
     void forgetPlaced(int bits) {
-        HashTable before = table;
-        table = new HashTable();
+        PositionTable before = table;
+        table = PositionTable.ofKeys(tree.strips);
         before.forEach((hash, position) -> forgetStrip(position >>> Strips.PLACE_BITS, bits));
         if (bits != Tier.ALL) {
             before.forEach((hash, position) -> {
                 if (presentIn(position) != 0) {
-                    table.find(hash);
                     table.insert(hash, position);
                 }
             });
@@ -117,6 +122,11 @@ final class CacheByContent extends Cache {
         }
     }
 
+    @Override
+    PositionTable table() {
+        return table;
+    }
+
     private static long name(StoredBlocks chain, int index, int above, Strips strips) {
         int blockTokens = chain.blockTokens();
         long local = ContentChain.local(chain.tokenArray(), chain.tokenFrom() + index * blockTokens, blockTokens);
@@ -124,18 +134,24 @@ final class CacheByContent extends Cache {
         if (extra != 0) {
             local = ContentChain.with(local, extra);
         }
-        return above == Strips.ROOT ? ContentChain.root(local, chain.namespace()) : ContentChain.next(strips.name(above), local);
+        return above == Strips.ROOT
+                ? ContentChain.root(local, chain.namespace())
+                : ContentChain.next(strips.name(above), local);
     }
 
     private void holdNowhere(long hash, Tier tier) {
         LongCounts counts = nowhere[tier.ordinal()];
         if (countsCopies() || counts.get(hash) == 0) {
+            someNowhere = true;
             counts.add(hash, 1);
         }
     }
 
     /** The block has a place from now on: what was counted without one is held there. */
     private void adopt(long hash, int position) {
+        if (!someNowhere) {
+            return;
+        }
         for (Tier tier : Tier.values()) {
             LongCounts counts = nowhere[tier.ordinal()];
             int count = counts.size() == 0 ? 0 : counts.remove(hash);

@@ -41,9 +41,17 @@ final class CacheByHash extends Cache {
         }
         int count = chain.count();
         for (int i = 0; i < count; i++) {
+            if ((i & AHEAD - 1) == 0) {
+                approach(chain, i);
+            }
             above = tree.placeByHash(above, chain.hash(i));
             hold(above, tier);
         }
+    }
+
+    @Override
+    PositionTable table() {
+        return tree.table();
     }
 
     @Override

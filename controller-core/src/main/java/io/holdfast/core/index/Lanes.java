@@ -22,7 +22,8 @@ final class Lanes {
 
     private final Strips strips;
     private final int[] free = new int[PAGE_BITS + 1];
-    private volatile int[][] pages = {};
+    private volatile int[][] shared = {};
+    private int[][] pages = shared;
     private int used = PAGE;
 
     Lanes(Strips strips) {
@@ -45,7 +46,7 @@ final class Lanes {
     /* For readers: the lists' pages as they are now. */
 
     int[][] pages() {
-        return pages;
+        return shared;
     }
 
     /** Whether a list can be there; what a reader saw too late may say anything. */
@@ -207,6 +208,7 @@ final class Lanes {
             int[][] more = Arrays.copyOf(pages, pages.length + 1);
             more[pages.length] = new int[PAGE];
             pages = more;
+            shared = more;
             used = 0;
         }
         list = pages.length - 1 << PAGE_BITS | used;

@@ -52,7 +52,8 @@ final class Strips {
         final int[] fields = new int[PER_PAGE << FIELD_BITS];
     }
 
-    private volatile Page[] pages = {new Page()};
+    private volatile Page[] shared = {new Page()};
+    private Page[] pages = shared;
     private int used = 1;
     private int free = NO_STRIP;
     private int[] dirty = new int[64];
@@ -65,7 +66,7 @@ final class Strips {
     /* For readers and the writer: the pages as they are now, and what stands in them. */
 
     Page[] pages() {
-        return pages;
+        return shared;
     }
 
     static boolean within(Page[] pages, int strip) {
@@ -175,6 +176,7 @@ final class Strips {
                 Page[] more = Arrays.copyOf(pages, pages.length + 1);
                 more[pages.length] = new Page();
                 pages = more;
+                shared = more;
             }
         }
         touch(strip);

@@ -42,8 +42,7 @@ final class BlockTreeModelTest {
     private static void play(Naming naming, int seed, int steps) {
         SplittableRandom random = new SplittableRandom(seed);
         ScriptWriter.Temper temper = temper(seed, random);
-        Universe universe =
-                new Universe(naming, temper.blocks(), temper.branching(), temper.rooting(), random.split());
+        Universe universe = new Universe(naming, temper.blocks(), temper.branching(), temper.rooting(), random.split());
         Twins twins = new Twins(naming);
         ScriptWriter writer = new ScriptWriter(universe, temper, random.split(), twins.naives());
         List<Script.Step> played = new ArrayList<>();
@@ -86,7 +85,8 @@ final class BlockTreeModelTest {
 
     private static void fail(Script script, int seed, String difference) {
         int[] attempts = {0};
-        Script shortest = script.shrunk(part -> attempts[0]++ < MOST_ATTEMPTS && differenceAfter(part).isPresent());
+        Script shortest = script.shrunk(
+                part -> attempts[0]++ < MOST_ATTEMPTS && differenceAfter(part).isPresent());
         Assertions.fail("seed " + seed + " after " + script.steps().size() + " steps: " + difference
                 + "\nShortest script found: " + shortest + "\nThen: "
                 + differenceAfter(shortest).orElse("no difference; only the whole script has one"));

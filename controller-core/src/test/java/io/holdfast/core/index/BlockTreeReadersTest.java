@@ -109,7 +109,8 @@ final class BlockTreeReadersTest {
             steps.add(new Add(1, TOUCHES));
             for (int place = 0; place < 2; place++) {
                 steps.add(new Batch(
-                        place, List.of(store(place, 0, Tier.GPU, join(COMMON, TAIL)), store(place, 0, Tier.GPU, LONG))));
+                        place,
+                        List.of(store(place, 0, Tier.GPU, join(COMMON, TAIL)), store(place, 0, Tier.GPU, LONG))));
             }
             while (steps.size() < length) {
                 next(random.nextInt(2), steps);
@@ -126,13 +127,14 @@ final class BlockTreeReadersTest {
             int hole = path[random.nextInt(1, 30)];
             int otherHole = path[random.nextInt(30, 100)];
             switch (random.nextInt(14)) {
-                case 0, 1, 2 -> batch(
-                        steps, place, remove(place, Tier.GPU, tail), store(place, last, Tier.GPU, otherTail));
-                case 3 -> batch(
-                        steps,
-                        place,
-                        remove(place, Tier.GPU, hole, otherHole),
-                        store(place, last, Tier.GPU, otherTail));
+                case 0, 1, 2 ->
+                    batch(steps, place, remove(place, Tier.GPU, tail), store(place, last, Tier.GPU, otherTail));
+                case 3 ->
+                    batch(
+                            steps,
+                            place,
+                            remove(place, Tier.GPU, hole, otherHole),
+                            store(place, last, Tier.GPU, otherTail));
                 case 4 -> {
                     batch(steps, place, remove(place, Tier.GPU, hole, otherHole));
                     batch(
@@ -141,18 +143,18 @@ final class BlockTreeReadersTest {
                             store(place, hole - 1, Tier.GPU, hole),
                             store(place, otherHole - 1, Tier.GPU, otherHole));
                 }
-                case 5 -> batch(
-                        steps,
-                        place,
-                        new Clear(),
-                        store(place, 0, Tier.GPU, join(COMMON, tail)),
-                        store(place, 0, Tier.GPU, path));
+                case 5 ->
+                    batch(
+                            steps,
+                            place,
+                            new Clear(),
+                            store(place, 0, Tier.GPU, join(COMMON, tail)),
+                            store(place, 0, Tier.GPU, path));
                 case 6 -> {
                     batch(steps, place, store(place, 0, Tier.HOST, path), remove(place, Tier.GPU, path));
                     batch(steps, place, store(place, 0, Tier.GPU, path), remove(place, Tier.HOST, path));
                 }
-                case 7, 8 -> batch(
-                        steps, place, remove(place, Tier.GPU, path), store(place, 0, Tier.GPU, otherPath));
+                case 7, 8 -> batch(steps, place, remove(place, Tier.GPU, path), store(place, 0, Tier.GPU, otherPath));
                 case 9 -> {
                     // A child that waits for its parent, which comes when the rest of the path has changed.
                     batch(steps, place, remove(place, Tier.GPU, path));
@@ -162,11 +164,7 @@ final class BlockTreeReadersTest {
                 case 10 -> {
                     int[] chain = range(fresh, fresh += 150);
                     batch(steps, place, store(place, last, Tier.GPU, chain));
-                    batch(
-                            steps,
-                            place,
-                            remove(place, Tier.GPU, chain),
-                            store(place, 0, Tier.GPU, join(COMMON, tail)));
+                    batch(steps, place, remove(place, Tier.GPU, chain), store(place, 0, Tier.GPU, join(COMMON, tail)));
                 }
                 case 11 -> {
                     int[] longer = join(LONG, LONGER);

@@ -21,10 +21,11 @@ final class ForestPlayer {
     Script.Step play(Script.Step step) {
         switch (step) {
             case Script.Add add -> caches.computeIfAbsent(add.place(), place -> forest.addCache(add.traits()));
-            case Script.Drop drop -> Optional.ofNullable(caches.remove(drop.place())).ifPresent(forest::dropCache);
+            case Script.Drop drop ->
+                Optional.ofNullable(caches.remove(drop.place())).ifPresent(forest::dropCache);
             case Script.Lost lost -> cache(lost.place()).ifPresent(cache -> forest.gap(cache, lost.gap()));
-            case Script.Restart restart -> cache(restart.place())
-                    .ifPresent(cache -> forest.restarted(cache, restart.seen()));
+            case Script.Restart restart ->
+                cache(restart.place()).ifPresent(cache -> forest.restarted(cache, restart.seen()));
             case Script.Batch batch -> {
                 return cache(batch.place()).map(cache -> play(batch, cache)).orElse(batch);
             }

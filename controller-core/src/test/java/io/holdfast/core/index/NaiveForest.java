@@ -121,7 +121,8 @@ final class NaiveForest {
         Map<Long, Integer> tiers() {
             Map<Long, Integer> tiers = new TreeMap<>();
             main.forEach((hash, held) -> tiers.put(
-                    hash, held.copies.keySet().stream().mapToInt(tier -> tier.bit).sum()));
+                    hash,
+                    held.copies.keySet().stream().mapToInt(tier -> tier.bit).sum()));
             return tiers;
         }
     }

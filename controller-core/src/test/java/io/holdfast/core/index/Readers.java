@@ -108,7 +108,8 @@ final class Readers {
             Map<Integer, String> truth = new HashMap<>();
             for (Iterator<Answer> each = doubted.iterator(); each.hasNext(); ) {
                 Answer answer = each.next();
-                if (truth.computeIfAbsent(answer.path, path -> truth(twins, path)).equals(answer.text)) {
+                if (truth.computeIfAbsent(answer.path, path -> truth(twins, path))
+                        .equals(answer.text)) {
                     each.remove();
                 } else if (answer.stepsBegun <= done) {
                     return Optional.of(described(answer));

@@ -104,9 +104,10 @@ record Script(BlockTree.Naming naming, List<Script.Step> steps) {
             chain.hashes(hashes, 2, count);
             switch (form) {
                 case NAMES -> chain.names(names, 1);
-                case TOKENS -> chain.tokens(tokens, Block.TOKENS, count * Block.TOKENS)
-                        .blockTokens(Block.TOKENS)
-                        .extras(extras, 1);
+                case TOKENS ->
+                    chain.tokens(tokens, Block.TOKENS, count * Block.TOKENS)
+                            .blockTokens(Block.TOKENS)
+                            .extras(extras, 1);
                 case NOTHING -> {}
             }
             return chain;
@@ -168,8 +169,8 @@ record Script(BlockTree.Naming naming, List<Script.Step> steps) {
         if (!(steps.get(at) instanceof Batch batch)) {
             return this;
         }
-        List<Event> events = new ArrayList<>(
-                fewest(batch.events, part -> symptom.shows(replaced(at, new Batch(batch.place, part)))));
+        List<Event> events = new ArrayList<>(fewest(
+                batch.events, part -> symptom.shows(replaced(at, new Batch(batch.place, part)))));
         for (int i = 0; i < events.size(); i++) {
             int event = i;
             Attempt attempt = changed -> {
@@ -189,8 +190,8 @@ record Script(BlockTree.Naming naming, List<Script.Step> steps) {
     private static Event shrunk(Event event, Attempt attempt) {
         return switch (event) {
             case Store s -> s.with(fewest(s.blocks, part -> attempt.shows(s.with(part))));
-            case Remove r -> new Remove(
-                    fewest(r.hashes, part -> attempt.shows(new Remove(part, r.tier, r.group))), r.tier, r.group);
+            case Remove r ->
+                new Remove(fewest(r.hashes, part -> attempt.shows(new Remove(part, r.tier, r.group))), r.tier, r.group);
             case Clear c -> c;
         };
     }

@@ -107,7 +107,10 @@ final class ScriptWriter {
             // Moved to another tier, or gone again before anybody could see it.
             Tier other = tier();
             List<Long> moved = new ArrayList<>();
-            for (Block block : store.blocks().subList(random.nextInt(store.blocks().size()), store.blocks().size())) {
+            for (Block block : store.blocks()
+                    .subList(
+                            random.nextInt(store.blocks().size()),
+                            store.blocks().size())) {
                 moved.add(block.hash());
             }
             if (other != store.tier()) {

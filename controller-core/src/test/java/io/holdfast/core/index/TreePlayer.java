@@ -18,14 +18,16 @@ final class TreePlayer {
     void play(Script.Step step) {
         switch (step) {
             case Script.Add add -> caches.computeIfAbsent(add.place(), place -> tree.addCache(add.traits()));
-            case Script.Drop drop -> Optional.ofNullable(caches.remove(drop.place())).ifPresent(tree::dropCache);
+            case Script.Drop drop ->
+                Optional.ofNullable(caches.remove(drop.place())).ifPresent(tree::dropCache);
             case Script.Lost lost -> cache(lost.place()).ifPresent(cache -> cache.gap(lost.gap()));
             case Script.Restart restart -> cache(restart.place()).ifPresent(cache -> cache.restarted(restart.seen()));
-            case Script.Batch batch -> cache(batch.place()).ifPresent(cache -> {
-                cache.batchStarted(sequence++, 0);
-                batch.events().forEach(event -> play(cache, event));
-                cache.batchEnded();
-            });
+            case Script.Batch batch ->
+                cache(batch.place()).ifPresent(cache -> {
+                    cache.batchStarted(sequence++, 0);
+                    batch.events().forEach(event -> play(cache, event));
+                    cache.batchEnded();
+                });
         }
     }
 

@@ -44,7 +44,10 @@ final class Twins {
     Map<Integer, Pair> caches() {
         Map<Integer, Pair> pairs = new TreeMap<>();
         treePlayer.caches.forEach((place, cache) -> pairs.put(
-                place, new Pair(cache, Optional.ofNullable(forestPlayer.caches.get(place)).orElseThrow())));
+                place,
+                new Pair(
+                        cache,
+                        Optional.ofNullable(forestPlayer.caches.get(place)).orElseThrow())));
         return pairs;
     }
 

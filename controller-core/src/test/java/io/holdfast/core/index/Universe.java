@@ -108,9 +108,8 @@ final class Universe {
             case 2 -> (long) index << 40;
             // The same place in a table that mixes by this multiplication.
             case 5 -> index * inverse(PHI);
-            case 3 -> naming == BlockTree.Naming.ENGINE_HASH && index < CORNERS.length
-                    ? CORNERS[index]
-                    : mixed(index + salt);
+            case 3 ->
+                naming == BlockTree.Naming.ENGINE_HASH && index < CORNERS.length ? CORNERS[index] : mixed(index + salt);
             default -> mixed(index + salt);
         };
     }
