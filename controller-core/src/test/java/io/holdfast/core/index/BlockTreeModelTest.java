@@ -14,9 +14,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class BlockTreeModelTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     /** For each naming. */
-    private static final int SEEDS = DEEP ? 100 : 12;
+    private static final int SEEDS = DEEP ? 100 : 6;
 
-    private static final int STEPS = DEEP ? 20_000 : 1_500;
+    private static final int STEPS = DEEP ? 20_000 : 1_000;
     private static final int MOST_ATTEMPTS = 4_000;
 
     @ParameterizedTest

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class BlockTreeReadersTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     private static final int RUNS = DEEP ? 100 : 3;
-    private static final int STEPS = DEEP ? 20_000 : 4_000;
+    private static final int STEPS = DEEP ? 20_000 : 1_500;
 
     /** Batches that change a path in several places at once. */
     @ParameterizedTest

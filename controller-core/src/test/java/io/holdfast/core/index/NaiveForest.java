@@ -451,14 +451,16 @@ final class NaiveForest {
         mayBeDead.clear();
     }
 
-    private void buryIfDead(long name) {
-        Node node = nodes.get(name);
-        if (node != null && node.holders.isEmpty() && node.children.isEmpty()) {
+    private void buryIfDead(long last) {
+        for (Optional<Long> at = Optional.of(last); at.isPresent(); ) {
+            long name = at.get();
+            Node node = nodes.get(name);
+            if (node == null || !node.holders.isEmpty() || !node.children.isEmpty()) {
+                return;
+            }
             nodes.remove(name);
-            node.parent.ifPresent(parent -> {
-                node(parent).children.remove(name);
-                buryIfDead(parent);
-            });
+            node.parent.ifPresent(parent -> node(parent).children.remove(name));
+            at = node.parent;
         }
     }
 }
