@@ -6,7 +6,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -20,6 +22,7 @@ final class BlockTreeModelTest {
     private static final int MOST_ATTEMPTS = 4_000;
 
     @ParameterizedTest
+    @Timeout(value = 1, unit = TimeUnit.HOURS)
     @EnumSource(Naming.class)
     void tree_randomEvents_equalsOracle(Naming naming) {
         for (int seed = 1; seed <= SEEDS; seed++) {

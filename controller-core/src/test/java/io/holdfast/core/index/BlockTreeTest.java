@@ -22,6 +22,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -529,8 +530,8 @@ final class BlockTreeTest {
         Matches matches = new Matches();
         twins.tree.match(path, 0, path.length, matches);
         int id = twins.cache(place).id();
-        return IntStream.range(0, 4)
-                .map(tier -> matches.depthOf(id, Tier.values()[tier]))
+        return Stream.of(Tier.values())
+                .mapToInt(tier -> matches.depthOf(id, tier))
                 .toArray();
     }
 
