@@ -303,9 +303,8 @@ public final class BlockTree {
 
     /** The position of the block with this engine's hash under a block, made and hung up if need be. */
     int placeByHash(int above, long name) {
-        int next = following(above, name);
-        if (next != 0) {
-            return next;
+        if (strips.follows(above, name)) {
+            return above + 1;
         }
         int known = table.find(name);
         if (known != 0) {
@@ -319,13 +318,11 @@ public final class BlockTree {
 
     /** The position of the block with this name under a block, made if need be; 0 when the name is another block's. */
     int placeByContent(int above, long name) {
-        int next = following(above, name);
-        if (next != 0) {
-            return next;
+        if (strips.follows(above, name)) {
+            return above + 1;
         }
         boolean extend = strips.canExtend(above);
-        boolean forks = strips.forks(above);
-        if (!extend || forks) {
+        if (!extend || strips.forks(above)) {
             int known = table.find(name);
             if (known != 0) {
                 return strips.parent(known >>> Strips.PLACE_BITS) == above ? known : 0;
@@ -344,16 +341,6 @@ public final class BlockTree {
         table.insert(name, position);
         thinned(position >>> Strips.PLACE_BITS);
         return position;
-    }
-
-    private int following(int above, long name) {
-        if (above == Strips.ROOT) {
-            return 0;
-        }
-        int strip = above >>> Strips.PLACE_BITS;
-        Strips.Page page = strips.page(strip);
-        int place = (above & Strips.PLACES - 1) + 1;
-        return place < Strips.length(page, strip) && page.names[Strips.names(strip) + place] == name ? above + 1 : 0;
     }
 
     private int append(int above, long name) {
