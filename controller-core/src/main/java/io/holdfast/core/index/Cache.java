@@ -226,9 +226,6 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         for (int i = from; i < to; i++) {
             sum += table.approach(hashes[i]);
         }
-        for (int i = from; i < to; i++) {
-            sum += table.approachSlot(hashes[i]);
-        }
         approached = sum;
     }
 
