@@ -24,10 +24,12 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
@@ -56,7 +58,7 @@ final class HashRecordingsTest {
                 }
             }
         }
-        assertThat(stored).isGreaterThan(50);
+        assertThat(stored).matches(recording::mayStore, "the number of stored blocks");
     }
 
     /** Names the blocks of one event from the prompt's first token on, and keeps the prompts that end with them. */
@@ -105,7 +107,8 @@ final class HashRecordingsTest {
         VllmBlockNames names = new VllmBlockNames(hashing);
         Map<ByteBuffer, byte[]> digests = new HashMap<>();
         Set<ByteBuffer> opaque = new HashSet<>();
-        int recomputed = 0;
+        long recomputed = 0;
+        long unknown = 0;
         int detected = 0;
         for (JsonNode event : events) {
             if (!event.get("type").textValue().equals("BlockStored")) {
@@ -144,12 +147,14 @@ final class HashRecordingsTest {
                             .as("nothing else is opaque")
                             .isTrue();
                     opaque.add(ByteBuffer.wrap(hash));
+                    unknown++;
                 }
                 above = digest;
             }
         }
-        assertThat(recomputed).isGreaterThan(50);
-        assertThat(detected).isGreaterThan(5);
+        assertThat(recomputed + unknown).matches(recording::mayStore, "the number of stored blocks");
+        assertThat(unknown).as("no recording of ours has foreign extras").matches(recording::mayHide, "opaque blocks");
+        assertThat(detected).isPositive();
     }
 
     private static boolean isForeign(VllmExtras extras) {
@@ -217,45 +222,49 @@ final class HashRecordingsTest {
     }
 
     static List<Recording> sglang() throws IOException {
-        return recordings(List.of(
-                        "sglang_p16_lru.jsonl",
-                        "sglang_p1_lru.jsonl",
-                        "sglang_server_p16_priority.jsonl.gz",
-                        "sglang_server_p16_lru_hicache.jsonl.gz",
-                        "sglang_long_p16_lru.jsonl.gz",
-                        "sglang_long_p16_lru_hicache.jsonl.gz",
-                        "sglang_long_p16_lru_hicache_small.jsonl.gz",
-                        "sglang_long_p16_priority.jsonl.gz",
-                        "sglang_long_p16_sessions.jsonl.gz",
-                        "sglang_long_p1_lru.jsonl.gz"))
+        Map<String, Integer> own = new LinkedHashMap<>();
+        own.put("sglang_p16_lru.jsonl", 206);
+        own.put("sglang_p1_lru.jsonl", 3321);
+        own.put("sglang_server_p16_priority.jsonl.gz", 192);
+        own.put("sglang_server_p16_lru_hicache.jsonl.gz", 394);
+        own.put("sglang_long_p16_lru.jsonl.gz", 1225);
+        own.put("sglang_long_p16_lru_hicache.jsonl.gz", 1480);
+        own.put("sglang_long_p16_lru_hicache_small.jsonl.gz", 1782);
+        own.put("sglang_long_p16_priority.jsonl.gz", 1497);
+        own.put("sglang_long_p16_sessions.jsonl.gz", 1173);
+        own.put("sglang_long_p1_lru.jsonl.gz", 5048);
+        return recordings(own)
                 .filter(recording -> recording.begins("header", "page_size") || recording.begins("op", "frames"))
                 .toList();
     }
 
     static List<Recording> vllm() throws IOException {
-        return recordings(List.of(
-                        "vllm_arrays.jsonl",
-                        "vllm_maps.jsonl",
-                        "vllm_sha256_default_int_seed0.jsonl.gz",
-                        "vllm_sha256_cbor_int_noseed.jsonl.gz",
-                        "vllm_sha256_cbor_bytes_seed0.jsonl.gz",
-                        "vllm_long_sha256_cbor_int_seed0.jsonl.gz"))
+        Map<String, Integer> own = new LinkedHashMap<>();
+        own.put("vllm_arrays.jsonl", 52);
+        own.put("vllm_maps.jsonl", 56);
+        own.put("vllm_sha256_default_int_seed0.jsonl.gz", 56);
+        own.put("vllm_sha256_cbor_int_noseed.jsonl.gz", 56);
+        own.put("vllm_sha256_cbor_bytes_seed0.jsonl.gz", 56);
+        own.put("vllm_long_sha256_cbor_int_seed0.jsonl.gz", 1706);
+        return recordings(own)
                 .filter(recording -> recording.begins("hash_algo", "block_size"))
                 .toList();
     }
 
-    private static Stream<Recording> recordings(List<String> own) throws IOException {
+    /** Those among the test resources, with the number of blocks each stores, and those of the directory. */
+    private static Stream<Recording> recordings(Map<String, Integer> own) throws IOException {
         List<Recording> all = new ArrayList<>();
-        for (String name : own) {
-            all.add(new Recording(name, Objects.requireNonNull(HashRecordingsTest.class.getResource(name), name)));
-        }
+        own.forEach((name, blocks) -> all.add(new Recording(
+                name,
+                Objects.requireNonNull(HashRecordingsTest.class.getResource(name), name),
+                OptionalInt.of(blocks))));
         String more = System.getProperty("holdfast.golden", "");
         if (!more.isEmpty()) {
             try (Stream<Path> files = Files.walk(Path.of(more))) {
                 for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
                     String name = file.toString();
                     if (name.endsWith(".jsonl") || name.endsWith(".jsonl.gz")) {
-                        all.add(new Recording(name, file.toUri().toURL()));
+                        all.add(new Recording(name, file.toUri().toURL(), OptionalInt.empty()));
                     }
                 }
             }
@@ -264,7 +273,15 @@ final class HashRecordingsTest {
     }
 
     /** One file of JSON lines, compressed or not. */
-    record Recording(String name, URL place) {
+    record Recording(String name, URL place, OptionalInt blocks) {
+        boolean mayHide(long opaque) {
+            return blocks.isEmpty() || opaque == 0;
+        }
+
+        boolean mayStore(long stored) {
+            return blocks.isPresent() ? stored == blocks.getAsInt() : stored > 0;
+        }
+
         List<JsonNode> lines() throws IOException {
             List<JsonNode> lines = new ArrayList<>();
             try (BufferedReader reader = open()) {
