@@ -69,7 +69,7 @@ final class Churn {
     /** Stores the shared prefixes and the first prompt of each place: everything before the first {@link #next}. */
     void fill(KvEventSink sink) {
         for (int shared = 0; shared < SHARED_PREFIXES; shared++) {
-            sink.batchStarted(sequence++);
+            sink.batchStarted(sequence++, 0);
             chain.reset().blockTokens(BLOCK_TOKENS);
             for (int depth = 0; depth < SHARED; depth++) {
                 add(name(sharedPrefix(shared), depth));
@@ -78,7 +78,7 @@ final class Churn {
             sink.batchEnded();
         }
         for (int place = 0; place < places; place++) {
-            sink.batchStarted(sequence++);
+            sink.batchStarted(sequence++, 0);
             for (int step = 0; step < steps; step++) {
                 store(place, 0, step, sink);
             }
@@ -94,7 +94,7 @@ final class Churn {
         int first = (int) (group % groups) * lanes;
         int coming = (int) (1 + group / groups) & 1;
         batch++;
-        sink.batchStarted(sequence++);
+        sink.batchStarted(sequence++, 0);
         for (int lane = 0; lane < lanes; lane++) {
             int place = ((first + lane) * SCATTER) & (places - 1);
             remove(place, 1 - coming, step, sink);
@@ -130,7 +130,7 @@ final class Churn {
             for (int i = 0; i < removal.length; i++) {
                 removal[i] = name(prompt, deepest - done - i);
             }
-            sink.removed(removal, removal.length, Tier.GPU);
+            sink.removed(removal, 0, removal.length, Tier.GPU, 0);
         }
     }
 

@@ -1,5 +1,6 @@
 package io.holdfast.benchmarks;
 
+import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 
 /** Takes what {@link Churn} makes, which is never a clear, a gap or a restart. */
@@ -10,7 +11,7 @@ interface ChurnSink extends KvEventSink {
     }
 
     @Override
-    default void gap(long expected, long seen) {
+    default void gap(Gap gap) {
         throw new IllegalStateException("Churn has no gaps.");
     }
 

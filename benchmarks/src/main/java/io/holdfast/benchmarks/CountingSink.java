@@ -12,7 +12,7 @@ final class CountingSink implements ChurnSink {
     }
 
     @Override
-    public void batchStarted(long sequence) {}
+    public void batchStarted(long sequence, long stampMicros) {}
 
     @Override
     public void stored(StoredBlocks chain) {
@@ -20,7 +20,7 @@ final class CountingSink implements ChurnSink {
     }
 
     @Override
-    public void removed(long[] hashes, int count, Tier tier) {}
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {}
 
     @Override
     public void batchEnded() {}

@@ -25,7 +25,7 @@ final class FrameSink implements ChurnSink {
     }
 
     @Override
-    public void batchStarted(long sequence) {}
+    public void batchStarted(long sequence, long stampMicros) {}
 
     @Override
     public void stored(StoredBlocks chain) {
@@ -33,8 +33,8 @@ final class FrameSink implements ChurnSink {
     }
 
     @Override
-    public void removed(long[] hashes, int count, Tier tier) {
-        encoder.removed(hashes, count, tier);
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        encoder.removed(hashes, from, to, tier, group);
     }
 
     @Override

@@ -17,7 +17,7 @@ final class MapIndex implements PrefixIndex {
     private final Map<Long, Block> blocks = new HashMap<>();
 
     @Override
-    public void batchStarted(long sequence) {}
+    public void batchStarted(long sequence, long stampMicros) {}
 
     @Override
     public void stored(StoredBlocks chain) {
@@ -29,8 +29,8 @@ final class MapIndex implements PrefixIndex {
     }
 
     @Override
-    public void removed(long[] hashes, int count, Tier tier) {
-        for (int i = 0; i < count; i++) {
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        for (int i = from; i < to; i++) {
             blocks.remove(hashes[i]);
         }
     }

@@ -1,16 +1,16 @@
 package io.holdfast.benchmarks;
 
 import io.holdfast.core.HoldRequest;
-import io.holdfast.core.index.BlockTree;
+import io.holdfast.core.index.EngineTree;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
 
-/** A {@link BlockTree} whose engine publishes a batch each millisecond. */
+/** A {@link EngineTree} whose engine publishes a batch each millisecond. */
 final class TreeIndex implements PrefixIndex, TreeListener {
     private static final long NANOS_PER_BATCH = 1_000_000;
 
-    private final BlockTree tree = new BlockTree(this);
+    private final EngineTree tree = new EngineTree(this);
     private int unknown;
     private long chains;
 
@@ -25,7 +25,7 @@ final class TreeIndex implements PrefixIndex, TreeListener {
     }
 
     @Override
-    public void batchStarted(long sequence) {
+    public void batchStarted(long sequence, long stampMicros) {
         tree.batchStarted(sequence * NANOS_PER_BATCH);
     }
 
@@ -35,8 +35,8 @@ final class TreeIndex implements PrefixIndex, TreeListener {
     }
 
     @Override
-    public void removed(long[] hashes, int count, Tier tier) {
-        unknown += tree.removed(hashes, count, tier);
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        unknown += tree.removed(hashes, from, to, tier);
     }
 
     @Override

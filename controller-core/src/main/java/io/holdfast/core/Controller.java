@@ -1,6 +1,6 @@
 package io.holdfast.core;
 
-import io.holdfast.core.index.BlockTree;
+import io.holdfast.core.index.EngineTree;
 import io.holdfast.core.index.KvEventSink;
 import java.io.IOException;
 import java.util.HashSet;
@@ -28,7 +28,7 @@ public final class Controller {
     private final Executor acting;
     private final Mailbox mailbox = new Mailbox();
     private final EventSide events = new EventSide(this::engineForgot);
-    private final BlockTree tree = events.tree();
+    private final EngineTree tree = events.tree();
     private final Holds holds;
     private final Ledger ledger;
     private final Optional<Switchback> switchback;

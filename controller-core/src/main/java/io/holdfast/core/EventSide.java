@@ -1,6 +1,7 @@
 package io.holdfast.core;
 
-import io.holdfast.core.index.BlockTree;
+import io.holdfast.core.index.EngineTree;
+import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
@@ -14,7 +15,7 @@ import java.util.Set;
 final class EventSide implements KvEventSink, TreeListener {
     private static final int MOST_CANDIDATES = 64;
 
-    private final BlockTree tree = new BlockTree(this);
+    private final EngineTree tree = new EngineTree(this);
     private final PromptSizes prompts = new PromptSizes();
     private final Set<Long> candidates = new LinkedHashSet<>();
     private final Runnable onEmptied;
@@ -48,7 +49,7 @@ final class EventSide implements KvEventSink, TreeListener {
         nowNanos = nanos;
     }
 
-    BlockTree tree() {
+    EngineTree tree() {
         return tree;
     }
 
@@ -103,9 +104,9 @@ final class EventSide implements KvEventSink, TreeListener {
     }
 
     @Override
-    public void batchStarted(long sequence) {
+    public void batchStarted(long sequence, long stampMicros) {
         if (!followed) {
-            follow(sequence);
+            sure();
         }
         batches++;
         tree.batchStarted(nowNanos);
@@ -122,9 +123,9 @@ final class EventSide implements KvEventSink, TreeListener {
     }
 
     @Override
-    public void removed(long[] hashes, int count, Tier tier) {
-        int unknown = tree.removed(hashes, count, tier);
-        removedBlocks += count;
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        int unknown = tree.removed(hashes, from, to, tier);
+        removedBlocks += to - from;
         justRestarted = false;
         if (certain) {
             removedUnknown += unknown;
@@ -149,15 +150,20 @@ final class EventSide implements KvEventSink, TreeListener {
     }
 
     @Override
-    public void gap(long expected, long seen) {
-        gaps++;
-        lostBatches += seen - expected;
+    public void gap(Gap missing) {
         followed = true;
         certain = false;
-        certainty = (expected == seen
-                        ? "the connection was lost before batch " + seen
+        if (missing.cause() == Gap.Cause.JOINED_LATE) {
+            certainty = "joined late: the first batch seen was number " + missing.seen()
+                    + ", what was stored before is not known; that heals when the engine clears its cache or restarts";
+            return;
+        }
+        gaps++;
+        lostBatches += missing.batches();
+        certainty = (missing.batches() == 0
+                        ? "the connection was lost before batch " + missing.seen()
                                 + ": whether the engine behind it lived on is not known"
-                        : "batches " + expected + " to " + (seen - 1)
+                        : "batches " + missing.expected() + " to " + (missing.seen() - 1)
                                 + " were lost: what they stored or removed is not known")
                 + "; that heals when the engine clears its cache or restarts";
         gap = Optional.of(certainty);
@@ -173,7 +179,7 @@ final class EventSide implements KvEventSink, TreeListener {
         incarnation++;
         justRestarted = true;
         emptied();
-        follow(seen);
+        sure();
     }
 
     @Override
@@ -195,17 +201,6 @@ final class EventSide implements KvEventSink, TreeListener {
     @Override
     public void pinnedBlockRemoved(long block) {
         pinnedRemoved = true;
-    }
-
-    private void follow(long sequence) {
-        followed = true;
-        if (sequence == 0) {
-            sure();
-        } else {
-            certain = false;
-            certainty = "joined late: the first batch seen was number " + sequence
-                    + ", what was stored before is not known; that heals when the engine clears its cache or restarts";
-        }
     }
 
     private void sure() {

@@ -198,7 +198,7 @@ final class Bench {
     }
 
     void removed(long... blocks) {
-        batch(() -> controller.events().removed(blocks, blocks.length, Tier.GPU));
+        batch(() -> controller.events().removed(blocks, 0, blocks.length, Tier.GPU, 0));
     }
 
     void cleared() {
@@ -206,7 +206,7 @@ final class Bench {
     }
 
     void batch(Runnable events) {
-        controller.events().batchStarted(sequence++);
+        controller.events().batchStarted(sequence++, 0);
         events.run();
         controller.events().batchEnded();
     }

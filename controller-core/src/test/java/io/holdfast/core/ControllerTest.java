@@ -3,6 +3,7 @@ package io.holdfast.core;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.index.Gap;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -335,7 +336,8 @@ final class ControllerTest {
 
     @Test
     void view_joinedLate_isUncertainUntilAClearAndHoldsWhatItSaw() {
-        bench.controller.events().batchStarted(17);
+        bench.controller.events().gap(new Gap(Gap.Cause.JOINED_LATE, 0, 17));
+        bench.controller.events().batchStarted(17, 0);
         bench.controller.events().stored(Bench.chain(1, 2));
         bench.controller.events().batchEnded();
         assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.HELD);
@@ -371,7 +373,7 @@ final class ControllerTest {
     void gap_keepsPinsMakesNoneAndTheyCanBeReleased() throws Exception {
         bench.stored(1, 2);
         long id = bench.hold(1, 2).id();
-        bench.controller.events().gap(5, 9);
+        bench.controller.events().gap(new Gap(Gap.Cause.DROPPED, 5, 9));
         bench.stored(3, 4);
         HoldView waiting = bench.hold(3, 4);
         assertThat(waiting.reason()).startsWith("nothing new is pinned: batches 5 to 8 were lost");
@@ -390,7 +392,7 @@ final class ControllerTest {
     @Test
     void gap_healedByAClear_pinsAgain() {
         bench.stored(1);
-        bench.controller.events().gap(5, 9);
+        bench.controller.events().gap(new Gap(Gap.Cause.DROPPED, 5, 9));
         bench.cleared();
         bench.stored(3, 4);
         assertThat(bench.hold(3, 4).state()).isEqualTo(HoldState.HELD);
@@ -512,7 +514,7 @@ final class ControllerTest {
                 Bench.SETTINGS, new DryRunBackend(), new Bench.Disk(), Runnable::run, new SplittableRandom(1));
         dry.poll(0);
         dry.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));
-        dry.events().batchStarted(0);
+        dry.events().batchStarted(0, 0);
         dry.events().stored(Bench.chain(1, 2));
         dry.events().batchEnded();
         var answer = dry.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(5)))

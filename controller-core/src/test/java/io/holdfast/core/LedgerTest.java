@@ -259,7 +259,7 @@ final class LedgerTest {
                 },
                 new SplittableRandom(1));
         controller.poll(0);
-        controller.events().batchStarted(0);
+        controller.events().batchStarted(0, 0);
         controller.events().stored(Bench.chain(1, 2));
         controller.events().stored(Bench.chain(3, 4));
         controller.events().batchEnded();
@@ -457,7 +457,7 @@ final class LedgerTest {
                 Controller controller = new Controller(
                         Bench.SETTINGS, backend, new Bench.Disk(), Runnable::run, new SplittableRandom(1));
                 controller.poll(0);
-                controller.events().batchStarted(0);
+                controller.events().batchStarted(0, 0);
                 controller.events().stored(Bench.chain(1, 2));
                 controller.events().batchEnded();
                 controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));

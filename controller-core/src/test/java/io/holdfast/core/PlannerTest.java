@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.Plan.Action;
 import io.holdfast.core.Plan.Line;
-import io.holdfast.core.index.BlockTree;
+import io.holdfast.core.index.EngineTree;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
@@ -34,7 +34,7 @@ final class PlannerTest {
             Optional.empty());
 
     private final List<Long> returned = new ArrayList<>();
-    private final BlockTree tree = new BlockTree(new TreeListener() {
+    private final EngineTree tree = new EngineTree(new TreeListener() {
         @Override
         public void chainEnded(long lastBlock, int depth, boolean cameBack) {
             if (cameBack) {
@@ -605,7 +605,7 @@ final class PlannerTest {
     }
 
     private void remove(long... blocks) {
-        tree.removed(blocks, blocks.length, Tier.GPU);
+        tree.removed(blocks, 0, blocks.length, Tier.GPU);
     }
 
     private static StoredBlocks chain(long... blocks) {

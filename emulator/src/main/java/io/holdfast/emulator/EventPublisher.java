@@ -65,7 +65,7 @@ final class EventPublisher implements AutoCloseable {
                 case CacheEvent.Removed removed -> {
                     long[] blocks =
                             removed.blocks().stream().mapToLong(Long::longValue).toArray();
-                    encoder.removed(blocks, blocks.length, Tier.GPU);
+                    encoder.removed(blocks, 0, blocks.length, Tier.GPU, 0);
                 }
                 case CacheEvent.Cleared _ -> encoder.cleared();
             }

@@ -39,7 +39,6 @@ final class EventTape {
     private int tokenCount;
 
     private final StoredBlocks chain = new StoredBlocks();
-    private long[] removal = new long[64];
 
     void clear() {
         count = 0;
@@ -109,7 +108,7 @@ final class EventTape {
     }
 
     void deliver(long sequence, KvEventSink sink) {
-        sink.batchStarted(sequence);
+        sink.batchStarted(sequence, 0);
         int hash = 0;
         int token = 0;
         for (int i = 0; i < count; i++) {
@@ -133,25 +132,15 @@ final class EventTape {
         if (!entry.rooted) {
             chain.under(entry.parent);
         }
-        for (int i = hash; i < entry.hashEnd; i++) {
-            chain.add(hashes[i]);
-        }
-        for (int i = token; i < entry.tokenEnd; i++) {
-            chain.addToken(tokens[i]);
-        }
+        chain.hashes(hashes, hash, entry.hashEnd - hash).tokens(tokens, token, entry.tokenEnd - token);
         sink.stored(chain);
     }
 
     private void remove(Entry entry, int hash, KvEventSink sink) {
-        int length = entry.hashEnd - hash;
-        if (length == 0) {
+        if (entry.hashEnd == hash) {
             return;
         }
-        if (removal.length < length) {
-            removal = new long[Integer.highestOneBit(length) << 1];
-        }
-        System.arraycopy(hashes, hash, removal, 0, length);
-        sink.removed(removal, length, entry.tier);
+        sink.removed(hashes, hash, entry.hashEnd, entry.tier, 0);
     }
 
     private Entry last() {

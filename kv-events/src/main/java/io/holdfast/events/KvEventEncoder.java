@@ -60,20 +60,20 @@ public final class KvEventEncoder {
         });
     }
 
-    public void removed(long[] hashes, int hashCount, Tier tier) {
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
         write(() -> {
             if (dialect.maps()) {
                 events.packMapHeader(dialect.vllm() ? 4 : 3);
-                text("type").text("BlockRemoved").text("block_hashes").hashes(hashes, hashCount);
+                text("type").text("BlockRemoved").text("block_hashes").hashes(hashes, from, to);
                 text("medium").medium(tier);
                 if (dialect.vllm()) {
-                    text("group_idx").events.packInt(0);
+                    text("group_idx").events.packInt(group);
                 }
             } else {
                 events.packArrayHeader(dialect.vllm() ? 4 : 3);
-                text("BlockRemoved").hashes(hashes, hashCount).medium(tier);
+                text("BlockRemoved").hashes(hashes, from, to).medium(tier);
                 if (dialect.vllm()) {
-                    events.packInt(0);
+                    events.packInt(group);
                 }
             }
         });
@@ -125,7 +125,7 @@ public final class KvEventEncoder {
         if (dialect.vllm()) {
             text("lora_name").events.packNil();
             text("extra_keys").extraKeys(chain);
-            text("group_idx").events.packInt(0);
+            text("group_idx").events.packInt(chain.group());
             text("kv_cache_spec_kind").text(ATTENTION_KIND);
         }
     }
@@ -143,7 +143,7 @@ public final class KvEventEncoder {
         if (dialect.vllm()) {
             events.packNil();
             extraKeys(chain);
-            events.packInt(0);
+            events.packInt(chain.group());
             text(ATTENTION_KIND);
             events.packNil();
         }
@@ -162,9 +162,9 @@ public final class KvEventEncoder {
         return this;
     }
 
-    private KvEventEncoder hashes(long[] hashes, int hashCount) throws IOException {
-        events.packArrayHeader(hashCount);
-        for (int i = 0; i < hashCount; i++) {
+    private KvEventEncoder hashes(long[] hashes, int from, int to) throws IOException {
+        events.packArrayHeader(to - from);
+        for (int i = from; i < to; i++) {
             hash(hashes[i]);
         }
         return this;

@@ -1,5 +1,6 @@
 package io.holdfast.events;
 
+import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import java.nio.ByteBuffer;
 import java.util.Optional;
@@ -137,13 +138,19 @@ public final class Subscription {
             metAgain = false;
             doubtful = !beginsWithClear;
         }
-        if (before == NONE_YET || (sequence == before + 1 && !doubtful)) {
+        if (before == NONE_YET) {
+            if (sequence > 0) {
+                sink.gap(new Gap(Gap.Cause.JOINED_LATE, 0, sequence));
+            }
+            return;
+        }
+        if (sequence == before + 1 && !doubtful) {
             return;
         }
         if (sequence > before) {
             gaps.incrementAndGet();
             lostBatches.addAndGet(sequence - before - 1);
-            sink.gap(before + 1, sequence);
+            sink.gap(new Gap(doubtful ? Gap.Cause.DISCONNECTED : Gap.Cause.DROPPED, before + 1, sequence));
         } else {
             restarts.incrementAndGet();
             sink.restarted(sequence);

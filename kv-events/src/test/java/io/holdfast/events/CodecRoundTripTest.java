@@ -98,8 +98,8 @@ final class CodecRoundTripTest {
                         gone[i] = number(random);
                     }
                     Tier tier = TIERS[random.nextInt(TIERS.length)];
-                    encoder.removed(gone, count, tier);
-                    written.add(EventLog.textOfRemoved(gone, count, tier));
+                    encoder.removed(gone, 0, count, tier, 0);
+                    written.add(EventLog.textOfRemoved(gone, 0, count, tier));
                 }
                 default -> {
                     StoredBlocks chain = chain(random);

@@ -1,5 +1,6 @@
 package io.holdfast.events;
 
+import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
@@ -7,7 +8,7 @@ import io.holdfast.core.index.Tier;
 /** Writes down again what the decoder read. */
 record EncoderSink(KvEventEncoder encoder) implements KvEventSink {
     @Override
-    public void batchStarted(long sequence) {}
+    public void batchStarted(long sequence, long stampMicros) {}
 
     @Override
     public void stored(StoredBlocks chain) {
@@ -15,8 +16,8 @@ record EncoderSink(KvEventEncoder encoder) implements KvEventSink {
     }
 
     @Override
-    public void removed(long[] hashes, int count, Tier tier) {
-        encoder.removed(hashes, count, tier);
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        encoder.removed(hashes, from, to, tier, group);
     }
 
     @Override
@@ -28,7 +29,7 @@ record EncoderSink(KvEventEncoder encoder) implements KvEventSink {
     public void batchEnded() {}
 
     @Override
-    public void gap(long expected, long seen) {}
+    public void gap(Gap gap) {}
 
     @Override
     public void restarted(long seen) {}

@@ -1,5 +1,6 @@
 package io.holdfast.events;
 
+import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
@@ -27,12 +28,12 @@ final class EventLog implements KvEventSink {
                 + (chain.namespaced() ? " namespaced" : "");
     }
 
-    static String textOfRemoved(long[] hashes, int count, Tier tier) {
-        return "removed " + Arrays.toString(Arrays.copyOf(hashes, count)) + " from " + tier;
+    static String textOfRemoved(long[] hashes, int from, int to, Tier tier) {
+        return "removed " + Arrays.toString(Arrays.copyOfRange(hashes, from, to)) + " from " + tier;
     }
 
     @Override
-    public void batchStarted(long sequence) {
+    public void batchStarted(long sequence, long stampMicros) {
         lines.add("batch " + sequence);
     }
 
@@ -42,8 +43,8 @@ final class EventLog implements KvEventSink {
     }
 
     @Override
-    public void removed(long[] hashes, int count, Tier tier) {
-        lines.add(textOfRemoved(hashes, count, tier));
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        lines.add(textOfRemoved(hashes, from, to, tier));
     }
 
     @Override
@@ -57,8 +58,8 @@ final class EventLog implements KvEventSink {
     }
 
     @Override
-    public void gap(long expected, long seen) {
-        lines.add("gap " + expected + " " + seen);
+    public void gap(Gap gap) {
+        lines.add("gap " + gap.cause() + " " + gap.expected() + " " + gap.seen());
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.holdfast.events;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
+import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
@@ -249,7 +250,7 @@ final class KvEventDecoderTest {
             chain.add(gone[i]).addToken(i).addToken(i * 77_777);
         }
         encoder.stored(chain);
-        encoder.removed(gone, blocks, Tier.GPU);
+        encoder.removed(gone, 0, blocks, Tier.GPU, 0);
         return encoder.finish(1.5, 0);
     }
 
@@ -268,7 +269,7 @@ final class KvEventDecoderTest {
         private long hashes;
 
         @Override
-        public void batchStarted(long sequence) {}
+        public void batchStarted(long sequence, long stampMicros) {}
 
         @Override
         public void stored(StoredBlocks chain) {
@@ -278,8 +279,8 @@ final class KvEventDecoderTest {
         }
 
         @Override
-        public void removed(long[] removed, int count, Tier tier) {
-            hashes ^= removed[count - 1];
+        public void removed(long[] removed, int from, int to, Tier tier, int group) {
+            hashes ^= removed[to - 1];
         }
 
         @Override
@@ -289,7 +290,7 @@ final class KvEventDecoderTest {
         public void batchEnded() {}
 
         @Override
-        public void gap(long expected, long seen) {}
+        public void gap(Gap gap) {}
 
         @Override
         public void restarted(long seen) {}

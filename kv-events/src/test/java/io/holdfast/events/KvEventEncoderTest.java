@@ -34,7 +34,7 @@ final class KvEventEncoderTest {
                 .addToken(9)
                 .addToken(9)
                 .addToken(9));
-        encoder.removed(new long[] {5674439469042975057L}, 1, Tier.GPU);
+        encoder.removed(new long[] {5674439469042975057L}, 0, 1, Tier.GPU, 0);
         assertThat(hex(encoder.finish(1.5, 0))).isEqualTo(GoldenPayloads.SGLANG_ARRAYS);
     }
 
@@ -67,7 +67,7 @@ final class KvEventEncoderTest {
             chain.addToken(token);
         }
         encoder.stored(chain);
-        encoder.removed(new long[] {SECOND}, 1, Tier.GPU);
+        encoder.removed(new long[] {SECOND}, 0, 1, Tier.GPU, 0);
         encoder.cleared();
         return encoder.finish(1700000000.5, 0);
     }

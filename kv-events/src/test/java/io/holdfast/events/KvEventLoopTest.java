@@ -373,7 +373,7 @@ final class KvEventLoopTest {
 
     private static byte[] removed(long hash) {
         KvEventEncoder encoder = new KvEventEncoder(Dialect.VLLM_ARRAYS);
-        encoder.removed(new long[] {hash}, 1, Tier.GPU);
+        encoder.removed(new long[] {hash}, 0, 1, Tier.GPU, 0);
         return encoder.finish(1.5, 0);
     }
 

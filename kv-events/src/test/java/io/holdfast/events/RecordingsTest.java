@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
@@ -199,8 +200,8 @@ final class RecordingsTest {
         }
 
         @Override
-        public void removed(long[] hashes, int count, Tier tier) {
-            for (int i = 0; i < count; i++) {
+        public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+            for (int i = from; i < to; i++) {
                 blocks.remove(hashes[i]);
             }
         }
@@ -211,13 +212,13 @@ final class RecordingsTest {
         }
 
         @Override
-        public void batchStarted(long sequence) {}
+        public void batchStarted(long sequence, long stampMicros) {}
 
         @Override
         public void batchEnded() {}
 
         @Override
-        public void gap(long expected, long seen) {
+        public void gap(Gap gap) {
             throw new AssertionError("no recording has a gap");
         }
 

@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.Controller;
+import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
@@ -67,8 +68,8 @@ final class EventThread implements AutoCloseable {
         }
 
         @Override
-        public void batchStarted(long sequence) {
-            tell(() -> sink.batchStarted(sequence));
+        public void batchStarted(long sequence, long stampMicros) {
+            tell(() -> sink.batchStarted(sequence, stampMicros));
         }
 
         @Override
@@ -77,8 +78,8 @@ final class EventThread implements AutoCloseable {
         }
 
         @Override
-        public void removed(long[] hashes, int count, Tier tier) {
-            tell(() -> sink.removed(hashes, count, tier));
+        public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+            tell(() -> sink.removed(hashes, from, to, tier, group));
         }
 
         @Override
@@ -92,8 +93,8 @@ final class EventThread implements AutoCloseable {
         }
 
         @Override
-        public void gap(long expected, long seen) {
-            tell(() -> sink.gap(expected, seen));
+        public void gap(Gap gap) {
+            tell(() -> sink.gap(gap));
         }
 
         @Override

@@ -69,7 +69,7 @@ class EventThreadTest {
         try (Unstarted around = new Unstarted(state);
                 EngineLink engine = around.engine("demo")) {
             KvEventSink events = engine.controller().events();
-            events.batchStarted(0);
+            events.batchStarted(0, 0);
             events.batchEnded();
             engine.controller().poll(System.nanoTime());
             assertThat(engine.certain()).isTrue();

@@ -7,44 +7,104 @@ import java.util.Arrays;
  * its predecessor.
  *
  * <p>A reused buffer, so that the path from the wire to the tree allocates nothing per block: whoever receives it reads
- * what it needs during the call and keeps no reference. Arrays grow to the largest announcement seen and stay.
+ * what it needs during the call and keeps no reference. It is filled block by block, or shown a part of arrays that somebody
+ * else keeps; its own arrays grow to the largest announcement seen and stay.
  */
 public final class StoredBlocks {
-    private long[] hashes = new long[64];
-    private int[] tokens = new int[1024];
+    private static final long[] NO_LONGS = {};
+    private static final int[] NO_TOKENS = {};
+
+    private long[] ownHashes = NO_LONGS;
+    private int[] ownTokens = NO_TOKENS;
+
+    private long[] hashes = ownHashes;
+    private int hashFrom;
     private int count;
+    private int[] tokens = ownTokens;
+    private int tokenFrom;
     private int tokenCount;
-    private boolean rooted;
+    private long[] names = NO_LONGS;
+    private int nameFrom;
+    private boolean named;
+    private long[] extras = NO_LONGS;
+    private int extraFrom;
+    private boolean extra;
+
+    private boolean rooted = true;
     private long parent;
     private int blockTokens;
     private Tier tier = Tier.GPU;
+    private int group;
     private boolean namespaced;
+    private long namespace;
 
     /** Empties the buffer for the next announcement. */
     public StoredBlocks reset() {
+        hashes = ownHashes;
+        hashFrom = 0;
         count = 0;
+        tokens = ownTokens;
+        tokenFrom = 0;
         tokenCount = 0;
+        named = false;
+        extra = false;
         rooted = true;
         parent = 0;
         blockTokens = 0;
         tier = Tier.GPU;
+        group = 0;
         namespaced = false;
+        namespace = 0;
         return this;
     }
 
     public StoredBlocks add(long hash) {
-        if (count == hashes.length) {
-            hashes = Arrays.copyOf(hashes, count << 1);
+        if (count == ownHashes.length) {
+            ownHashes = Arrays.copyOf(ownHashes, Math.max(64, count << 1));
+            hashes = ownHashes;
         }
-        hashes[count++] = hash;
+        ownHashes[count++] = hash;
         return this;
     }
 
     public StoredBlocks addToken(int token) {
-        if (tokenCount == tokens.length) {
-            tokens = Arrays.copyOf(tokens, tokenCount << 1);
+        if (tokenCount == ownTokens.length) {
+            ownTokens = Arrays.copyOf(ownTokens, Math.max(1024, tokenCount << 1));
+            tokens = ownTokens;
         }
-        tokens[tokenCount++] = token;
+        ownTokens[tokenCount++] = token;
+        return this;
+    }
+
+    /** Shows hashes that somebody else keeps, in place of {@link #add}. */
+    public StoredBlocks hashes(long[] array, int from, int blocks) {
+        hashes = array;
+        hashFrom = from;
+        count = blocks;
+        return this;
+    }
+
+    /** Shows tokens that somebody else keeps, in place of {@link #addToken}. */
+    public StoredBlocks tokens(int[] array, int from, int length) {
+        tokens = array;
+        tokenFrom = from;
+        tokenCount = length;
+        return this;
+    }
+
+    /** Shows the blocks' names on the content chain, for a receiver that need not compute them from the tokens then. */
+    public StoredBlocks names(long[] array, int from) {
+        names = array;
+        nameFrom = from;
+        named = true;
+        return this;
+    }
+
+    /** Shows what sets each block apart beside its tokens, such as its images: a number for each, 0 for nothing. */
+    public StoredBlocks extras(long[] array, int from) {
+        extras = array;
+        extraFrom = from;
+        extra = true;
         return this;
     }
 
@@ -65,9 +125,22 @@ public final class StoredBlocks {
         return this;
     }
 
+    /** The engine's KV cache group, for a model whose layers keep different blocks. */
+    public StoredBlocks group(int index) {
+        group = index;
+        return this;
+    }
+
     /** Marks blocks whose tokens live in a namespace of their own (salt, LoRA): one hash may then stand for two prefixes. */
     public StoredBlocks namespaced(boolean value) {
         namespaced = value;
+        return this;
+    }
+
+    /** The namespace as the content chain numbers it; 0 is none. */
+    public StoredBlocks namespace(long number) {
+        namespace = number;
+        namespaced = namespaced || number != 0;
         return this;
     }
 
@@ -76,7 +149,7 @@ public final class StoredBlocks {
     }
 
     public long hash(int index) {
-        return hashes[index];
+        return hashes[hashFrom + index];
     }
 
     public int tokenCount() {
@@ -84,7 +157,22 @@ public final class StoredBlocks {
     }
 
     public int token(int index) {
-        return tokens[index];
+        return tokens[tokenFrom + index];
+    }
+
+    /** Whether the blocks' names on the content chain came with them. */
+    public boolean named() {
+        return named;
+    }
+
+    /** The block's name on the content chain; only when {@link #named}. */
+    public long name(int index) {
+        return names[nameFrom + index];
+    }
+
+    /** What sets the block apart beside its tokens; 0 is nothing. */
+    public long extra(int index) {
+        return extra ? extras[extraFrom + index] : 0;
     }
 
     /** Whether the first block starts a prompt, that is, has no parent. */
@@ -106,7 +194,40 @@ public final class StoredBlocks {
         return tier;
     }
 
+    public int group() {
+        return group;
+    }
+
     public boolean namespaced() {
         return namespaced;
+    }
+
+    public long namespace() {
+        return namespace;
+    }
+
+    /** The tokens themselves, from {@link #tokenFrom} on: for hashing without a copy, not to be kept or written. */
+    int[] tokenArray() {
+        return tokens;
+    }
+
+    int tokenFrom() {
+        return tokenFrom;
+    }
+
+    long[] hashArray() {
+        return hashes;
+    }
+
+    int hashFrom() {
+        return hashFrom;
+    }
+
+    long[] nameArray() {
+        return names;
+    }
+
+    int nameFrom() {
+        return nameFrom;
     }
 }

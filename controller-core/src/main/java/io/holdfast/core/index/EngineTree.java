@@ -7,7 +7,7 @@ import java.util.Arrays;
  *
  * <p>One thread writes and reads it. Times are nanoseconds since an origin that the caller chose, never negative.
  */
-public final class BlockTree implements TreeView {
+public final class EngineTree implements TreeView {
     /*
      * Layout
      * ------
@@ -95,7 +95,7 @@ public final class BlockTree implements TreeView {
     private boolean chainReturned;
     private long chainEnd;
 
-    public BlockTree(TreeListener listener) {
+    public EngineTree(TreeListener listener) {
         this.listener = listener;
     }
 
@@ -130,10 +130,10 @@ public final class BlockTree implements TreeView {
     }
 
     /** Applies removals and answers how many of them named a block that was not there. */
-    public int removed(long[] removedHashes, int count, Tier tier) {
+    public int removed(long[] removedHashes, int from, int to, Tier tier) {
         int unknown = 0;
         int bit = tier.bit;
-        for (int i = 0; i < count; i++) {
+        for (int i = from; i < to; i++) {
             int node = find(removedHashes[i]);
             if (node == NONE || (flags[node] & bit) == 0) {
                 unknown++;

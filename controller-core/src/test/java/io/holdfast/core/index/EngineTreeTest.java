@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-final class BlockTreeTest {
+final class EngineTreeTest {
     private final List<Long> returned = new ArrayList<>();
-    private final BlockTree tree = new BlockTree(new TreeListener() {
+    private final EngineTree tree = new EngineTree(new TreeListener() {
         @Override
         public void chainEnded(long lastBlock, int depth, boolean cameBack) {
             if (cameBack) {
@@ -93,7 +93,7 @@ final class BlockTreeTest {
     void insertion_removedBeforeTheBatchEnds_earnsNoMark() {
         batch(() -> {
             store(chain(1, 2));
-            tree.removed(new long[] {2}, 1, Tier.GPU);
+            tree.removed(new long[] {2}, 0, 1, Tier.GPU);
         });
         assertThat(tree.endedInsertion(2)).isFalse();
     }
@@ -213,7 +213,7 @@ final class BlockTreeTest {
     }
 
     private void remove(long... blocks) {
-        batch(() -> tree.removed(blocks, blocks.length, Tier.GPU));
+        batch(() -> tree.removed(blocks, 0, blocks.length, Tier.GPU));
     }
 
     private void batch(Runnable events) {

@@ -11,14 +11,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Random events, compared with {@link NaiveTree} after every step. */
-final class BlockTreeModelTest {
+final class EngineTreeModelTest {
     private static final int SEEDS = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 2_000 : 60;
     private static final int STEPS = 300;
 
     private final List<NaiveTree.ChainEnd> chainEnds = new ArrayList<>();
     private final List<Long> pinnedRemoved = new ArrayList<>();
     private SplittableRandom random = new SplittableRandom();
-    private BlockTree tree = newTree();
+    private EngineTree tree = newTree();
     private NaiveTree oracle = new NaiveTree();
     private long[] hashes = {};
     private int[] parents = {};
@@ -38,8 +38,8 @@ final class BlockTreeModelTest {
         }
     }
 
-    private BlockTree newTree() {
-        return new BlockTree(new TreeListener() {
+    private EngineTree newTree() {
+        return new EngineTree(new TreeListener() {
             @Override
             public void chainEnded(long lastBlock, int depth, boolean returned) {
                 chainEnds.add(new NaiveTree.ChainEnd(lastBlock, depth, returned));
@@ -128,7 +128,7 @@ final class BlockTreeModelTest {
             gone[i] = hashes[random.nextInt(hashes.length)];
             unknown += oracle.removed(gone[i], tier);
         }
-        assertThat(tree.removed(gone, count, tier)).isEqualTo(unknown);
+        assertThat(tree.removed(gone, 0, count, tier)).isEqualTo(unknown);
         return "remove " + count + " from " + tier;
     }
 
