@@ -3,6 +3,8 @@ package io.holdfast.core.hash;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -118,6 +120,28 @@ final class ContentChainTest {
                 assertThat(into[block]).isEqualTo(parent);
             }
             assertThat(into[blocks]).as("nothing is written behind the names").isEqualTo(7);
+        }
+    }
+
+    /** A run may allocate a little once, whatever its length. */
+    @Test
+    void namingBlocks_allocatesNothing() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        int[] tokens = range(1, 1 << 13);
+        long[] names = new long[tokens.length];
+        for (int blockTokens : new int[] {1, 4, 16, 32, 48, 64, 512}) {
+            for (int turn = 0; turn < 2; turn++) {
+                long before = threads.getCurrentThreadAllocatedBytes();
+                int blocks = 0;
+                for (int i = 0; i < 50; i++) {
+                    blocks += ContentChain.names(tokens, 0, tokens.length, blockTokens, 1 + i, names);
+                }
+                long bytes = threads.getCurrentThreadAllocatedBytes() - before;
+                assertThat(blocks).isEqualTo(50 * (tokens.length / blockTokens));
+                assertThat(turn == 0 ? 0 : bytes)
+                        .as("%d blocks of %d", blocks, blockTokens)
+                        .isLessThan(512);
+            }
         }
     }
 
