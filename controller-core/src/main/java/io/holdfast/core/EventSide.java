@@ -79,7 +79,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
         switch (readings.ttftCount()) {
             case Reading.Unknown unknown -> invisibleShare = unknown;
             case Reading.Known count -> {
-                invisible.counted(count.value(), requests.seen());
+                invisible.counted(Math.round(count.value()), requests.seen());
                 OptionalDouble share = invisible.share();
                 invisibleShare = share.isPresent()
                         ? Reading.known(share.getAsDouble(), "KV events against " + count.source(), count.atNanos())

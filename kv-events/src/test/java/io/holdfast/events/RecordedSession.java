@@ -10,7 +10,6 @@ import java.io.InputStreamReader;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
@@ -33,7 +32,7 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
     record Step(
             String name,
             boolean sent,
-            int[] known,
+            List<Integer> known,
             int promptTokens,
             int outputTokens,
             int cachedTokens,
@@ -73,8 +72,8 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
             JsonNode http = line.path("http");
             boolean sent = operation.get("op").textValue().equals("generate")
                     && http.path("status").asInt() == 200;
-            int[] prompt = tokens(body.path("input_ids"));
-            int[] output = tokens(http.path("output_ids"));
+            List<Integer> prompt = tokens(body.path("input_ids"));
+            List<Integer> output = tokens(http.path("output_ids"));
             List<byte[]> frames = new ArrayList<>();
             line.get("frames")
                     .forEach(frame -> frames.add(
@@ -83,8 +82,8 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
                     line.path("step").asText() + " " + operation.path("name").asText(),
                     sent,
                     joined(prompt, output),
-                    prompt.length,
-                    output.length,
+                    prompt.size(),
+                    output.size(),
                     http.path("cached_tokens").asInt(),
                     body.has("extra_key"),
                     frames));
@@ -104,8 +103,9 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
                 continue;
             }
             JsonNode usage = line.path("usage");
-            int[] prompt = tokens(line.path("body").path("prompt"));
-            int[] output = tokens(line.path("response").path("token_ids").path(0));
+            List<Integer> prompt = tokens(line.path("body").path("prompt"));
+            List<Integer> output =
+                    tokens(line.path("response").path("token_ids").path(0));
             steps.add(new Step(
                     steps.size() + " " + line.path("name").asText(),
                     line.get("status").asInt() == 200
@@ -120,17 +120,17 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
         return steps;
     }
 
-    private static int[] tokens(JsonNode array) {
-        int[] tokens = new int[array.isArray() ? array.size() : 0];
-        for (int i = 0; i < tokens.length; i++) {
-            tokens[i] = array.get(i).intValue();
+    private static List<Integer> tokens(JsonNode array) {
+        List<Integer> tokens = new ArrayList<>();
+        if (array.isArray()) {
+            array.forEach(token -> tokens.add(token.intValue()));
         }
         return tokens;
     }
 
-    private static int[] joined(int[] first, int[] second) {
-        int[] all = Arrays.copyOf(first, first.length + second.length);
-        System.arraycopy(second, 0, all, first.length, second.length);
+    private static List<Integer> joined(List<Integer> first, List<Integer> second) {
+        List<Integer> all = new ArrayList<>(first);
+        all.addAll(second);
         return all;
     }
 

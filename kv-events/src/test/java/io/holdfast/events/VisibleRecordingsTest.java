@@ -17,7 +17,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
@@ -212,7 +211,7 @@ final class VisibleRecordingsTest {
 
     /** Keeps what it is told. */
     private static final class Seen implements RequestListener {
-        final Map<VisibleRequest, Integer> begun = new IdentityHashMap<>();
+        final IdentityHashMap<VisibleRequest, Integer> begun = new IdentityHashMap<>();
         int step;
         private List<VisibleRequest> completed = new ArrayList<>();
 
@@ -239,7 +238,7 @@ final class VisibleRecordingsTest {
         private final KvEventSink told;
         private final KvEventDecoder decoder = new KvEventDecoder();
         private final Map<Long, Optional<Long>> parents = new HashMap<>();
-        private final Map<Long, int[]> tokens = new HashMap<>();
+        private final Map<Long, List<Integer>> tokens = new HashMap<>();
         private final Map<Long, Map<Tier, Integer>> there = new HashMap<>();
         private Set<Long> before = Set.of();
         final Set<Long> stored = new HashSet<>();
@@ -278,15 +277,15 @@ final class VisibleRecordingsTest {
                     .as(step.name())
                     .isEqualTo(session.blockTokens()
                             * Math.min(request.hits(), (step.promptTokens() - 1) / session.blockTokens()));
-            int[] path = new int[0];
+            List<Integer> path = new ArrayList<>();
             for (long block : path(request.lastBlock())) {
-                int[] more = Objects.requireNonNull(tokens.get(block));
-                path = Arrays.copyOf(path, path.length + more.length);
-                System.arraycopy(more, 0, path, path.length - more.length, more.length);
+                path.addAll(Objects.requireNonNull(tokens.get(block)));
             }
             assertThat(path).hasSize(request.blocks() * session.blockTokens());
-            int known = Math.min(path.length, step.known().length);
-            assertThat(Arrays.copyOf(path, known)).as(step.name()).isEqualTo(Arrays.copyOf(step.known(), known));
+            int known = Math.min(path.size(), step.known().size());
+            assertThat(path.subList(0, known))
+                    .as(step.name())
+                    .isEqualTo(step.known().subList(0, known));
         }
 
         /** How many blocks this step stored on its path from this depth on. */
@@ -328,9 +327,9 @@ final class VisibleRecordingsTest {
             for (int i = 0; i < chain.count(); i++) {
                 long block = chain.hash(i);
                 parents.put(block, parent);
-                int[] text = new int[size];
+                List<Integer> text = new ArrayList<>();
                 for (int j = 0; j < size; j++) {
-                    text[j] = chain.token(i * size + j);
+                    text.add(chain.token(i * size + j));
                 }
                 tokens.put(block, text);
                 there.computeIfAbsent(block, any -> new HashMap<>()).merge(chain.tier(), 1, Integer::sum);

@@ -11,8 +11,8 @@ import java.util.OptionalDouble;
  */
 public final class InvisibleShare {
     private boolean based;
-    private double firstCount;
-    private double lastCount;
+    private long firstCount;
+    private long lastCount;
     private long firstSeen;
     private long lastSeen;
 
@@ -22,7 +22,7 @@ public final class InvisibleShare {
      * @param requests requests that the engine counted in its life; fewer than before: it is another life
      * @param seen requests that its events showed, ever growing
      */
-    public void counted(double requests, long seen) {
+    public void counted(long requests, long seen) {
         if (!based || requests < lastCount) {
             based = true;
             firstCount = requests;
@@ -41,7 +41,7 @@ public final class InvisibleShare {
 
     /** Requests that the engine counted. */
     public long requests() {
-        return Math.round(lastCount - firstCount);
+        return lastCount - firstCount;
     }
 
     /** Of those, the ones that its events did not show. */
