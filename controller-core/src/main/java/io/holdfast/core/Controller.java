@@ -68,14 +68,7 @@ public final class Controller {
         }
     }
 
-    /**
-     * Reads the ledger; the first poll unpins what an earlier life left. The engine stores what a request generates when
-     * the request ends, as SGLang does.
-     *
-     * @param acting where the ledger is written, the backend called and answers completed; tasks may block
-     * @param random tosses the coins of the TTFT measurement
-     * @throws IOException when the ledger cannot be read or shortened
-     */
+    /** Of an engine that stores what a request generated when it ends, as SGLang does; else like the other constructor. */
     public Controller(
             ControllerSettings settings, Backend backend, LedgerStore store, Executor acting, RandomGenerator random)
             throws IOException {
@@ -470,17 +463,7 @@ public final class Controller {
         if (events.blockTokens() == 0 || r.blockTokens().number().isPresent()) {
             return r;
         }
-        return new EngineReadings(
-                r.capacityTokens(),
-                Reading.known(events.blockTokens(), "KV events", clockNanos),
-                r.largestAcceptedTokens(),
-                r.runningRequests(),
-                r.waitingRequests(),
-                r.usedTokens(),
-                r.ttftSumSeconds(),
-                r.ttftCount(),
-                r.promptTokens(),
-                r.cachedTokens());
+        return r.withBlockTokens(Reading.known(events.blockTokens(), "KV events", clockNanos));
     }
 
     private static long blockTokens(EngineReadings readings) {

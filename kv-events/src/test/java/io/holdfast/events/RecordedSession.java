@@ -39,7 +39,7 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
             boolean twin,
             List<byte[]> frames) {}
 
-    /** Absent for files that are no sessions of a server. */
+    /** Empty for files that are no sessions of a server. */
     static List<RecordedSession> read(String name, URL place) throws IOException {
         List<JsonNode> lines = new ArrayList<>();
         InputStream bytes = place.openStream();
@@ -54,8 +54,8 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
             return List.of(new RecordedSession(
                     name, RequestRules.vllm(), head.get("block_size").intValue(), vllm(lines)));
         }
-        boolean server = lines.stream().anyMatch(line -> line.has("op") && line.has("frames"));
-        return server
+        // What was driven in process has another first line, and tells of no requests.
+        return head.has("page_size") && head.has("kv_events")
                 ? List.of(new RecordedSession(
                         name, RequestRules.sglang(), head.get("page_size").intValue(), sglang(lines)))
                 : List.of();

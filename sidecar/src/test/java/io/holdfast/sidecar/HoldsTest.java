@@ -208,6 +208,32 @@ class HoldsTest {
         assertThat(bed.client.metric("holdfast_poll_lag_seconds")).isBetween(0.0, 60.0);
     }
 
+    @Test
+    void requestsThatStoreNothing_areTheInvisibleShare() {
+        Eventually.see(
+                "the engine's count of requests",
+                bed.client::engine,
+                engine -> engine.getJsonObject("readings")
+                        .getJsonObject("ttftCount")
+                        .containsKey("value"));
+        long visible = bed.client.engine().getJsonObject("events").getLong("visibleRequests");
+        store(PREFIX);
+        for (int i = 0; i < 3; i++) {
+            bed.engine.generate(PREFIX);
+        }
+
+        JsonObject engine = Eventually.see(
+                "three of four requests invisible",
+                bed.client::engine,
+                seen -> seen.getJsonObject("invisibleShare").getDouble("value", 0.0) == 0.75);
+
+        assertThat(engine.getJsonObject("events").getLong("visibleRequests")).isEqualTo(visible + 1);
+        assertThat(bed.client.metric("holdfast_requests_visible_total{engine=\"demo\"}"))
+                .isEqualTo(visible + 1.0);
+        assertThat(bed.client.metric("holdfast_requests_invisible_share{engine=\"demo\"}"))
+                .isEqualTo(0.75);
+    }
+
     /** Stores a prefix and waits until the sidecar has heard of it. */
     private void store(int[] prefix) {
         int before = bed.client.engine().getInteger("blocks");

@@ -14,6 +14,13 @@ final class KnownBlocks {
     private static final int COPIES_AT = 40;
     private static final long COPY = 1L << COPIES_AT;
 
+    /** Where a block was before it was stored. */
+    enum Before {
+        NOWHERE,
+        ELSEWHERE,
+        ON_GPU
+    }
+
     private final LongTable table = new LongTable();
 
     /** 0 where the block or its way to the root is not known. */
@@ -25,22 +32,23 @@ final class KnownBlocks {
         return table.get(hash) >= COPY;
     }
 
-    /** Whether any tier has it. */
-    boolean somewhere(long hash) {
-        return table.get(hash) != 0;
-    }
-
     int size() {
         return table.size();
     }
 
-    /** Counts one more copy on the GPU, or that another tier has it; a depth that is known stays. */
-    void stored(long hash, int depth, Tier tier) {
+    /**
+     * Counts one more copy on the GPU, or that another tier has it; a depth that is known stays.
+     *
+     * @return where it was before
+     */
+    Before stored(long hash, int depth, Tier tier) {
         long block = table.get(hash);
-        if ((int) block == 0) {
-            block |= depth;
+        long placed = (int) block == 0 ? block | depth : block;
+        table.put(hash, tier == Tier.GPU ? placed + COPY : placed | tierBit(tier));
+        if (block >= COPY) {
+            return Before.ON_GPU;
         }
-        table.put(hash, tier == Tier.GPU ? block + COPY : block | tierBit(tier));
+        return block == 0 ? Before.NOWHERE : Before.ELSEWHERE;
     }
 
     /** Takes one copy away and answers whether that was the last one on the GPU. */

@@ -167,16 +167,14 @@ public final class VisibleRequests implements KvEventSink {
             return;
         }
         VisibleRequest before = chain.rooted() ? open.nobody() : open.endingAt(chain.parent());
-        boolean onlyLoaded = true;
         int reported = atFinish ? 0 : reported(chain);
+        boolean onlyLoaded = reported == 0;
         int computed = 0;
-        for (int i = 0; i < chain.count(); i++) {
-            long block = chain.hash(i);
-            boolean loaded = blocks.somewhere(block) && !blocks.onGpu(block);
-            onlyLoaded &= loaded;
-            if (i >= reported) {
-                computed += loaded ? 0 : 1;
-                blocks.stored(block, placed ? above + i + 1 : 0, Tier.GPU);
+        for (int i = reported; i < chain.count(); i++) {
+            KnownBlocks.Before was = blocks.stored(chain.hash(i), placed ? above + i + 1 : 0, Tier.GPU);
+            if (was != KnownBlocks.Before.ELSEWHERE) {
+                onlyLoaded = false;
+                computed++;
             }
         }
         stepTokens += (long) computed * chain.blockTokens();
@@ -210,9 +208,10 @@ public final class VisibleRequests implements KvEventSink {
             return;
         }
         storingBatch = batch;
-        for (VisibleRequest request : stored) {
-            request.cut = false;
-            tell(request);
+        // By number: an iterator would be an object for each block of a decoding vLLM.
+        for (int i = 0; i < stored.size(); i++) {
+            stored.get(i).cut = false;
+            tell(stored.get(i));
         }
         VisibleRequest last = stored.getLast();
         last.cut = stepTokens >= rules.fullStepTokens() && !last.decoding;

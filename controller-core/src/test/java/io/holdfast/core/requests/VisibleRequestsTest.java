@@ -2,9 +2,11 @@ package io.holdfast.core.requests;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -227,6 +229,36 @@ final class VisibleRequestsTest {
         vllm.removed(new long[] {2}, 0, 1, Tier.GPU, 1);
         vllm.flush();
         assertThat(told()).containsExactly("2: 2 blocks 0 hits 2 new 0 output");
+    }
+
+    @Test
+    void decodeBlocks_allocateNothing() {
+        StoredBlocks chain = new StoredBlocks();
+        long[] gone = new long[1];
+        long next = decode(chain, gone, 1, 200_000);
+        ThreadMXBean thread = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long before = thread.getCurrentThreadAllocatedBytes();
+        decode(chain, gone, next, 200_000);
+        assertThat(thread.getCurrentThreadAllocatedBytes() - before).isLessThan(200_000);
+    }
+
+    /** One request that goes on and on, while blocks behind it leave. */
+    private long decode(StoredBlocks chain, long[] gone, long first, int blocks) {
+        for (long block = first; block < first + blocks; block++) {
+            stamp += 100 * MILLI;
+            vllm.batchStarted(sequence++, stamp);
+            chain.reset().blockTokens(SIZE).add(block);
+            if (block > 1) {
+                chain.under(block - 1);
+            }
+            vllm.stored(chain);
+            if (block > 1000) {
+                gone[0] = block - 1000;
+                vllm.removed(gone, 0, 1, Tier.GPU, 0);
+            }
+            vllm.batchEnded();
+        }
+        return first + blocks;
     }
 
     private List<String> told() {
