@@ -35,6 +35,7 @@ public final class StoredBlocks {
     private int blockTokens;
     private Tier tier = Tier.GPU;
     private int group;
+    private boolean windowed;
     private boolean namespaced;
     private long namespace;
 
@@ -53,6 +54,7 @@ public final class StoredBlocks {
         blockTokens = 0;
         tier = Tier.GPU;
         group = 0;
+        windowed = false;
         namespaced = false;
         namespace = 0;
         return this;
@@ -131,6 +133,12 @@ public final class StoredBlocks {
         return this;
     }
 
+    /** Marks blocks of layers that do not attend to the whole prefix: they may leave without the prefix being lost. */
+    public StoredBlocks windowed(boolean value) {
+        windowed = value;
+        return this;
+    }
+
     /** Marks blocks whose tokens live in a namespace of their own (salt, LoRA): one hash may then stand for two prefixes. */
     public StoredBlocks namespaced(boolean value) {
         namespaced = value;
@@ -196,6 +204,11 @@ public final class StoredBlocks {
 
     public int group() {
         return group;
+    }
+
+    /** Whether the engine said that the group's layers attend to a part of the prefix only. */
+    public boolean windowed() {
+        return windowed;
     }
 
     public boolean namespaced() {
