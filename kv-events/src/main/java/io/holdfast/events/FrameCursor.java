@@ -20,7 +20,6 @@ final class FrameCursor {
     private static final int LONGEST_HASH = 1024;
     private static final int LONGEST_TOKEN = 1 + Integer.BYTES;
 
-
     private static final byte[] NOTHING = new byte[0];
     private static final byte UINT8 = (byte) 0xcc;
     private static final byte UINT16 = (byte) 0xcd;
@@ -91,34 +90,32 @@ final class FrameCursor {
     /** The number of elements of the array that begins here. */
     int array() throws FrameRefusal {
         int head = take();
-        long size =
-                switch (head) {
-                    case 0xdc -> u16();
-                    case 0xdd -> u32();
-                    default -> {
-                        if ((head & 0xf0) != 0x90) {
-                            throw anotherType();
-                        }
-                        yield head & 0x0f;
-                    }
-                };
+        long size = switch (head) {
+            case 0xdc -> u16();
+            case 0xdd -> u32();
+            default -> {
+                if ((head & 0xf0) != 0x90) {
+                    throw anotherType();
+                }
+                yield head & 0x0f;
+            }
+        };
         return plausible(size, 1);
     }
 
     /** The number of entries of the map that begins here. */
     int map() throws FrameRefusal {
         int head = take();
-        long size =
-                switch (head) {
-                    case 0xde -> u16();
-                    case 0xdf -> u32();
-                    default -> {
-                        if ((head & 0xf0) != 0x80) {
-                            throw anotherType();
-                        }
-                        yield head & 0x0f;
-                    }
-                };
+        long size = switch (head) {
+            case 0xde -> u16();
+            case 0xdf -> u32();
+            default -> {
+                if ((head & 0xf0) != 0x80) {
+                    throw anotherType();
+                }
+                yield head & 0x0f;
+            }
+        };
         return plausible(size, 2);
     }
 
@@ -143,18 +140,17 @@ final class FrameCursor {
     /** The length of the text or the byte string that begins here, with the cursor on its first byte. */
     int text() throws FrameRefusal {
         int head = take();
-        long length =
-                switch (head) {
-                    case 0xc4, 0xd9 -> u8();
-                    case 0xc5, 0xda -> u16();
-                    case 0xc6, 0xdb -> u32();
-                    default -> {
-                        if ((head & 0xe0) != 0xa0) {
-                            throw anotherType();
-                        }
-                        yield head & 0x1f;
-                    }
-                };
+        long length = switch (head) {
+            case 0xc4, 0xd9 -> u8();
+            case 0xc5, 0xda -> u16();
+            case 0xc6, 0xdb -> u32();
+            default -> {
+                if ((head & 0xe0) != 0xa0) {
+                    throw anotherType();
+                }
+                yield head & 0x1f;
+            }
+        };
         return plausible(length, 1);
     }
 

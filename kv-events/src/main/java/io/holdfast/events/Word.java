@@ -105,7 +105,7 @@ enum Word {
     }
 
     private static int slot(long tail, int length) {
-        return (int) ((tail + length) * SCATTER >>> (Long.SIZE - SLOT_BITS));
+        return (int) (((tail + length) * SCATTER) >>> (Long.SIZE - SLOT_BITS));
     }
 
     private static long headOf(byte[] bytes, int from, int length) {
@@ -122,7 +122,7 @@ enum Word {
         if (end < Long.BYTES) {
             long tail = 0;
             for (int i = from; i < end; i++) {
-                tail = tail << Byte.SIZE | (bytes[i] & 0xff);
+                tail = (tail << Byte.SIZE) | (bytes[i] & 0xff);
             }
             return tail;
         }

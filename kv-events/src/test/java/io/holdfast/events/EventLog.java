@@ -25,11 +25,17 @@ final class EventLog implements KvEventSink {
         return "stored " + Arrays.toString(hashes)
                 + (chain.rooted() ? " at the root" : " under " + chain.parent())
                 + " " + Arrays.toString(tokens) + " by " + chain.blockTokens() + " in " + chain.tier()
+                + ofGroup(chain.group())
+                + (chain.windowed() ? " windowed" : "")
                 + (chain.namespaced() ? " namespaced" : "");
     }
 
-    static String textOfRemoved(long[] hashes, int from, int to, Tier tier) {
-        return "removed " + Arrays.toString(Arrays.copyOfRange(hashes, from, to)) + " from " + tier;
+    static String textOfRemoved(long[] hashes, int from, int to, Tier tier, int group) {
+        return "removed " + Arrays.toString(Arrays.copyOfRange(hashes, from, to)) + " from " + tier + ofGroup(group);
+    }
+
+    private static String ofGroup(int group) {
+        return group == 0 ? "" : " of group " + group;
     }
 
     @Override
@@ -44,7 +50,7 @@ final class EventLog implements KvEventSink {
 
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
-        lines.add(textOfRemoved(hashes, from, to, tier));
+        lines.add(textOfRemoved(hashes, from, to, tier, group));
     }
 
     @Override
