@@ -75,24 +75,28 @@ final class ExtraKeys {
         if (!cursor.atArray()) {
             return cursor.identity();
         }
-        long extra = 0;
+        long all = 0;
+        long allButText = 0;
         long text = 0;
         for (int keys = cursor.array(); keys > 0; keys--) {
             if (cursor.atText()) {
                 long key = cursor.identity();
-                if (key != adapterName) {
-                    extra = joined(extra, text);
+                if (key != 0 && key != adapterName) {
+                    allButText = all;
+                    all = joined(all, key);
                     text = key;
                 }
             } else {
-                extra = joined(extra, cursor.atArray() ? firstOf(cursor) : cursor.identity());
+                long key = cursor.atArray() ? firstOf(cursor) : cursor.identity();
+                allButText = joined(allButText, key);
+                all = joined(all, key);
             }
         }
         if (salted && text != 0) {
             salt = text;
-            return extra;
+            return allButText;
         }
-        return joined(extra, text);
+        return all;
     }
 
     /** The identifier of a pair; where the pair begins in its block follows from the tokens. */

@@ -316,8 +316,10 @@ final class NaiveDecoder {
                             if (identity == name) {
                                 continue;
                             }
-                            textAt = joined.size();
-                            text = identity;
+                            if (identity != 0) {
+                                textAt = joined.size();
+                                text = identity;
+                            }
                         }
                         joined.add(identity);
                     }
