@@ -254,15 +254,15 @@ final class FrameCursor {
         };
     }
 
-    /** An integer that counts something, which {@code what} names; a nil is the other number. */
-    int count(String what, int orElse) throws FrameRefusal {
-        if (nil()) {
-            return orElse;
-        }
+    /** An integer that counts something, which {@code what} names; a nil is 0. */
+    int count(String what) throws FrameRefusal {
         int head = peek();
         if (head < 0x80) {
             at++;
             return head;
+        }
+        if (nil()) {
+            return 0;
         }
         long value = integer();
         if (value < 0 || value > Integer.MAX_VALUE) {

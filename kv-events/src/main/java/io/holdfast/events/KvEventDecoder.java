@@ -273,55 +273,61 @@ public final class KvEventDecoder {
 
     private void removedField(Event event, Word field) throws FrameRefusal {
         switch (field) {
-            case BLOCK_HASHES, MEDIUM, GROUP_IDX, LOCALITY -> sharedField(event, field);
+            case BLOCK_HASHES -> hashes(event);
+            case MEDIUM -> event.in(tier(cursor.word()));
+            case GROUP_IDX -> event.group = cursor.count("group");
+            case LOCALITY -> locality(event);
             default -> cursor.skip();
         }
     }
 
     private void storedField(Event event, Word field) throws FrameRefusal {
         switch (field) {
-            case BLOCK_HASHES, MEDIUM, GROUP_IDX, LOCALITY -> sharedField(event, field);
+            case BLOCK_HASHES -> hashes(event);
             case PARENT_BLOCK_HASH -> {
                 if (!cursor.nil()) {
                     event.rooted = false;
                     event.parent = cursor.hash();
                 }
             }
-            case TOKEN_IDS -> {
-                once(field);
-                if (!cursor.nil()) {
-                    tape.tokens(event, cursor, cursor.array());
-                }
-            }
-            case BLOCK_SIZE -> event.blockTokens = cursor.count("block size", 0);
-            case KV_CACHE_SPEC_KIND ->
-                event.windowed = switch (cursor.word()) {
-                    case NONE, UNKNOWN, FULL_ATTENTION, MLA_ATTENTION, SINK_FULL_ATTENTION -> false;
-                    default -> true;
-                };
+            case TOKEN_IDS -> tokens(event);
+            case BLOCK_SIZE -> event.blockTokens = cursor.count("block size");
+            case MEDIUM -> event.in(tier(cursor.word()));
             case LORA_ID -> keys.adapterNumber(cursor);
             case LORA_NAME -> keys.adapterName(cursor);
-            case CACHE_SALT -> keys.salt(cursor);
-            case EXTRA_KEYS -> keys.keys(cursor);
             case NAME_OR_EXTRAS -> nameOrExtras();
+            case EXTRA_KEYS -> keys.keys(cursor);
+            case CACHE_SALT -> keys.salt(cursor);
+            case GROUP_IDX -> event.group = cursor.count("group");
+            case KV_CACHE_SPEC_KIND -> event.windowed = windowed(cursor.word());
+            case LOCALITY -> locality(event);
             default -> cursor.skip();
         }
     }
 
-    private void sharedField(Event event, Word field) throws FrameRefusal {
-        switch (field) {
-            case BLOCK_HASHES -> {
-                once(field);
-                tape.hashes(event, cursor, cursor.array());
-            }
-            case GROUP_IDX -> event.group = cursor.count("group", 0);
-            case LOCALITY -> {
-                if (cursor.word() == Word.REMOTE) {
-                    event.remote();
-                }
-            }
-            default -> event.in(tier(cursor.word()));
+    private void hashes(Event event) throws FrameRefusal {
+        once(Word.BLOCK_HASHES, "blocks");
+        tape.hashes(event, cursor, cursor.array());
+    }
+
+    private void tokens(Event event) throws FrameRefusal {
+        once(Word.TOKEN_IDS, "tokens");
+        if (!cursor.nil()) {
+            tape.tokens(event, cursor, cursor.array());
         }
+    }
+
+    private void locality(Event event) throws FrameRefusal {
+        if (cursor.word() == Word.REMOTE) {
+            event.remote();
+        }
+    }
+
+    private static boolean windowed(Word kind) {
+        return switch (kind) {
+            case NONE, UNKNOWN, FULL_ATTENTION, MLA_ATTENTION, SINK_FULL_ATTENTION -> false;
+            default -> true;
+        };
     }
 
     private static Tier tier(Word medium) {
@@ -353,9 +359,9 @@ public final class KvEventDecoder {
         }
     }
 
-    private void once(Word field) throws FrameRefusal {
+    private void once(Word field, String what) throws FrameRefusal {
         if ((seen & bit(field)) != 0) {
-            throw new FrameRefusal("an event names its " + (field == Word.TOKEN_IDS ? "tokens" : "blocks") + " twice");
+            throw new FrameRefusal("an event names its " + what + " twice");
         }
         seen |= bit(field);
     }
