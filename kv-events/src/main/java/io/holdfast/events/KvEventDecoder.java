@@ -54,8 +54,10 @@ public final class KvEventDecoder {
     private int rank = NO_RANK;
     private int unknownInFrame;
     private long unknownEvents;
-    /** The known fields of the event that is being read. */
-    private long seen;
+    /** Whether the event that is being read has named its blocks and its tokens. */
+    private boolean blocksSeen;
+
+    private boolean tokensSeen;
 
     /** Reads a payload whole; when false, {@link #refusal} says why and there is nothing to deliver. */
     public boolean read(byte[] payload) {
@@ -163,7 +165,8 @@ public final class KvEventDecoder {
 
     private void events() throws FrameRefusal {
         for (int left = cursor.array(); left > 0; left--) {
-            seen = 0;
+            blocksSeen = false;
+            tokensSeen = false;
             if (cursor.atMap()) {
                 mapEvent();
             } else if (cursor.atArray()) {
@@ -266,7 +269,7 @@ public final class KvEventDecoder {
     }
 
     private void requireBlocks() throws FrameRefusal {
-        if ((seen & bit(Word.BLOCK_HASHES)) == 0) {
+        if (!blocksSeen) {
             throw new FrameRefusal("an event names no blocks");
         }
     }
@@ -306,12 +309,18 @@ public final class KvEventDecoder {
     }
 
     private void hashes(Event event) throws FrameRefusal {
-        once(Word.BLOCK_HASHES, "blocks");
+        if (blocksSeen) {
+            throw new FrameRefusal("an event names its blocks twice");
+        }
+        blocksSeen = true;
         tape.hashes(event, cursor, cursor.array());
     }
 
     private void tokens(Event event) throws FrameRefusal {
-        once(Word.TOKEN_IDS, "tokens");
+        if (tokensSeen) {
+            throw new FrameRefusal("an event names its tokens twice");
+        }
+        tokensSeen = true;
         if (!cursor.nil()) {
             tape.tokens(event, cursor, cursor.array());
         }
@@ -357,16 +366,5 @@ public final class KvEventDecoder {
         for (int i = 0; i < values; i++) {
             cursor.skip();
         }
-    }
-
-    private void once(Word field, String what) throws FrameRefusal {
-        if ((seen & bit(field)) != 0) {
-            throw new FrameRefusal("an event names its " + what + " twice");
-        }
-        seen |= bit(field);
-    }
-
-    private static long bit(Word field) {
-        return 1L << field.ordinal();
     }
 }

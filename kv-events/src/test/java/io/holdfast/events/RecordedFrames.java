@@ -30,7 +30,11 @@ final class RecordedFrames {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     /** One frame; the events are those that the recorder's own library read. */
-    record Frame(long sequence, byte[] payload, JsonNode events) {}
+    record Frame(long sequence, String hex, JsonNode events) {
+        byte[] payload() {
+            return HexFormat.of().parseHex(hex);
+        }
+    }
 
     private RecordedFrames() {}
 
@@ -40,13 +44,13 @@ final class RecordedFrames {
             if (line.path("type").asText().equals("frame")) {
                 frames.add(new Frame(
                         line.get("seq").longValue(),
-                        HexFormat.of().parseHex(line.get("frames").get(2).textValue()),
+                        line.get("frames").get(2).textValue(),
                         line.get("batch").get(1)));
             } else if (!line.has("type")) {
                 for (JsonNode frame : line.path("frames")) {
                     frames.add(new Frame(
                             Long.parseUnsignedLong(frame.get("seq_hex").textValue(), 16),
-                            HexFormat.of().parseHex(frame.get("payload_hex").textValue()),
+                            frame.get("payload_hex").textValue(),
                             frame.get("events")));
                 }
             }
