@@ -52,7 +52,11 @@ final class NaiveDecoder {
 
     private record Text(String bytes) {}
 
-    private record Bytes(byte[] bytes) {}
+    private record Bytes(String bytes) {
+        byte[] array() {
+            return bytes.getBytes(StandardCharsets.ISO_8859_1);
+        }
+    }
 
     private record Entry(Node key, Node value) {}
 
@@ -112,7 +116,8 @@ final class NaiveDecoder {
             case FLOAT -> unpacker.unpackDouble();
             case STRING ->
                 new Text(new String(payload(unpacker, unpacker.unpackRawStringHeader()), StandardCharsets.ISO_8859_1));
-            case BINARY -> new Bytes(payload(unpacker, unpacker.unpackBinaryHeader()));
+            case BINARY ->
+                new Bytes(new String(payload(unpacker, unpacker.unpackBinaryHeader()), StandardCharsets.ISO_8859_1));
             case ARRAY -> {
                 int size = fitting(unpacker, unpacker.unpackArrayHeader());
                 List<Node> list = new ArrayList<>();
@@ -352,7 +357,7 @@ final class NaiveDecoder {
     private long identity(Node node) {
         byte[] bytes = switch (node.value) {
             case Text text -> text.bytes.getBytes(StandardCharsets.ISO_8859_1);
-            case Bytes own -> own.bytes;
+            case Bytes own -> own.array();
             case Plain plain when plain == Plain.NIL -> new byte[0];
             default -> Arrays.copyOfRange(frame, node.from, node.to);
         };
@@ -393,10 +398,10 @@ final class NaiveDecoder {
         if (!(node.value instanceof Bytes digest)) {
             return integer(node);
         }
-        if (digest.bytes.length < 8 || digest.bytes.length > 1024) {
+        if (digest.bytes.length() < 8 || digest.bytes.length() > 1024) {
             throw new Refused("no digest");
         }
-        return new BigInteger(digest.bytes).longValue();
+        return new BigInteger(digest.array()).longValue();
     }
 
     private static long integer(Node node) throws Refused {
