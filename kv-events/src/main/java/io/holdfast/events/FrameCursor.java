@@ -304,7 +304,10 @@ final class FrameCursor {
         return value >= 0 && value <= Integer.MAX_VALUE ? (int) value : -1;
     }
 
-    /** What tells a value from others: a number for a text or byte string by its bytes, for any other value by its form; 0 for a nil or an empty text. */
+    /**
+     * A number that tells the value that begins here from others: a text or a byte string by its bytes, any other value by
+     * its form; 0 for a nil and for an empty text.
+     */
     long identity() throws FrameRefusal {
         int from = at;
         int length;

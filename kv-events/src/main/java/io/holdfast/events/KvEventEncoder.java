@@ -210,11 +210,11 @@ public final class KvEventEncoder {
                 });
     }
 
-    /** One entry for each block; a salt stands beside the first. */
+    /** One entry for each block; a salt stands beside the first of a prompt. */
     private void extraKeys(StoredBlocks chain) throws IOException {
         events.packArrayHeader(chain.count());
         for (int i = 0; i < chain.count(); i++) {
-            if (i == 0 && chain.namespaced()) {
+            if (i == 0 && chain.namespaced() && chain.rooted()) {
                 events.packArrayHeader(1);
                 text(STAND_IN_SALT);
             } else {

@@ -13,9 +13,15 @@ import java.util.stream.LongStream;
 /** Writes down, one line each, what a sink is told. */
 final class EventLog implements KvEventSink {
     private final List<String> lines = new ArrayList<>();
+    private long stampMicros;
 
     List<String> lines() {
         return lines;
+    }
+
+    /** The stamp of the batch that was told last. */
+    long stampMicros() {
+        return stampMicros;
     }
 
     static String textOfStored(StoredBlocks chain) {
@@ -41,6 +47,7 @@ final class EventLog implements KvEventSink {
     @Override
     public void batchStarted(long sequence, long stampMicros) {
         lines.add("batch " + sequence);
+        this.stampMicros = stampMicros;
     }
 
     @Override

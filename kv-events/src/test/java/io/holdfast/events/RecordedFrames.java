@@ -7,10 +7,13 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 
 /** What real servers sent, frame by frame, with what an independent reader made of it. */
@@ -38,6 +41,23 @@ final class RecordedFrames {
 
     private RecordedFrames() {}
 
+    /** The recordings among the test resources and, with {@code -Dholdfast.golden=DIR}, those of that directory. */
+    static List<String> names() throws IOException {
+        List<String> names = new ArrayList<>(NAMES);
+        String more = System.getProperty("holdfast.golden", "");
+        if (!more.isEmpty()) {
+            try (Stream<Path> files = Files.walk(Path.of(more))) {
+                for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
+                    String name = file.toString();
+                    if (name.matches(".*\\.jsonl(\\.gz)?") && !of(name).isEmpty()) {
+                        names.add(name);
+                    }
+                }
+            }
+        }
+        return names;
+    }
+
     static List<Frame> of(String recording) throws IOException {
         List<Frame> frames = new ArrayList<>();
         for (JsonNode line : lines(recording)) {
@@ -60,7 +80,7 @@ final class RecordedFrames {
 
     static List<JsonNode> lines(String recording) throws IOException {
         List<JsonNode> lines = new ArrayList<>();
-        try (InputStream file = Objects.requireNonNull(RecordedFrames.class.getResourceAsStream(recording), recording);
+        try (InputStream file = open(recording);
                 BufferedReader reader = new BufferedReader(new InputStreamReader(
                         recording.endsWith(".gz") ? new GZIPInputStream(file) : file, StandardCharsets.UTF_8))) {
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {
@@ -68,5 +88,11 @@ final class RecordedFrames {
             }
         }
         return lines;
+    }
+
+    private static InputStream open(String recording) throws IOException {
+        return NAMES.contains(recording)
+                ? Objects.requireNonNull(RecordedFrames.class.getResourceAsStream(recording), recording)
+                : Files.newInputStream(Path.of(recording));
     }
 }

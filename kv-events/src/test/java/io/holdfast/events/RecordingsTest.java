@@ -20,7 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What real servers published, request by request, and what a listener had to believe after each. */
@@ -64,9 +64,8 @@ final class RecordingsTest {
     }
 
     @ParameterizedTest
-    @FieldSource("io.holdfast.events.RecordedFrames#NAMES")
+    @MethodSource("io.holdfast.events.RecordedFrames#names")
     void recordedFrame_isReadAsItsEngineMeantIt(String recording) throws IOException {
-        boolean vllm = recording.startsWith("vllm");
         int frames = 0;
         for (RecordedFrames.Frame frame : RecordedFrames.of(recording)) {
             EventLog log = new EventLog();
@@ -81,14 +80,18 @@ final class RecordingsTest {
             }
             expected.add("end");
             assertThat(log.lines()).isEqualTo(expected);
-            if (!recording.contains("bytes")) {
-                boolean array = frame.events().path(0).isArray();
+            JsonNode first = frame.events().path(0);
+            String said = frame.events().toString();
+            if (!said.contains("\"hex\"") && !said.contains("\"session_id\"")) {
                 assertRewritten(
-                        frame.payload(), array ? Dialect.VLLM_ARRAYS : vllm ? Dialect.VLLM_MAPS : Dialect.SGLANG_MAPS);
+                        frame.payload(),
+                        first.isArray()
+                                ? Dialect.VLLM_ARRAYS
+                                : recording.contains("vllm") ? Dialect.VLLM_MAPS : Dialect.SGLANG_MAPS);
             }
             frames++;
         }
-        assertThat(frames).isGreaterThan(10);
+        assertThat(frames).isPositive();
         assertThat(decoder.unknownEvents()).isZero();
     }
 
