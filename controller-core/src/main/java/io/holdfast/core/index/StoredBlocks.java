@@ -133,7 +133,7 @@ public final class StoredBlocks {
         return this;
     }
 
-    /** Marks blocks of layers that do not attend to the whole prefix: they may leave without the prefix being lost. */
+    /** Marks blocks of layers that look back over a window only, so that they tell nothing about whole prompts. */
     public StoredBlocks windowed(boolean value) {
         windowed = value;
         return this;
@@ -206,7 +206,6 @@ public final class StoredBlocks {
         return group;
     }
 
-    /** Whether the engine said that the group's layers attend to a part of the prefix only. */
     public boolean windowed() {
         return windowed;
     }
