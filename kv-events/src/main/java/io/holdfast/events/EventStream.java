@@ -32,13 +32,15 @@ import java.util.Optional;
  *
  * When asking fails, because nobody answers in time, the answer is nonsense or too much arrives meanwhile, the stream goes
  * on as one that cannot ask, for a while: the next number after another connection is a gap of no batches then, unless its
- * batch begins with an empty cache.
+ * batch begins with an empty cache. What was lost that way is read again from the beginning at the next ask, where the
+ * publisher still knows its beginning: to the sink that is a restart. An ask that fails again is put off for longer.
  */
 
 /** One cache's batches in the publisher's order, for a sink. */
 final class EventStream {
     static final long ANSWER_NANOS = 5_000_000_000L;
-    static final long RETRY_NANOS = 10_000_000_000L;
+    private static final long RETRY_NANOS = 10_000_000_000L;
+    private static final long LONGEST_RETRY_NANOS = 320_000_000_000L;
     private static final long FIRST_CHECK_NANOS = 1_000_000_000L;
     private static final long LONGEST_CHECK_NANOS = 32_000_000_000L;
     private static final long NONE_YET = -1;
@@ -78,9 +80,17 @@ final class EventStream {
     private long due;
     private boolean confirmed;
     private boolean anotherLife;
+    private boolean readAgain;
     private boolean progress;
+    private Optional<Message> unreadable = Optional.empty();
+
+    /** Whether batches of an answer were applied without those that end it. */
+    private boolean unfinished;
+
+    private Gap.Cause cause = Gap.Cause.DROPPED;
 
     private long usableAt;
+    private long retryNanos = RETRY_NANOS;
     private long heardAt;
     private long checkNanos = FIRST_CHECK_NANOS;
 
@@ -104,11 +114,14 @@ final class EventStream {
             heardAt = now;
         }
         if (asking) {
-            if (now - due >= 0) {
+            if (newest > askedOver) {
+                // Who was asked may be gone.
+                begin();
+            } else if (now - due >= 0) {
                 failed("it did not answer within " + ANSWER_NANOS / 1_000_000_000L + " seconds");
             }
         } else if (connected && canAsk()) {
-            if (newest > proven) {
+            if (newest > proven || readAgain) {
                 begin();
             } else if (now - heardAt >= checkNanos) {
                 checkNanos = Math.min(2 * checkNanos, LONGEST_CHECK_NANOS);
@@ -154,9 +167,18 @@ final class EventStream {
     /** A batch of the answer. */
     void answered(Message batch) {
         due = now + ANSWER_NANOS;
+        if (readAgain) {
+            readAgain = false;
+            if (batch.sequence > 0) {
+                begin();
+                return;
+            }
+            anotherLife = true;
+        }
         if (!confirmed && batch.sequence == last) {
             if (prints.has(batch) && !batch.contradicts(publisher)) {
                 confirmed = true;
+                adopt();
             } else {
                 anotherLife = true;
                 begin();
@@ -175,6 +197,7 @@ final class EventStream {
             return;
         }
         if (!read(batch)) {
+            unreadable = Optional.of(batch);
             return;
         }
         if (anotherLife) {
@@ -185,11 +208,13 @@ final class EventStream {
             return;
         } else if (unreachable) {
             confirmed = true;
-            lost(askedOver > proven ? Gap.Cause.DISCONNECTED : Gap.Cause.DROPPED, batch.sequence);
+            lost(cause, batch.sequence);
         } else if (batch.sequence != last + 1) {
             lost(last == NONE_YET ? Gap.Cause.JOINED_LATE : Gap.Cause.DROPPED, batch.sequence);
         }
+        adopt();
         progress = true;
+        unfinished = true;
         counts.replayed();
         apply(batch);
     }
@@ -199,10 +224,13 @@ final class EventStream {
         if (!confirmed) {
             anotherLife = true;
             begin();
-        } else if (anotherLife) {
+        } else if (anotherLife || readAgain) {
             failed("it has no batch at all");
         } else {
+            unreadable.filter(batch -> batch.sequence > last).ifPresent(this::giveUp);
             complete = asks;
+            unfinished = false;
+            retryNanos = RETRY_NANOS;
             settle();
         }
     }
@@ -213,9 +241,10 @@ final class EventStream {
             return;
         }
         counts.replayFailed(why);
-        usableAt = now + RETRY_NANOS;
-        boolean doubt = last != NONE_YET && (anotherLife || askedOver > proven);
-        if (doubt) {
+        usableAt = now + retryNanos;
+        retryNanos = Math.min(2 * retryNanos, LONGEST_RETRY_NANOS);
+        boolean lifeUnknown = anotherLife || askedOver > proven;
+        if (last != NONE_YET && (lifeUnknown || unfinished)) {
             dropOlder(askedOver);
             long next = anotherLife
                     ? last + 1
@@ -223,11 +252,14 @@ final class EventStream {
                             .map(batch -> batch.sequence)
                             .filter(s -> s > last)
                             .orElse(last + 1);
-            lost(Gap.Cause.DISCONNECTED, next);
+            lost(anotherLife ? Gap.Cause.DISCONNECTED : cause, next);
             last = next - 1;
-            prints.forget();
+            if (lifeUnknown) {
+                prints.forget();
+            }
         }
         anotherLife = false;
+        unfinished = false;
         settle();
     }
 
@@ -245,6 +277,21 @@ final class EventStream {
         }
     }
 
+    /** The publisher said so, and nobody will ever know what. */
+    private void giveUp(Message batch) {
+        lost(last == NONE_YET ? Gap.Cause.JOINED_LATE : Gap.Cause.DROPPED, batch.sequence + 1);
+        last = batch.sequence;
+        prints.remember(batch);
+    }
+
+    /** The life that answers is the one that is applied: so is that of the newest connection, or it is dead. */
+    private void adopt() {
+        if (askedOver > proven) {
+            proven = askedOver;
+            unfinished = true;
+        }
+    }
+
     private void dropOlder(long connection) {
         oldest = connection;
         while (waiting.peek().filter(batch -> batch.connection < connection).isPresent()) {
@@ -257,12 +304,20 @@ final class EventStream {
         return asker.isPresent() && now - usableAt >= 0;
     }
 
+    private boolean putOff() {
+        return asker.isPresent() && now - usableAt < 0;
+    }
+
     private void begin() {
         asking = true;
         asks++;
         askedOver = newest;
-        confirmed = anotherLife || last == NONE_YET;
+        if (!unfinished) {
+            cause = newest > proven ? Gap.Cause.DISCONNECTED : Gap.Cause.DROPPED;
+        }
+        confirmed = anotherLife || readAgain || last == NONE_YET;
         progress = false;
+        unreadable = Optional.empty();
         due = now + ANSWER_NANOS;
         counts.asked();
         asker.orElseThrow().ask(confirmed ? 0 : last);
@@ -339,10 +394,12 @@ final class EventStream {
         Gap gap = new Gap(cause, last + 1, seen);
         counts.lost(gap);
         sink.gap(gap);
+        readAgain = putOff();
     }
 
     private void restarted(long seen) {
         prints.forget();
+        readAgain = seen > 0 && putOff();
         counts.restarted();
         sink.restarted(seen);
     }
