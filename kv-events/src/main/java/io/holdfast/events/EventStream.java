@@ -231,7 +231,7 @@ final class EventStream {
             complete = asks;
             unfinished = false;
             retryNanos = RETRY_NANOS;
-            settle();
+            settle(true);
         }
     }
 
@@ -260,11 +260,13 @@ final class EventStream {
         }
         anotherLife = false;
         unfinished = false;
-        settle();
+        settle(!lifeUnknown);
     }
 
-    private void settle() {
+    /** Goes on with what waited. */
+    private void settle(boolean sameLife) {
         asking = false;
+        counts.recovering(false);
         asker.ifPresent(Asker::stop);
         proven = Math.max(proven, askedOver);
         oldest = proven;
@@ -273,7 +275,13 @@ final class EventStream {
             if (next.isEmpty()) {
                 return;
             }
-            process(next.get());
+            Message batch = next.get();
+            if (sameLife && batch.connection <= proven && batch.sequence <= last) {
+                // The answer had it, or gave it up for lost; its connection is that of the answer's life, or dead.
+                counts.duplicate();
+            } else {
+                process(batch);
+            }
         }
     }
 
@@ -320,6 +328,7 @@ final class EventStream {
         unreadable = Optional.empty();
         due = now + ANSWER_NANOS;
         counts.asked();
+        counts.recovering(true);
         asker.orElseThrow().ask(confirmed ? 0 : last);
     }
 
@@ -341,7 +350,7 @@ final class EventStream {
         long sequence = batch.sequence;
         boolean explained = batch.asks < complete;
         if (last != NONE_YET && (stranger || sequence <= last)) {
-            if (!doubtful && prints.has(batch) || canAsk() && explained) {
+            if (!doubtful && prints.has(batch)) {
                 counts.duplicate();
                 return;
             }

@@ -34,6 +34,7 @@ public final class Subscription {
     private volatile String lastRefusal = "";
     private volatile String lastFailure = "";
     private volatile boolean connected;
+    private volatile boolean recovering;
 
     Subscription(EventSource source, int rank) {
         this.source = source;
@@ -64,6 +65,11 @@ public final class Subscription {
     /** Whether a publisher is at the other end now. */
     public boolean connected() {
         return connected;
+    }
+
+    /** Whether past batches are being asked for: what is known is on its way to be complete. */
+    public boolean recovering() {
+        return recovering;
     }
 
     /** Messages that arrived unasked, the refused ones included. */
@@ -166,6 +172,10 @@ public final class Subscription {
 
     void restarted() {
         restarts.incrementAndGet();
+    }
+
+    void recovering(boolean now) {
+        recovering = now;
     }
 
     void asked() {

@@ -91,7 +91,7 @@ final class EventStreamTest {
                 serve();
                 answer(100_000);
                 seen |= view.holds(cache.mark().orElseThrow());
-                if (quiet()) {
+                if (quiet() && !counts.recovering()) {
                     silences = seen ? silences + 1 : 0;
                     now += 40_000 * MILLI;
                 } else if (!up || asked.isEmpty()) {
