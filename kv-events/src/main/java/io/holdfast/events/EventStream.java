@@ -32,8 +32,7 @@ import java.util.Optional;
  *
  * When asking fails, because nobody answers in time, the answer is nonsense or too much arrives meanwhile, the stream goes
  * on as one that cannot ask, for a while: the next number after another connection is a gap of no batches then, unless its
- * batch begins with an empty cache. What was lost that way is read again from the beginning at the next ask, where the
- * publisher still knows its beginning: to the sink that is a restart. An ask that fails again is put off for longer.
+ * batch begins with an empty cache. An ask after one that failed is put off for longer.
  */
 
 /** One cache's batches in the publisher's order, for a sink. */
@@ -80,7 +79,6 @@ final class EventStream {
     private long due;
     private boolean confirmed;
     private boolean anotherLife;
-    private boolean readAgain;
     private boolean progress;
     private Optional<Message> unreadable = Optional.empty();
 
@@ -110,6 +108,8 @@ final class EventStream {
         connected = stillThere;
         if (connection > newest) {
             newest = connection;
+            usableAt = now;
+            retryNanos = RETRY_NANOS;
             checkNanos = FIRST_CHECK_NANOS;
             heardAt = now;
         }
@@ -121,7 +121,7 @@ final class EventStream {
                 failed("it did not answer within " + ANSWER_NANOS / 1_000_000_000L + " seconds");
             }
         } else if (connected && canAsk()) {
-            if (newest > proven || readAgain) {
+            if (newest > proven) {
                 begin();
             } else if (now - heardAt >= checkNanos) {
                 checkNanos = Math.min(2 * checkNanos, LONGEST_CHECK_NANOS);
@@ -167,16 +167,13 @@ final class EventStream {
     /** A batch of the answer. */
     void answered(Message batch) {
         due = now + ANSWER_NANOS;
-        if (readAgain) {
-            readAgain = false;
-            if (batch.sequence > 0) {
-                begin();
-                return;
-            }
-            anotherLife = true;
-        }
         if (!confirmed && batch.sequence == last) {
-            if (prints.has(batch) && !batch.contradicts(publisher)) {
+            boolean forgotten = !prints.knows(last);
+            if (forgotten) {
+                // The life was doubted, which was told, and nothing was heard since: this one is as good as any.
+                prints.remember(batch);
+            }
+            if (forgotten || prints.has(batch) && !batch.contradicts(publisher)) {
                 confirmed = true;
                 adopt();
             } else {
@@ -224,14 +221,19 @@ final class EventStream {
         if (!confirmed) {
             anotherLife = true;
             begin();
-        } else if (anotherLife || readAgain) {
-            failed("it has no batch at all");
+        } else if (anotherLife && askedOver == proven) {
+            anotherLife = false;
+            failed("it remembers nothing");
         } else {
+            if (anotherLife) {
+                // Born and silent. It stays another life until it speaks.
+                doubt(Gap.Cause.DISCONNECTED, last + 1);
+            }
             unreadable.filter(batch -> batch.sequence > last).ifPresent(this::giveUp);
             complete = asks;
             unfinished = false;
             retryNanos = RETRY_NANOS;
-            settle(true);
+            settle(!anotherLife);
         }
     }
 
@@ -252,15 +254,15 @@ final class EventStream {
                             .map(batch -> batch.sequence)
                             .filter(s -> s > last)
                             .orElse(last + 1);
-            lost(anotherLife ? Gap.Cause.DISCONNECTED : cause, next);
-            last = next - 1;
             if (lifeUnknown) {
-                prints.forget();
+                doubt(anotherLife ? Gap.Cause.DISCONNECTED : cause, next);
+            } else {
+                lost(cause, next);
+                last = next - 1;
             }
         }
-        anotherLife = false;
         unfinished = false;
-        settle(!lifeUnknown);
+        settle(!lifeUnknown && prints.knows(last));
     }
 
     /** Goes on with what waited. */
@@ -283,6 +285,15 @@ final class EventStream {
                 process(batch);
             }
         }
+    }
+
+    /** Once it is told that the life is not known, silence adds nothing to that. */
+    private void doubt(Gap.Cause why, long next) {
+        if (prints.knows(last) || next > last + 1) {
+            lost(why, next);
+        }
+        last = next - 1;
+        prints.forget();
     }
 
     /** The publisher said so, and nobody will ever know what. */
@@ -312,10 +323,6 @@ final class EventStream {
         return asker.isPresent() && now - usableAt >= 0;
     }
 
-    private boolean putOff() {
-        return asker.isPresent() && now - usableAt < 0;
-    }
-
     private void begin() {
         asking = true;
         asks++;
@@ -323,7 +330,7 @@ final class EventStream {
         if (!unfinished) {
             cause = newest > proven ? Gap.Cause.DISCONNECTED : Gap.Cause.DROPPED;
         }
-        confirmed = anotherLife || readAgain || last == NONE_YET;
+        confirmed = anotherLife || last == NONE_YET;
         progress = false;
         unreadable = Optional.empty();
         due = now + ANSWER_NANOS;
@@ -349,12 +356,12 @@ final class EventStream {
         }
         long sequence = batch.sequence;
         boolean explained = batch.asks < complete;
-        if (last != NONE_YET && (stranger || sequence <= last)) {
+        if (last != NONE_YET && (stranger || anotherLife && !explained || sequence <= last)) {
             if (!doubtful && prints.has(batch)) {
                 counts.duplicate();
                 return;
             }
-            if (canAsk() && sequence > 0) {
+            if (canAsk() && sequence > 0 && !explained) {
                 anotherLife = true;
                 askBefore(batch);
                 return;
@@ -372,6 +379,7 @@ final class EventStream {
             lost(Gap.Cause.DISCONNECTED, sequence);
         }
         proven = batch.connection;
+        anotherLife = false;
         apply(batch);
     }
 
@@ -403,12 +411,10 @@ final class EventStream {
         Gap gap = new Gap(cause, last + 1, seen);
         counts.lost(gap);
         sink.gap(gap);
-        readAgain = putOff();
     }
 
     private void restarted(long seen) {
         prints.forget();
-        readAgain = seen > 0 && putOff();
         counts.restarted();
         sink.restarted(seen);
     }

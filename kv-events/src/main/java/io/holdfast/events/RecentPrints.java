@@ -25,6 +25,11 @@ final class RecentPrints {
         return sequences[at] == batch.sequence && prints[at] == batch.print;
     }
 
+    /** Whether a batch of this number was applied, as far as is known. */
+    boolean knows(long sequence) {
+        return sequences[(int) sequence & KEPT - 1] == sequence;
+    }
+
     void forget() {
         Arrays.fill(sequences, -1);
     }

@@ -82,7 +82,7 @@ final class EventStreamTest {
             if (!replay || cache.remembersNothing() || random.nextBoolean()) {
                 publish();
             }
-            // Two silences after the last batch is seen: the first one may find out that another life spoke it.
+            // Two silences after the last batch is seen, or not known to be: the first one may find out that another life spoke it.
             int silences = 0;
             boolean seen = false;
             for (int i = 0; i < 10_000 && silences < 3; i++) {
@@ -90,7 +90,8 @@ final class EventStreamTest {
                 deliver(100_000);
                 serve();
                 answer(100_000);
-                seen |= view.holds(cache.mark().orElseThrow());
+                // Once the life was doubted, its last batch may be taken for the one that was seen under that number.
+                seen |= view.holds(cache.mark().orElseThrow()) || i > 200 && !view.certain();
                 if (quiet() && !counts.recovering()) {
                     silences = seen ? silences + 1 : 0;
                     now += 40_000 * MILLI;
@@ -98,7 +99,7 @@ final class EventStreamTest {
                     now += 1_000 * MILLI;
                 }
             }
-            assertThat(silences).as("seed %d: the last batch is seen", seed).isEqualTo(3);
+            assertThat(silences).as("seed %d: the last batch is seen, or not known to be", seed).isEqualTo(3);
             if (view.certain()) {
                 assertThat(view.copies()).as("seed %d", seed).isEqualTo(cache.copies());
             } else {
@@ -131,7 +132,7 @@ final class EventStreamTest {
                     }
                 }
                 case 5 -> up = true;
-                case 6 -> now += complete && !quiet() ? 0 : random.nextLong(12_000 * MILLI);
+                case 6 -> now += complete && (!quiet() || counts.recovering()) ? 0 : random.nextLong(12_000 * MILLI);
                 case 7, 8, 9, 10, 11, 12 -> round();
                 case 13, 14, 15, 16, 17, 18 -> deliver(random.nextInt(1, 6));
                 case 19, 20, 21 -> serve();
@@ -173,6 +174,7 @@ final class EventStreamTest {
         }
 
         private void deliver(int most) {
+            round();
             for (int i = 0; i < most && !queue.isEmpty(); i++) {
                 Message came = queue.poll();
                 stream.live(message(came.connection, came.sequence, came.payload));
@@ -205,6 +207,7 @@ final class EventStreamTest {
         }
 
         private void answer(int most) {
+            round();
             for (int i = 0; i < most && !answers.isEmpty(); i++) {
                 answers.poll().run();
             }
