@@ -14,6 +14,7 @@ import java.util.Set;
 /** What the events of one engine tell: its tree, how certain that is, and what is worth a decision. */
 final class EventSide implements KvEventSink, TreeListener {
     private static final int MOST_CANDIDATES = 64;
+    private static final String HEALS = "; that heals when the engine clears its cache or restarts";
 
     private final EngineTree tree = new EngineTree(this);
     private final PromptSizes prompts = new PromptSizes();
@@ -155,17 +156,12 @@ final class EventSide implements KvEventSink, TreeListener {
         certain = false;
         if (missing.cause() == Gap.Cause.JOINED_LATE) {
             certainty = "joined late: the first batch seen was number " + missing.seen()
-                    + ", what was stored before is not known; that heals when the engine clears its cache or restarts";
+                    + ", what was stored before is not known" + HEALS;
             return;
         }
         gaps++;
         lostBatches += missing.batches();
-        certainty = (missing.batches() == 0
-                        ? "the connection was lost before batch " + missing.seen()
-                                + ": whether the engine behind it lived on is not known"
-                        : "batches " + missing.expected() + " to " + (missing.seen() - 1)
-                                + " were lost: what they stored or removed is not known")
-                + "; that heals when the engine clears its cache or restarts";
+        certainty = missed(missing) + HEALS;
         gap = Optional.of(certainty);
         incarnation++;
         justRestarted = false;
@@ -179,7 +175,14 @@ final class EventSide implements KvEventSink, TreeListener {
         incarnation++;
         justRestarted = true;
         emptied();
-        sure();
+        if (seen == 0) {
+            sure();
+            return;
+        }
+        followed = true;
+        certain = false;
+        certainty = "the engine began another life, and the first batch seen of it was number " + seen
+                + ": what was stored before is not known" + HEALS;
     }
 
     @Override
@@ -201,6 +204,20 @@ final class EventSide implements KvEventSink, TreeListener {
     @Override
     public void pinnedBlockRemoved(long block) {
         pinnedRemoved = true;
+    }
+
+    private static String missed(Gap gap) {
+        String unknown = ": what they stored or removed is not known";
+        String range = "batches " + gap.expected() + " to " + (gap.seen() - 1);
+        boolean some = gap.batches() > 0;
+        return gap.cause() == Gap.Cause.DISCONNECTED
+                ? some
+                        ? range + " were lost with the connection" + unknown
+                        : "the connection was lost before batch " + gap.seen()
+                                + ": whether the engine behind it lived on is not known"
+                : some
+                        ? range + " were lost, dropped on the way" + unknown
+                        : "batches from number " + gap.seen() + " on may be lost" + unknown;
     }
 
     private void sure() {

@@ -62,8 +62,7 @@ final class EventStreamTest {
             this.reliable = random.nextInt(3) > 0;
             int remembered = random.nextBoolean() ? 10_000 : random.nextInt(8);
             this.complete = replay && reliable && remembered > 8;
-            this.cache = new ModelCache(
-                    random, Dialect.SGLANG_MAPS, remembered);
+            this.cache = new ModelCache(random, Dialect.SGLANG_MAPS, remembered);
             EventSource source = EventSource.of("tcp://engine:5557", "");
             this.counts = new Subscription(source, 0);
             this.stream = new EventStream(
@@ -82,7 +81,8 @@ final class EventStreamTest {
             if (!replay || cache.remembersNothing() || random.nextBoolean()) {
                 publish();
             }
-            // Two silences after the last batch is seen, or not known to be: the first one may find out that another life spoke it.
+            // Two silences after the last batch is seen, or not known to be: the first one may find out that another
+            // life spoke it.
             int silences = 0;
             boolean seen = false;
             for (int i = 0; i < 10_000 && silences < 3; i++) {
@@ -99,18 +99,23 @@ final class EventStreamTest {
                     now += 1_000 * MILLI;
                 }
             }
-            assertThat(silences).as("seed %d: the last batch is seen, or not known to be", seed).isEqualTo(3);
+            assertThat(silences)
+                    .as("seed %d: the last batch is seen, or not known to be", seed)
+                    .isEqualTo(3);
             if (view.certain()) {
                 assertThat(view.copies()).as("seed %d", seed).isEqualTo(cache.copies());
             } else {
-                assertThat(view.within(cache.copies())).as("seed %d, uncertain", seed).isTrue();
+                assertThat(view.within(cache.copies()))
+                        .as("seed %d, uncertain", seed)
+                        .isTrue();
             }
             if (complete) {
-                assertThat(view.certain()).as("seed %d: all could be had again", seed).isTrue();
+                assertThat(view.certain())
+                        .as("seed %d: all could be had again", seed)
+                        .isTrue();
             }
             return view.certain();
         }
-
 
         private boolean quiet() {
             return queue.isEmpty() && answers.isEmpty() && asked.isEmpty();

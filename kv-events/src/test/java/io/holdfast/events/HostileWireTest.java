@@ -7,6 +7,7 @@ import io.holdfast.events.TestEngine.Form;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -76,7 +77,8 @@ final class HostileWireTest {
             wire.calm();
             replayWire.calm();
             if (!replay || cache.remembersNothing() || random.nextBoolean()) {
-                // Without replay, what is lost shows with the next batch only, and a subscriber must be there to get it.
+                // Without replay, what is lost shows with the next batch only, and a subscriber must be there to get
+                // it.
                 until(subscription::connected);
                 engine.publish();
             }
@@ -84,8 +86,12 @@ final class HostileWireTest {
             if (view.certain()) {
                 assertThat(view.copies()).as("seed %d", seed).isEqualTo(cache.copies());
             } else {
-                assertThat(view.within(cache.copies())).as("seed %d, uncertain", seed).isTrue();
-                assertThat(recoverable).as("seed %d: all could be had again", seed).isFalse();
+                assertThat(view.within(cache.copies()))
+                        .as("seed %d, uncertain", seed)
+                        .isTrue();
+                assertThat(recoverable)
+                        .as("seed %d: all could be had again", seed)
+                        .isFalse();
             }
             return view.certain();
         }
@@ -126,22 +132,22 @@ final class HostileWireTest {
                 idleRounds = loop.doWork(3) == 0 ? idleRounds + 1 : 0;
                 engine.serve();
                 seen |= view.holds(cache.mark().orElseThrow());
-                if (!replay && !seen && idleRounds > 40) {
-                    // The subscription took effect after the last batch was said.
-                    engine.publish();
-                    idleRounds = 0;
-                }
                 if (idleRounds > 3 && subscription.connected() && !subscription.recovering()) {
-                    silences = seen ? silences + 1 : 0;
                     idleRounds = 0;
-                    skipped += TimeUnit.SECONDS.toNanos(40);
+                    if (seen || replay) {
+                        silences = seen ? silences + 1 : 0;
+                        skipped += TimeUnit.SECONDS.toNanos(40);
+                    } else {
+                        // The subscription took effect after the last batch was said.
+                        engine.publish();
+                    }
                 } else if (idleRounds > 60 && !recoverable) {
                     skipped += TimeUnit.SECONDS.toNanos(6);
                 }
             }
         }
 
-        private void until(java.util.function.BooleanSupplier condition) {
+        private void until(BooleanSupplier condition) {
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
             while (!condition.getAsBoolean()) {
                 assertThat(System.nanoTime()).as("seed %d: still waiting", seed).isLessThan(deadline);

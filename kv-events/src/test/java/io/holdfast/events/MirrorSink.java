@@ -32,9 +32,10 @@ final class MirrorSink implements KvEventSink {
 
     /** Whether every copy here is among those. */
     boolean within(Map<Tier, Map<Long, Integer>> truth) {
-        return copies.entrySet().stream().allMatch(tier -> tier.getValue().entrySet().stream()
-                .allMatch(block -> block.getValue()
-                        <= truth.getOrDefault(tier.getKey(), Map.of()).getOrDefault(block.getKey(), 0)));
+        return copies.entrySet().stream()
+                .allMatch(tier -> tier.getValue().entrySet().stream()
+                        .allMatch(block -> block.getValue()
+                                <= truth.getOrDefault(tier.getKey(), Map.of()).getOrDefault(block.getKey(), 0)));
     }
 
     @Override

@@ -105,9 +105,15 @@ final class ModelCache {
         if (copies.isEmpty()) {
             return;
         }
-        Tier tier = copies.keySet().stream().skip(random.nextInt(copies.size())).findFirst().orElseThrow();
+        Tier tier = copies.keySet().stream()
+                .skip(random.nextInt(copies.size()))
+                .findFirst()
+                .orElseThrow();
         Map<Long, Integer> blocks = copies.get(tier);
-        long block = blocks.keySet().stream().skip(random.nextInt(blocks.size())).findFirst().orElseThrow();
+        long block = blocks.keySet().stream()
+                .skip(random.nextInt(blocks.size()))
+                .findFirst()
+                .orElseThrow();
         blocks.computeIfPresent(block, (same, count) -> count == 1 ? null : count - 1);
         copies.values().removeIf(Map::isEmpty);
         encoder.removed(new long[] {block}, 0, 1, tier, 0);

@@ -66,6 +66,13 @@ final class TestEngine implements AutoCloseable {
         publisher.send(batch.bytes());
     }
 
+    /** Says batches that reach nobody, as a publisher does whose queue for a subscriber is full. */
+    void lose(int batches) {
+        for (int i = 0; i < batches; i++) {
+            cache.next();
+        }
+    }
+
     /** Answers what was asked since the last call. */
     void serve() {
         for (byte[] asker = router.recv(ZMQ.DONTWAIT); asker != null; asker = router.recv(ZMQ.DONTWAIT)) {
@@ -100,7 +107,11 @@ final class TestEngine implements AutoCloseable {
 
     private byte[] sequence(long number) {
         return form == Form.IDENTIFIED
-                ? ByteBuffer.allocate(24).putLong(number).putLong(7).putLong(life).array()
+                ? ByteBuffer.allocate(24)
+                        .putLong(number)
+                        .putLong(7)
+                        .putLong(life)
+                        .array()
                 : ByteBuffer.allocate(8).putLong(number).array();
     }
 
