@@ -402,7 +402,7 @@ final class ControllerTest {
 
     private String certaintyAfter(Gap.Cause cause, long expected, long seen) {
         bench.controller.events().gap(new Gap(cause, expected, seen));
-        bench.settle();
+        bench.pass(Duration.ofMillis(100));
         return bench.controller.view().certainty();
     }
 
@@ -480,15 +480,6 @@ final class ControllerTest {
         assertThat(view.blocks()).isZero();
         assertThat(view.holds()).extracting(HoldView::state).containsExactly(HoldState.LOST);
         assertThat(bench.engine.probes).isEqualTo(2);
-    }
-
-    @Test
-    void restart_seenLate_isUncertain() {
-        bench.stored(1, 2);
-        bench.controller.events().restarted(4);
-        bench.settle();
-        assertThat(bench.controller.view().certain()).isFalse();
-        assertThat(bench.controller.view().certainty()).startsWith("joined late");
     }
 
     @Test

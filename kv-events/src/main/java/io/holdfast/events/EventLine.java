@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZEvent;
@@ -42,6 +43,8 @@ final class EventLine implements EventStream.Asker {
     private final ZMQ.Socket subscriber;
     private Optional<ZMQ.Socket> asker = Optional.empty();
     private String unaskable = "";
+    /** Set by the sockets' thread. */
+    private AtomicBoolean askerLost = new AtomicBoolean();
 
     /** Written by the sockets' thread, before the new connection brings its first message. */
     private final Map<String, Long> connections = new ConcurrentHashMap<>();
@@ -123,6 +126,9 @@ final class EventLine implements EventStream.Asker {
         String endpoint = source.replayEndpoint().orElseThrow();
         ZMQ.Socket socket = open(SocketType.DEALER);
         asker = Optional.of(socket);
+        AtomicBoolean lost = new AtomicBoolean();
+        askerLost = lost;
+        socket.setEventHook(event -> lost.set(true), ZMQ.EVENT_DISCONNECTED);
         poller.register(socket, ZMQ.Poller.POLLIN);
         try {
             connect(socket, endpoint);
@@ -218,7 +224,11 @@ final class EventLine implements EventStream.Asker {
     private void readAnswer(ZMQ.Socket socket) {
         // What is applied may end this question and begin another, by another socket.
         for (int taken = 0; taken < BURST && asker.filter(socket::equals).isPresent(); taken++) {
+            boolean gone = askerLost.get();
             if (receive(socket) < 0) {
+                if (gone) {
+                    stream.cutOff();
+                }
                 return;
             }
             // An empty frame, in newer builds the topic, the sequence and the payload.

@@ -237,6 +237,13 @@ final class EventStream {
         }
     }
 
+    /** The connection went away in the middle of the answer: it is asked for again while there is time. */
+    void cutOff() {
+        long until = due;
+        begin();
+        due = until;
+    }
+
     void failed(String why) {
         if (progress) {
             begin();

@@ -90,7 +90,7 @@ final class HostileWireTest {
                         .as("seed %d, uncertain", seed)
                         .isTrue();
                 assertThat(recoverable)
-                        .as("seed %d: all could be had again", seed)
+                        .as("seed %d: all could be had again. %s", seed, subscription.lastReplayFailure())
                         .isFalse();
             }
             return view.certain();
