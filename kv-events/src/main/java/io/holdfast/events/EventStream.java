@@ -173,7 +173,7 @@ final class EventStream {
                 // The life was doubted, which was told, and nothing was heard since: this one is as good as any.
                 prints.remember(batch);
             }
-            if (forgotten || prints.has(batch) && !batch.contradicts(publisher)) {
+            if (forgotten || (prints.has(batch) && !batch.contradicts(publisher))) {
                 confirmed = true;
                 adopt();
             } else {
@@ -363,7 +363,7 @@ final class EventStream {
         }
         long sequence = batch.sequence;
         boolean explained = batch.asks < complete;
-        if (last != NONE_YET && (stranger || anotherLife && !explained || sequence <= last)) {
+        if (last != NONE_YET && (stranger || (anotherLife && !explained) || sequence <= last)) {
             if (!doubtful && prints.has(batch)) {
                 counts.duplicate();
                 return;
