@@ -1,7 +1,6 @@
 package io.holdfast.app.bench;
 
 import io.holdfast.app.bench.StopWatch.Span;
-import java.lang.ref.Reference;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.OptionalLong;
@@ -144,9 +143,8 @@ final class IndexBench {
         if (resident.isPresent() && residentAfter.isPresent()) {
             figures.add("rss_delta", residentAfter.getAsLong() - resident.getAsLong());
         }
-        figures.add("errors", index.errors());
-        Reference.reachabilityFence(index);
-        return figures;
+        // Asked last, so that the index is there until everything was measured.
+        return figures.add("errors", index.errors());
     }
 
     /** An index of the first events of a file, of which only a chunk is in memory at a time. */

@@ -120,7 +120,7 @@ final class KvwlFile implements AutoCloseable {
         engine = head >>> 16;
         count = bytes.get(INT, next + 4);
         parent = bytes.get(LONG, next + 8);
-        if (kind > CLEAR || engine >= engines || count < 0 || kind == CLEAR && count > 0) {
+        if (kind > CLEAR || engine >= engines || count < 0 || (kind == CLEAR && count > 0)) {
             throw new BenchException(
                     path + " is damaged: its event " + eventsRead + " is none of this format; generate it again.");
         }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -84,7 +85,7 @@ class KvwlFileTest {
         for (int i = 0; i < 300; i++) {
             byte[] flipped = whole.clone();
             int at = random.nextInt(i % 2 == 0 ? 96 : whole.length);
-            flipped[at] = (byte) (flipped[at] ^ 1 << random.nextInt(8));
+            flipped[at] = (byte) (flipped[at] ^ (1 << random.nextInt(8)));
             try {
                 read(Files.write(folder.resolve("flipped"), flipped));
             } catch (BenchException e) {
@@ -104,7 +105,7 @@ class KvwlFileTest {
 
     private Path file(int engines, int events, Consumer<ByteBuffer> content) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(4096).order(ByteOrder.LITTLE_ENDIAN);
-        bytes.put("KVWL0001".getBytes(java.nio.charset.StandardCharsets.US_ASCII));
+        bytes.put("KVWL0001".getBytes(StandardCharsets.US_ASCII));
         bytes.putInt(engines)
                 .putInt(0)
                 .putLong(events)
