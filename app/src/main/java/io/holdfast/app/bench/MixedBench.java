@@ -1,7 +1,10 @@
 package io.holdfast.app.bench;
 
+import io.holdfast.app.bench.StopWatch.Span;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -24,6 +27,7 @@ final class MixedBench {
     private static final double MILLION = 1e6;
 
     private final IntFunction<Index> indexes;
+    private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
 
     MixedBench(IntFunction<Index> indexes) {
         this.indexes = indexes;
@@ -70,6 +74,8 @@ final class MixedBench {
 
         double[] alone = new double[ROUNDS];
         double[] together = new double[ROUNDS];
+        double[] aloneCpu = new double[ROUNDS];
+        double[] togetherCpu = new double[ROUNDS];
         double[] loneP99 = new double[ROUNDS];
         double[] p99 = new double[ROUNDS];
         Times times = new Times(1);
@@ -80,26 +86,29 @@ final class MixedBench {
             Index quiet = half(engines, events, middle);
             Times lone = new Times(2 * queries.count());
             pass(quiet.reader(), queries, lone);
-            alone[round] = operations / write(quiet, events, middle, new Applied()) / MILLION;
+            Span lonely = write(quiet, events, middle, new Applied());
+            alone[round] = operations / lonely.wall() / MILLION;
+            aloneCpu[round] = operations / lonely.cpu() / MILLION;
             pass(quiet.reader(), queries, lone);
             loneP99[round] = lone.quantile(0.99);
 
             Index busy = half(engines, events, middle);
             Applied applied = new Applied();
             applied.publish(middle);
-            double seconds;
+            Span written;
             Read read;
             try (ExecutorService reading = Executors.newSingleThreadExecutor()) {
                 CompletableFuture<Read> reader =
                         CompletableFuture.supplyAsync(() -> read(busy.reader(), queries, applied), reading);
                 try {
-                    seconds = write(busy, events, middle, applied);
+                    written = write(busy, events, middle, applied);
                 } finally {
                     applied.done = true;
                 }
                 read = reader.join();
             }
-            together[round] = operations / seconds / MILLION;
+            together[round] = operations / written.wall() / MILLION;
+            togetherCpu[round] = operations / written.cpu() / MILLION;
             times = read.times();
             p99[round] = times.quantile(0.99);
             asked = times.count() / read.seconds();
@@ -114,6 +123,7 @@ final class MixedBench {
                 .add("lone_ingest_mops", Times.median(alone), 3)
                 .add("lone_p99_ns", Times.median(loneP99), 0)
                 .add("writer_ratio", ratio(together, alone), 3)
+                .add("writer_cpu_ratio", ratio(togetherCpu, aloneCpu), 3)
                 .add("p99_ratio", ratio(p99, loneP99), 3)
                 .add("sampled", sampled)
                 .add("torn", torn);
@@ -126,14 +136,16 @@ final class MixedBench {
         return index;
     }
 
-    /** Applies the second half; the answer is how many seconds that took. */
-    private static double write(Index index, Events events, int middle, Applied applied) {
+    /** Applies the second half; the answer is how long that took, and of its thread's processor. */
+    private Span write(Index index, Events events, int middle, Applied applied) {
+        long cpu = threads.getCurrentThreadCpuTime();
         long start = System.nanoTime();
         for (int event = middle; event < events.count(); event++) {
             index.apply(events, event);
             applied.publish(event + 1);
         }
-        return (System.nanoTime() - start) / NANOS_PER_SECOND;
+        double wall = (System.nanoTime() - start) / NANOS_PER_SECOND;
+        return new Span(wall, (threads.getCurrentThreadCpuTime() - cpu) / NANOS_PER_SECOND);
     }
 
     /** Asks every query once. */

@@ -28,8 +28,12 @@ class IndexBenchTest {
         for (IntFunction<Index> indexes : Arrays.<IntFunction<Index>>asList(TreeIndex::new, NaiveIndex::new)) {
             Map<String, String> figures = pairs(new IndexBench(indexes).check(file));
             assertThat(figures).containsEntry("check", workload.check).containsEntry("errors", "0");
-            assertThat(figures.getOrDefault("checksums", "").split(",", -1)).hasSize(10).endsWith(workload.answers);
-            assertThat(figures.getOrDefault("blocks", "").split(",", -1)).hasSize(10).endsWith(Long.toString(workload.matched));
+            assertThat(figures.getOrDefault("checksums", "").split(",", -1))
+                    .hasSize(10)
+                    .endsWith(workload.answers);
+            assertThat(figures.getOrDefault("blocks", "").split(",", -1))
+                    .hasSize(10)
+                    .endsWith(Long.toString(workload.matched));
         }
     }
 
@@ -78,7 +82,7 @@ class IndexBenchTest {
 
         assertThat(figures)
                 .containsKeys("ingest_mops", "qps", "p50_ns", "p99_ns", "lone_ingest_mops", "lone_p99_ns")
-                .containsKeys("writer_ratio", "p99_ratio", "sampled")
+                .containsKeys("writer_ratio", "writer_cpu_ratio", "p99_ratio", "sampled")
                 .containsEntry("torn", "0");
     }
 
