@@ -43,7 +43,7 @@ class Consumer:
 
     def dump(self, path):
         """The view: its head as a dictionary, and its lines."""
-        answer = self.ask("dump %s" % path)
+        answer = self.ask("dump 0 %s" % path)
         if not answer:
             raise AssertionError("the consumer is gone: see its log")
         lines = path.read_text().splitlines()
@@ -58,7 +58,7 @@ class Run:
         self.out.mkdir(parents=True, exist_ok=True)
         self.engine = Engine(arguments.engine, arguments.start, arguments.stop, arguments.http, arguments.model)
         command = shlex.split(arguments.consumer)
-        command += [arguments.events, arguments.replay, arguments.topic, arguments.engine]
+        command += [arguments.naming, arguments.engine, arguments.events, arguments.replay, arguments.topic]
         self.consumer = Consumer(command, self.out / "consumer.log")
         self.reference = None
         self.sent = 0
@@ -66,6 +66,11 @@ class Run:
         self.predicted = 0
         self.mispredicted = []
         self.checkpoints = []
+        # The engine has emptied its cache and may not have said so yet: one says a clear with its next batch, a new life
+        # of it says nothing before its first request.
+        self.unsaid = False
+        self.settle_at = None
+        self.settle_as = ""
         self.pool = concurrent.futures.ThreadPoolExecutor(8)
 
     def step(self, session, requests):
@@ -80,11 +85,16 @@ class Run:
         for request, (output, cached) in zip(requests, self.pool.map(self.engine.generate, requests)):
             self.sent += 1
             session.answered(request, output)
-        if expected is not None and not self.cleared:
+        if expected is not None and not self.unsaid:
             self.predicted += 1
             if cached != expected:
                 self.mispredicted.append("request %d: %d cached, %d expected" % (self.sent, cached, expected))
-        self.cleared = False
+        self.unsaid = False
+
+    def settle(self, requests, name):
+        """Plans a checkpoint after so many more requests."""
+        self.settle_at = self.sent + requests
+        self.settle_as = name
 
     def quiet(self):
         """Waits until the reference has heard nothing for a moment."""
@@ -125,7 +135,6 @@ class Run:
 
     def play(self):
         a = self.a
-        self.cleared = False
         self.engine.start()
         self.reference = mirror.Mirror(a.events, a.replay, a.topic, a.engine == "vllm")
         self.consumer.start()
@@ -143,23 +152,22 @@ class Run:
             if dead_until is not None and self.sent >= dead_until:
                 dead_until = None
                 self.consumer.start()
-                self.settle_after = self.sent + a.dead
+                self.settle(a.dead, "after-kill-%d" % (self.consumer.starts - 1))
                 print("  killed with -9 and started again before request %d" % (self.sent + 1), flush=True)
-            elif getattr(self, "settle_after", None) is not None and self.sent >= self.settle_after:
-                self.settle_after = None
-                self.checkpoint("after-kill-%d" % (self.consumer.starts - 1))
-            if restarts and self.sent >= restarts[0] and dead_until is None:
+            elif self.settle_at is not None and self.sent >= self.settle_at:
+                self.settle_at = None
+                self.checkpoint(self.settle_as)
+            if restarts and self.sent >= restarts[0] and dead_until is None and not self.unsaid:
                 restarts.pop(0)
                 self.checkpoint("before-engine-restart")
                 self.engine.stop()
                 self.engine.start()
+                self.unsaid = True
+                self.settle(a.dead, "after-engine-restart")
                 print("  engine restarted before request %d" % (self.sent + 1), flush=True)
             if requests is None:
-                if self.cleared:
-                    continue
                 self.engine.clear()
-                # The one engine says a clear at once, the other with its next batch.
-                self.cleared = True
+                self.unsaid = True
             else:
                 self.step(session, requests)
         self.checkpoint("end")
@@ -217,6 +225,7 @@ def main():
     parser.add_argument("--block-tokens", type=int, required=True)
     parser.add_argument("--capacity", type=int, required=True, help="tokens that the cache holds")
     parser.add_argument("--consumer", required=True, help="command of the consumer under test")
+    parser.add_argument("--naming", default="engine_hash", choices=["engine_hash", "content_chain"])
     parser.add_argument("--out", default="target/real-engines")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--requests", type=int, default=300)
