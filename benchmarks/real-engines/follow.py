@@ -4,51 +4,15 @@ never stopped. See README.md. Exit code 0: equal at every checkpoint; 1: not."""
 
 import argparse
 import concurrent.futures
-import os
 import pathlib
 import shlex
-import signal
-import subprocess
 import sys
 import time
 
 import mirror
+from consumer import Consumer
 from engine import Engine
 from session import Session
-
-
-class Consumer:
-    """The consumer under test: a process of its own that answers commands on its standard input."""
-
-    def __init__(self, command, log):
-        self.command = command
-        self.log = log
-        self.process = None
-        self.starts = 0
-
-    def start(self):
-        self.starts += 1
-        self.process = subprocess.Popen(
-            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(self.log, "a"), text=True
-        )
-
-    def kill(self):
-        os.kill(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def ask(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline()
-
-    def dump(self, path):
-        """The view: its head as a dictionary, and its lines."""
-        answer = self.ask("dump 0 %s" % path)
-        if not answer:
-            raise AssertionError("the consumer is gone: see its log")
-        lines = path.read_text().splitlines()
-        head = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# "))
-        return head, [line for line in lines if not line.startswith("# ")]
 
 
 class Run:
@@ -111,7 +75,6 @@ class Run:
         end = time.time() + seconds
         while True:
             head, view = self.consumer.dump(self.out / ("%s.holdfast" % name))
-            view.sort()
             if int(head["sequence"]) == batches - 1 and head["certain"] == "true" or time.time() > end:
                 break
             time.sleep(0.1)
