@@ -30,9 +30,10 @@ class Run:
         self.predicted = 0
         self.mispredicted = []
         self.checkpoints = []
-        # The engine has emptied its cache and may not have said so yet: one says a clear with its next batch, a new life
-        # of it says nothing before its first request.
-        self.unsaid = False
+        self.unsure = 0
+        # How much was heard when the engine emptied its cache: until more is heard it may not have said so. One engine says
+        # a clear with its next batch only, and nothing in a new life before the first block is stored.
+        self.unsaid = None
         self.settle_at = None
         self.settle_as = ""
         self.pool = concurrent.futures.ThreadPoolExecutor(8)
@@ -45,15 +46,19 @@ class Run:
             self.quiet()
             with self.reference.lock:
                 view = self.reference.view
+                if self.unsaid != self.heard():
+                    self.unsaid = None
                 expected = view.cached(requests[0]["prompt"], self.a.block_tokens, requests[0]["salt"])
         for request, (output, cached) in zip(requests, self.pool.map(self.engine.generate, requests)):
             self.sent += 1
             session.answered(request, output)
-        if expected is not None and not self.unsaid:
+        if expected is not None and self.unsaid is None:
             self.predicted += 1
             if cached != expected:
                 self.mispredicted.append("request %d: %d cached, %d expected" % (self.sent, cached, expected))
-        self.unsaid = False
+
+    def heard(self):
+        return len(self.reference.lives), len(self.reference.life)
 
     def settle(self, requests, name):
         """Plans a checkpoint after so many more requests."""
@@ -75,24 +80,40 @@ class Run:
         end = time.time() + seconds
         while True:
             head, view = self.consumer.dump(self.out / ("%s.holdfast" % name))
-            if int(head["sequence"]) == batches - 1 and head["certain"] == "true" or time.time() > end:
+            certain = head["certain"] == "true"
+            if int(head["sequence"]) == batches - 1 and (certain or self.a.forgets) or time.time() > end:
                 break
             time.sleep(0.1)
         wrong = []
+        if self.a.forgets and not certain:
+            # It may know less and must know nothing that is not so.
+            held = dict(line.split() for line in expected)
+            false = [line for line in view if int(line.split()[1]) & ~int(held.get(line.split()[0], 0))]
+            if false:
+                wrong.append("%d lines are not so" % len(false))
+            expected = view
+            self.unsure += not false
+        elif not certain:
+            wrong.append("it is not certain: %s" % head["certainty"])
         if int(head["sequence"]) != batches - 1:
             wrong.append("it heard up to batch %s of %d" % (head["sequence"], batches - 1))
-        if head["certain"] != "true":
-            wrong.append("it is not certain: %s" % head["certainty"])
         if view != expected:
             missing, extra = set(expected) - set(view), set(view) - set(expected)
             wrong.append("%d lines missing, %d too many" % (len(missing), len(extra)))
         if int(head["blocks"]) != len(expected):
             wrong.append("%s blocks counted, %d held" % (head["blocks"], len(expected)))
         self.checkpoints.append(not wrong)
+        self.unsure -= bool(wrong) and not certain and self.a.forgets
         facts = " ".join("%s=%s" % item for item in head.items() if item[0] not in ("sequence", "certain", "blocks"))
         print(
             "  %-22s batch %4d  %4d blocks  %s  [%s]"
-            % (name, batches - 1, len(expected), "equal" if not wrong else "DIFFERENT: " + "; ".join(wrong), facts),
+            % (
+                name,
+                batches - 1,
+                len(expected),
+                "DIFFERENT: " + "; ".join(wrong) if wrong else "equal" if certain else "says it is uncertain",
+                facts,
+            ),
             flush=True,
         )
 
@@ -120,17 +141,17 @@ class Run:
             elif self.settle_at is not None and self.sent >= self.settle_at:
                 self.settle_at = None
                 self.checkpoint(self.settle_as)
-            if restarts and self.sent >= restarts[0] and dead_until is None and not self.unsaid:
+            if restarts and self.sent >= restarts[0] and dead_until is None:
                 restarts.pop(0)
                 self.checkpoint("before-engine-restart")
+                self.unsaid = self.heard()
                 self.engine.stop()
                 self.engine.start()
-                self.unsaid = True
                 self.settle(a.dead, "after-engine-restart")
                 print("  engine restarted before request %d" % (self.sent + 1), flush=True)
             if requests is None:
+                self.unsaid = self.heard()
                 self.engine.clear()
-                self.unsaid = True
             else:
                 self.step(session, requests)
         self.checkpoint("end")
@@ -145,7 +166,7 @@ class Run:
         for sentence in self.mispredicted:
             print("  " + sentence)
         print(
-            "%s %s %s seed %d: %d requests, %d kills, %d engine lives: view equal at %d of %d checkpoints;"
+            "%s %s %s seed %d: %d requests, %d kills, %d engine lives: view equal at %d of %d checkpoints%s;"
             " %d batches, %d blocks stored (%d while held), %d removed (%d unknown), %d clears;"
             " cached tokens as the view says in %d of %d"
             % (
@@ -156,8 +177,9 @@ class Run:
                 self.sent,
                 self.consumer.starts - 1,
                 len(lives),
-                equal,
+                equal - self.unsure,
                 len(self.checkpoints),
+                ", true and said to be uncertain at %d" % self.unsure if self.unsure else "",
                 sum(batches for batches, _ in lives),
                 total["stored"],
                 total["again"],
@@ -195,6 +217,9 @@ def main():
     parser.add_argument("--kill", type=numbers, default=[100, 240], help="after so many requests, in a burst")
     parser.add_argument("--dead", type=int, default=12, help="requests that a killed consumer misses")
     parser.add_argument("--restart", type=numbers, default=[180], help="restart the engine after so many requests")
+    parser.add_argument(
+        "--forgets", action="store_true", help="the engine's replay buffer is shorter than its life: uncertain is right"
+    )
     parser.add_argument("--predict", type=int, default=1, help="0: do not compare the engine's cached tokens")
     run = Run(parser.parse_args())
     try:

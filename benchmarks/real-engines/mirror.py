@@ -134,7 +134,7 @@ class Mirror:
             else:
                 # A hole, or another life: the engine says the whole of it.
                 self.notes.append("%d after %d" % (sequence, len(self.life) - 1))
-                whole = self.ask()
+                whole = self.ask(0)
                 if self.life[: len(whole)] != whole[: len(self.life)]:
                     self.begin()
                 for later in whole[len(self.life) :]:
@@ -152,8 +152,11 @@ class Mirror:
         self.view = View(self.keeps)
         self.life = []
 
-    def ask(self):
-        """Every payload of the engine's present life, from batch 0, as its replay endpoint says it."""
+    def ask(self, oldest=None):
+        """Every payload of the engine's present life that it remembers, as its replay endpoint says it.
+
+        With `oldest` that must be the number of the first; without it, one that is older than what is remembered is taken
+        from here."""
         with self.context.socket(zmq.DEALER) as socket:
             socket.linger = 0
             socket.connect(self.replay)
@@ -163,7 +166,10 @@ class Mirror:
                 frames = socket.recv_multipart()
                 if frames[-2] == END:
                     return whole
-                if int.from_bytes(frames[-2][:8], "big") != len(whole):
+                sequence = int.from_bytes(frames[-2][:8], "big")
+                if oldest is None and not whole:
+                    whole = self.life[:sequence]
+                if sequence != len(whole):
                     raise AssertionError("the replay is not whole: %s after %d" % (frames[-2].hex(), len(whole) - 1))
                 whole.append(frames[-1])
         raise AssertionError("no answer from " + self.replay)
