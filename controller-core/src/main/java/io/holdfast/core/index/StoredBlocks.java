@@ -35,6 +35,7 @@ public final class StoredBlocks {
     private int blockTokens;
     private Tier tier = Tier.GPU;
     private int group;
+    private boolean windowed;
     private boolean namespaced;
     private long namespace;
 
@@ -53,6 +54,7 @@ public final class StoredBlocks {
         blockTokens = 0;
         tier = Tier.GPU;
         group = 0;
+        windowed = false;
         namespaced = false;
         namespace = 0;
         return this;
@@ -131,6 +133,12 @@ public final class StoredBlocks {
         return this;
     }
 
+    /** Marks blocks of layers that look back over a window only, so that they tell nothing about whole prompts. */
+    public StoredBlocks windowed(boolean value) {
+        windowed = value;
+        return this;
+    }
+
     /** Marks blocks whose tokens live in a namespace of their own (salt, LoRA): one hash may then stand for two prefixes. */
     public StoredBlocks namespaced(boolean value) {
         namespaced = value;
@@ -196,6 +204,10 @@ public final class StoredBlocks {
 
     public int group() {
         return group;
+    }
+
+    public boolean windowed() {
+        return windowed;
     }
 
     public boolean namespaced() {

@@ -7,6 +7,9 @@ public enum Tier {
     DISK(4),
     EXTERNAL(8);
 
+    /** The set of all tiers. */
+    static final int ALL = 15;
+
     /** The tier's place in a set of tiers. */
     final int bit;
 

@@ -1,0 +1,464 @@
+package io.holdfast.core.index;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * The blocks that caches hold, and how they follow one another.
+ *
+ * <p>One thread writes: it adds caches and hands each its engine's events. Any thread reads, by {@link #match}.
+ */
+public final class BlockTree {
+    /*
+     * Layout
+     * ------
+     * Sixteen blocks that follow one another are a strip; a strip hangs under a block, anywhere in another strip. So a fork
+     * splits nothing and a position never changes. Names, parents and holders of sixteen blocks lie side by side, and a path
+     * is walked strip by strip: a lookup, a comparison of up to sixteen names, a look at who holds them.
+     *
+     * Names
+     * -----
+     * Beside one engine (or the ranks of one, which hash alike) blocks are named by the engine's own hashes, and one table
+     * leads from a name to its block: events need it for every block, readers for the first of each strip. For a fleet the
+     * engines' hashes differ, so blocks are named by the content chain; the table then has the first blocks of strips only,
+     * and a table per cache leads from the engine's hash to the block. Names are chained: a block's name stands for all that
+     * precede it. Still nothing rests on that: a match compares every name, and the parent of every strip.
+     *
+     * What lives
+     * ----------
+     * A block lives while a cache holds it in any tier, or something living follows it. One that nobody holds but that is
+     * followed is an exact hole: a match does not cross it, a new store heals it. Dead blocks go from the end of their strip
+     * upwards, at the end of the batch, so that a block removed and stored again in one batch never moves. Children are
+     * known by place but counted by strip: a strip whose children went one by one keeps the places up to the last child
+     * until all are gone, at most fifteen.
+     *
+     * A block announced under a block that nobody announced (we joined late, or lost batches) is an orphan in a tree that
+     * is named by the engine: its strip begins with the unknown parent, held by nobody and without a place in the tree, and
+     * is hung up where it belongs once that parent is announced. In a tree named by content such a block has no name; its
+     * cache knows that it holds it, and no more. The first parent of a living block wins: a second one is a collision or
+     * nonsense, and believing it could close a circle.
+     *
+     * Readers
+     * -------
+     * Readers never make the writer wait, and see each batch as a whole. Every strip has a version. The writer makes it odd
+     * before it changes a strip, and even again at the end of the batch, all strips of the batch together. A reader notes
+     * the version of each strip that it walks over, waits while one is odd, and compares them all again in the end: equal,
+     * none of them changed between the first look and the last, so that the answer was true at one moment, which was at a
+     * boundary of batches, since a strip that a batch has begun to change is odd until all of it is done. Otherwise the
+     * reader starts anew, and the writer has got on.
+     *
+     * A walk that ends because no child follows rests on something that is not there. Hanging up and taking down a strip
+     * therefore advances a stamp of the strip above, just before the batch's strips turn even. Stamps are few, shared by
+     * strips, and looked at once in a walk: a prompt that all requests share gets new children all the time, and those who
+     * only pass it need not care.
+     *
+     * Reading too late shows anything: strips that were reused, lists that were moved. A reader believes no number that it
+     * could not use safely, takes at least one block further with each step, and finds out in the end.
+     */
+
+    /** What blocks are named by. */
+    public enum Naming {
+        /** The engine's own hashes: for one engine, or for caches that hash alike. */
+        ENGINE_HASH,
+        /** The content chain: for caches whose hashes differ. */
+        CONTENT_CHAIN
+    }
+
+    private static final int STRIPES = 1 << 10;
+    private static final int STRIPE_MASK = STRIPES - 1;
+    private static final int PATIENCE = 64;
+    private static final VarHandle STAMPS = MethodHandles.arrayElementVarHandle(int[].class);
+
+    final Strips strips = new Strips();
+    final Lanes lanes = new Lanes(strips);
+
+    private final Naming naming;
+    private final PositionTable table;
+    private final int[] stamps = new int[STRIPES];
+    private final List<Optional<Cache>> caches = new ArrayList<>();
+    private final Deque<Integer> freeIds = new ArrayDeque<>();
+    private volatile int idLimit;
+    private volatile int deepestTier;
+
+    private int[] changedParents = new int[64];
+    private int changedParentCount;
+    private int[] thinned = new int[64];
+    private int thinnedCount;
+    private int blocks;
+
+    public BlockTree(Naming naming) {
+        this.naming = naming;
+        this.table = PositionTable.ofNames(strips);
+    }
+
+    public Naming naming() {
+        return naming;
+    }
+
+    /** A cache that is empty as yet. */
+    public Cache addCache(CacheTraits traits) {
+        Integer freed = freeIds.poll();
+        int id = freed == null ? caches.size() : freed;
+        if (id << Lanes.TIER_BITS >= Lanes.MOST) {
+            throw new IllegalStateException("A tree has room for " + (Lanes.MOST >> Lanes.TIER_BITS)
+                    + " caches; drop one before the next is added.");
+        }
+        Cache cache =
+                naming == Naming.ENGINE_HASH ? new CacheByHash(this, id, traits) : new CacheByContent(this, id, traits);
+        if (freed == null) {
+            caches.add(Optional.of(cache));
+            idLimit = caches.size();
+        } else {
+            caches.set(id, Optional.of(cache));
+        }
+        return cache;
+    }
+
+    /** Forgets a cache and what it holds; its id may be given out again. */
+    public void dropCache(Cache cache) {
+        int id = cache.id();
+        if (id >= caches.size()
+                || caches.get(id).filter(known -> known == cache).isEmpty()) {
+            throw new IllegalArgumentException("Cache " + id + " is not one of this tree, or not any more.");
+        }
+        cache.drop();
+        caches.set(id, Optional.empty());
+        freeIds.add(id);
+    }
+
+    /** Distinct blocks that are held by a cache or followed by such. The writer's. */
+    public int blocks() {
+        return blocks;
+    }
+
+    /**
+     * Finds out how much of a path each cache holds. Any thread.
+     *
+     * @param path names of blocks from a root on, of which {@code count} from {@code from} on are the path
+     */
+    public void match(long[] path, int from, int count, Matches into) {
+        Objects.checkFromIndexSize(from, count, path.length);
+        while (true) {
+            into.begin(deepestTier);
+            if (walk(path, from, count, into) && unchanged(into)) {
+                return;
+            }
+            Thread.onSpinWait();
+        }
+    }
+
+    private boolean walk(long[] path, int from, int count, Matches into) {
+        Strips.Page[] pages = strips.pages();
+        int above = Strips.ROOT;
+        int done = 0;
+        while (done < count) {
+            long name = path[from + done];
+            int stripe = above >>> Strips.PLACE_BITS & STRIPE_MASK;
+            int stamp = (int) STAMPS.getAcquire(stamps, stripe);
+            int strip = child(pages, above, name);
+            if (strip == Strips.NO_STRIP) {
+                into.absent(stripe, stamp);
+                return true;
+            }
+            Strips.Page page = Strips.page(pages, strip);
+            int version = settled(page, strip);
+            int first = Strips.names(strip);
+            if (Strips.parent(page, strip) != above || page.names[first] != name) {
+                return false;
+            }
+            into.visit(strip, version);
+            int most = Math.min(Strips.length(page, strip), count - done);
+            int at = from + done;
+            int differs = Arrays.mismatch(page.names, first, first + most, path, at, at + most);
+            int same = differs < 0 ? most : differs;
+            if (same <= 0) {
+                return false;
+            }
+            int further = holders(page, strip, done, same, into);
+            if (further < 0) {
+                return false;
+            }
+            if (further == 0) {
+                return true;
+            }
+            done += same;
+            above = strip << Strips.PLACE_BITS | same - 1;
+        }
+        return true;
+    }
+
+    /** The strip that hangs under this position and begins with this name, as far as can be seen now. */
+    private int child(Strips.Page[] pages, int above, long name) {
+        if (above != Strips.ROOT) {
+            int upper = above >>> Strips.PLACE_BITS;
+            Strips.Page page = Strips.page(pages, upper);
+            if (!Strips.forks(page, upper, above & Strips.PLACES - 1)) {
+                return Strips.NO_STRIP;
+            }
+            int next = Strips.next(page, upper);
+            if (next > 0 && Strips.within(pages, next)) {
+                Strips.Page nextPage = Strips.page(pages, next);
+                if (nextPage.names[Strips.names(next)] == name && Strips.parent(nextPage, next) == above) {
+                    return next;
+                }
+            }
+        }
+        int position = table.findShared(name, pages);
+        int strip = position >>> Strips.PLACE_BITS;
+        boolean hangsHere = position != 0
+                && (position & Strips.PLACES - 1) == 0
+                && Strips.parent(Strips.page(pages, strip), strip) == above;
+        return hangsHere ? strip : Strips.NO_STRIP;
+    }
+
+    /** The strip's version, once no batch is about to change it. */
+    private static int settled(Strips.Page page, int strip) {
+        for (int looks = 1; ; looks++) {
+            int version = Strips.versionAcquire(page, strip);
+            if ((version & 1) == 0) {
+                return version;
+            }
+            if (looks % PATIENCE == 0) {
+                Thread.yield();
+            } else {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    /** Counts for each lane how far it goes on; how many of them hold all of it, or -1 for nonsense. */
+    private int holders(Strips.Page page, int strip, int done, int same, Matches into) {
+        int count = Strips.laneCount(page, strip);
+        int list = Strips.lanes(page, strip);
+        int[][] lists = lanes.pages();
+        if (count > 1 && !Lanes.within(lists, list, count)) {
+            return -1;
+        }
+        int tiers = into.deepestTier();
+        int caches = idLimit;
+        int further = 0;
+        int index = 0;
+        while (index < count) {
+            int entry = count == 1 ? list : Lanes.entry(lists, list, index);
+            int cache = Lanes.laneOf(entry) >>> Lanes.TIER_BITS;
+            if (cache >= caches || (Lanes.laneOf(entry) & Lanes.TIERS - 1) > tiers) {
+                return -1;
+            }
+            if (done == 0) {
+                into.makeRoom(cache);
+            } else if (!into.opened(cache)) {
+                index++;
+                continue;
+            }
+            int presence = 0;
+            for (int tier = 0; tier <= tiers; tier++) {
+                int lane = cache << Lanes.TIER_BITS | tier;
+                if (index < count && Lanes.laneOf(entry) == lane) {
+                    presence |= Lanes.presenceOf(entry);
+                    index++;
+                    if (index < count) {
+                        entry = Lanes.entry(lists, list, index);
+                    }
+                }
+                if (into.advance(lane, done, same, presence)) {
+                    further++;
+                }
+            }
+            if (done == 0 && (presence & 1) != 0) {
+                into.found(cache);
+            }
+        }
+        return further;
+    }
+
+    private boolean unchanged(Matches seen) {
+        VarHandle.acquireFence();
+        Strips.Page[] pages = strips.pages();
+        for (int i = 0; i < seen.visited(); i++) {
+            int strip = seen.strip(i);
+            if (Strips.versionAcquire(Strips.page(pages, strip), strip) != seen.version(i)) {
+                return false;
+            }
+        }
+        return seen.absentStripe() < 0 || (int) STAMPS.getOpaque(stamps, seen.absentStripe()) == seen.absentStamp();
+    }
+
+    /* What caches do. */
+
+    /** The position of the block that has this name, or is the first of a strip where blocks are named by content. */
+    int find(long name) {
+        return table.find(name);
+    }
+
+    PositionTable table() {
+        return table;
+    }
+
+    /** The position of the block with this engine's hash under a block, made and hung up if need be. */
+    int placeByHash(int above, long name) {
+        int next = following(above, name);
+        if (next != 0) {
+            return next;
+        }
+        int known = table.find(name);
+        if (known != 0) {
+            link(known, above);
+            return known;
+        }
+        int position = append(above, name);
+        table.insert(name, position);
+        return position;
+    }
+
+    /** The position of the block with this name under a block, made if need be; 0 when the name is another block's. */
+    int placeByContent(int above, long name) {
+        int next = following(above, name);
+        if (next != 0) {
+            return next;
+        }
+        boolean extend = strips.canExtend(above);
+        boolean forks = strips.forks(above);
+        if (!extend || forks) {
+            int known = table.find(name);
+            if (known != 0) {
+                return strips.parent(known >>> Strips.PLACE_BITS) == above ? known : 0;
+            }
+        }
+        int position = append(above, name);
+        if (!extend) {
+            table.insert(name, position);
+        }
+        return position;
+    }
+
+    /** A block that is announced as a parent and was never announced itself. */
+    int placeOrphan(long name) {
+        int position = append(Strips.ORPHAN, name);
+        table.insert(name, position);
+        thinned(position >>> Strips.PLACE_BITS);
+        return position;
+    }
+
+    private int following(int above, long name) {
+        if (above == Strips.ROOT) {
+            return 0;
+        }
+        int strip = above >>> Strips.PLACE_BITS;
+        Strips.Page page = strips.page(strip);
+        int place = (above & Strips.PLACES - 1) + 1;
+        return place < Strips.length(page, strip) && page.names[Strips.names(strip) + place] == name ? above + 1 : 0;
+    }
+
+    private int append(int above, long name) {
+        blocks++;
+        if (above > 0 && strips.canExtend(above)) {
+            return strips.extend(above, name);
+        }
+        childrenChange(above);
+        return strips.create(above, name);
+    }
+
+    private void link(int position, int above) {
+        int strip = position >>> Strips.PLACE_BITS;
+        if ((position & Strips.PLACES - 1) != 0 || strips.parent(strip) != Strips.ORPHAN) {
+            return;
+        }
+        int upper = above >>> Strips.PLACE_BITS;
+        while (upper != Strips.ROOT) {
+            if (upper == strip) {
+                return;
+            }
+            int further = strips.parent(upper);
+            if (further == Strips.ORPHAN) {
+                break;
+            }
+            upper = further >>> Strips.PLACE_BITS;
+        }
+        strips.touch(strip);
+        childrenChange(above);
+        strips.attach(strip, above);
+    }
+
+    /** The strip may have nothing left that lives. */
+    void thinned(int strip) {
+        if (thinnedCount == thinned.length) {
+            thinned = Arrays.copyOf(thinned, thinnedCount << 1);
+        }
+        thinned[thinnedCount++] = strip;
+    }
+
+    void uses(Tier tier) {
+        if (tier.ordinal() > deepestTier) {
+            deepestTier = tier.ordinal();
+        }
+    }
+
+    /** Ends a batch: what died goes, and readers see all that changed. */
+    void publish() {
+        for (int i = 0; i < thinnedCount; i++) {
+            trim(thinned[i]);
+        }
+        thinnedCount = 0;
+        if (thinned.length > 1 << 12) {
+            thinned = new int[64];
+        }
+        for (int i = 0; i < changedParentCount; i++) {
+            int stripe = changedParents[i];
+            STAMPS.setRelease(stamps, stripe, stamps[stripe] + 1);
+        }
+        changedParentCount = 0;
+        strips.publish();
+    }
+
+    private void trim(int strip) {
+        int length = strips.length(strip);
+        if (length == 0) {
+            return;
+        }
+        int living = 32 - Integer.numberOfLeadingZeros(lanes.occupied(strip));
+        int keep = Math.max(living, strips.lastFork(strip) + 1);
+        if (keep >= length) {
+            return;
+        }
+        strips.touch(strip);
+        while (length > keep) {
+            length--;
+            blocks--;
+            if (naming == Naming.ENGINE_HASH || length == 0) {
+                int position = strip << Strips.PLACE_BITS | length;
+                long name = strips.name(position);
+                table.find(name);
+                table.removeFound(name);
+            }
+            strips.shorten(strip);
+        }
+        if (length == 0) {
+            int above = strips.parent(strip);
+            strips.release(strip);
+            if (above != Strips.ORPHAN) {
+                childrenChange(above);
+                if (above != Strips.ROOT) {
+                    thinned(above >>> Strips.PLACE_BITS);
+                }
+            }
+        }
+    }
+
+    /** Readers that found no child under this position must look again once the batch has ended. */
+    private void childrenChange(int above) {
+        if (above == Strips.ORPHAN) {
+            return;
+        }
+        if (changedParentCount == changedParents.length) {
+            changedParents = Arrays.copyOf(changedParents, changedParentCount << 1);
+        }
+        changedParents[changedParentCount++] = above >>> Strips.PLACE_BITS & STRIPE_MASK;
+    }
+}

@@ -1,0 +1,424 @@
+package io.holdfast.core.index;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One cache of one engine as its events tell: what it holds of the tree's blocks, and how certain that is.
+ *
+ * <p>For the tree's writer, all but {@link #id}, {@link #certain} and {@link #certainty}.
+ *
+ * <p>A block that is announced again while it is there is one more copy of it, and gone when as many were removed. A model
+ * whose layers keep different blocks has several groups; the first that keeps every block of a prompt is the main one and
+ * decides what is in the cache. Blocks of the others are counted, by themselves.
+ *
+ * <p>An uncertain cache has what it says, and may have more.
+ */
+public abstract sealed class Cache implements KvEventSink permits CacheByHash, CacheByContent {
+    private static final int NO_GROUP = -1;
+    /** How many blocks are looked for at once, so that memory answers for all of them in the time of one. */
+    static final int AHEAD = 16;
+
+    private static final Tier[] TIERS = Tier.values();
+
+    final BlockTree tree;
+    private final int id;
+    private final CacheTraits traits;
+
+    /** Beyond the first one; by position and tier. */
+    private final LongCounts copies = new LongCounts();
+
+    /** Blocks of groups that do not decide; by hash, for each group and tier. */
+    private final List<LongCounts> others = new ArrayList<>();
+
+    private int mainGroup = NO_GROUP;
+    private int tierBits;
+    /** Also those that were emptied since. */
+    private int everUsed;
+
+    private int blocks;
+    private long unknownRemovals;
+
+    /* Places of one strip whose change is still to be told. */
+    private int openStrip = Strips.NO_STRIP;
+    private Tier openTier = Tier.GPU;
+    private int openPlaces;
+
+    /** Written so that the reads that it is made of are not taken for idle. */
+    private int approached;
+
+    private boolean followed;
+    private volatile boolean certain;
+    private volatile String certainty =
+            "no event was seen yet: the engine has stored nothing since we listen, or its" + " events do not reach us";
+
+    Cache(BlockTree tree, int id, CacheTraits traits) {
+        this.tree = tree;
+        this.id = id;
+        this.traits = traits;
+    }
+
+    /** Its number in the tree, by which {@link Matches} names it. */
+    public final int id() {
+        return id;
+    }
+
+    /** Distinct blocks that it holds in any tier. */
+    public abstract int blocks();
+
+    /** Blocks that it holds and whose way to a root is not known to the tree. */
+    public abstract int unplaced();
+
+    /** Removals of blocks that were not there. */
+    public final long unknownRemovals() {
+        return unknownRemovals;
+    }
+
+    /** Whether it holds the block, by its engine's hash. */
+    public final boolean holds(long hash, Tier tier) {
+        return held(hash, tier);
+    }
+
+    /** Whether it holds the block for this group. */
+    public final boolean holds(long hash, Tier tier, int group) {
+        return group == mainGroup ? held(hash, tier) : other(group, tier).get(hash) > 0;
+    }
+
+    /** Shows every block that it holds, in no particular order. */
+    public abstract void forEachHash(HashVisitor visitor);
+
+    /** Whether it holds nothing but what it says. */
+    public final boolean certain() {
+        return certain;
+    }
+
+    /** Why it is certain or not, in a sentence without its full stop. */
+    public final String certainty() {
+        return certainty;
+    }
+
+    @Override
+    public final void batchStarted(long sequence, long stampMicros) {
+        if (!followed) {
+            sure();
+        }
+    }
+
+    @Override
+    public final void stored(StoredBlocks chain) {
+        if (chain.count() == 0) {
+            return;
+        }
+        if (mainGroup == NO_GROUP && !chain.windowed()) {
+            mainGroup = chain.group();
+        }
+        Tier tier = chain.tier();
+        if (chain.group() != mainGroup) {
+            LongCounts group = other(chain.group(), tier);
+            for (int i = 0; i < chain.count(); i++) {
+                if (traits.countsCopies() || group.get(chain.hash(i)) == 0) {
+                    group.add(chain.hash(i), 1);
+                }
+            }
+            return;
+        }
+        if ((tierBits & tier.bit) == 0) {
+            tierBits |= tier.bit;
+            everUsed |= tier.bit;
+            tree.uses(tier);
+        }
+        store(chain, tier);
+        tellHeld();
+    }
+
+    @Override
+    public final void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        if (group == mainGroup) {
+            for (int i = from; i < to; i++) {
+                if ((i - from & AHEAD - 1) == 0) {
+                    approach(hashes, i, Math.min(to, i + AHEAD));
+                }
+                remove(hashes[i], tier);
+            }
+            tellGone();
+            return;
+        }
+        LongCounts counts = other(group, tier);
+        for (int i = from; i < to; i++) {
+            if (!counts.take(hashes[i])) {
+                unknownRemovals++;
+            }
+        }
+    }
+
+    @Override
+    public final void cleared() {
+        forget(traits.clearEmptiesGpuOnly() ? Tier.GPU.bit : Tier.ALL);
+        if ((everUsed & ~Tier.GPU.bit) == 0 || !traits.clearEmptiesGpuOnly()) {
+            sure();
+        }
+    }
+
+    @Override
+    public final void batchEnded() {
+        tree.publish();
+    }
+
+    @Override
+    public final void gap(Gap gap) {
+        followed = true;
+        certain = false;
+        certainty = switch (gap.cause()) {
+            case JOINED_LATE -> "joined late: what was stored before batch " + gap.seen() + " is not known";
+            case DROPPED ->
+                "batches " + gap.expected() + " to " + (gap.seen() - 1)
+                        + " were dropped on the way: what they stored or removed is not known";
+            case DISCONNECTED ->
+                "the connection was lost before batch " + gap.seen() + ": what happened meanwhile is not known";
+        };
+        if (gap.cause() != Gap.Cause.JOINED_LATE) {
+            forget(Tier.ALL);
+            tree.publish();
+        }
+    }
+
+    @Override
+    public final void restarted(long seen) {
+        forget(Tier.ALL);
+        tree.publish();
+        if (seen == 0) {
+            sure();
+        } else {
+            gap(new Gap(Gap.Cause.JOINED_LATE, 0, seen));
+        }
+    }
+
+    /** Lets go of everything, for good. */
+    final void drop() {
+        forget(Tier.ALL);
+        tree.publish();
+        certain = false;
+        certainty = "dropped from the tree";
+    }
+
+    /** Finds or makes the chain's blocks, and says of each that it is {@link #hold held}. */
+    abstract void store(StoredBlocks chain, Tier tier);
+
+    abstract void remove(long hash, Tier tier);
+
+    /** Leads from its engine's hashes to blocks. */
+    abstract PositionTable table();
+
+    /** Brings near what the next blocks of a chain will be looked up in. */
+    final void approach(StoredBlocks chain, int index) {
+        PositionTable table = table();
+        int to = Math.min(chain.count(), index + AHEAD);
+        int sum = 0;
+        for (int i = index; i < to; i++) {
+            sum += table.approach(chain.hash(i));
+        }
+        approached = sum;
+    }
+
+    private void approach(long[] hashes, int from, int to) {
+        PositionTable table = table();
+        int sum = 0;
+        for (int i = from; i < to; i++) {
+            sum += table.approach(hashes[i]);
+        }
+        for (int i = from; i < to; i++) {
+            sum += table.approachSlot(hashes[i]);
+        }
+        approached = sum;
+    }
+
+    abstract boolean held(long hash, Tier tier);
+
+    /** Lets go of every block of the main group in these tiers; copies are dealt with here. */
+    abstract void forgetPlaced(int bits);
+
+    /** How many distinct blocks of the tree it holds. */
+    final int placed() {
+        return blocks;
+    }
+
+    final boolean countsCopies() {
+        return traits.countsCopies();
+    }
+
+    final boolean present(int position, Tier tier) {
+        return (places(position >>> Strips.PLACE_BITS, tier) & bit(position)) != 0;
+    }
+
+    /** Whether blocks can be in this tier only. */
+    final boolean only(Tier tier) {
+        return tierBits == tier.bit;
+    }
+
+    final int presentIn(int position) {
+        int bits = 0;
+        for (Tier tier : TIERS) {
+            if ((tierBits & tier.bit) != 0 && present(position, tier)) {
+                bits |= tier.bit;
+            }
+        }
+        return bits;
+    }
+
+    /** Whether the block is held in any tier, or is about to be told so. */
+    final boolean taken(int position) {
+        boolean open = position >>> Strips.PLACE_BITS == openStrip && (openPlaces & bit(position)) != 0;
+        return open || presentIn(position) != 0;
+    }
+
+    final void hold(int position, Tier tier) {
+        open(position, tier, true);
+    }
+
+    final void letGo(int position, Tier tier) {
+        open(position, tier, false);
+    }
+
+    final void unknownRemoval() {
+        unknownRemovals++;
+    }
+
+    final boolean takeCopy(int position, Tier tier) {
+        return copies.size() > 0 && copies.take(copyKey(position, tier));
+    }
+
+    /** Holds this many copies at once. */
+    final void holdNow(int position, Tier tier, int count) {
+        hold(position, tier);
+        tellHeld();
+        if (count > 1) {
+            copies.add(copyKey(position, tier), count - 1);
+        }
+    }
+
+    /** Lets go of all places of a strip in these tiers. */
+    final void forgetStrip(int strip, int bits) {
+        int before = blocksIn(strip);
+        for (Tier tier : TIERS) {
+            if ((bits & tierBits & tier.bit) != 0
+                    && tree.lanes.take(strip, Lanes.lane(id, tier), Strips.ALL_PLACES) != 0) {
+                tree.thinned(strip);
+            }
+        }
+        blocks -= before - blocksIn(strip);
+    }
+
+    private void open(int position, Tier tier, boolean held) {
+        int strip = position >>> Strips.PLACE_BITS;
+        int bit = bit(position);
+        if (strip != openStrip || (openPlaces & bit) != 0 || tier != openTier) {
+            if (held) {
+                tellHeld();
+            } else {
+                tellGone();
+            }
+            openStrip = strip;
+            openTier = tier;
+        }
+        openPlaces |= bit;
+    }
+
+    private void tellHeld() {
+        if (openStrip == Strips.NO_STRIP) {
+            return;
+        }
+        int strip = openStrip;
+        Tier tier = openTier;
+        int elsewhere = elsewhere(strip, tier);
+        int twice = tree.lanes.add(strip, Lanes.lane(id, tier), openPlaces);
+        blocks += Integer.bitCount(openPlaces & ~twice & ~elsewhere);
+        if (twice != 0 && traits.countsCopies()) {
+            for (int left = twice; left != 0; left &= left - 1) {
+                int position = strip << Strips.PLACE_BITS | Integer.numberOfTrailingZeros(left);
+                copies.add(copyKey(position, tier), 1);
+            }
+        }
+        openStrip = Strips.NO_STRIP;
+        openPlaces = 0;
+    }
+
+    private void tellGone() {
+        if (openStrip == Strips.NO_STRIP) {
+            return;
+        }
+        int strip = openStrip;
+        Tier tier = openTier;
+        int gone = tree.lanes.take(strip, Lanes.lane(id, tier), openPlaces);
+        blocks -= Integer.bitCount(gone & ~elsewhere(strip, tier));
+        unknownRemovals += Integer.bitCount(openPlaces & ~gone);
+        if (gone != 0) {
+            tree.thinned(strip);
+        }
+        openStrip = Strips.NO_STRIP;
+        openPlaces = 0;
+    }
+
+    private int places(int strip, Tier tier) {
+        return tree.lanes.presence(strip, Lanes.lane(id, tier));
+    }
+
+    /** The places of a strip that are held in other tiers. */
+    private int elsewhere(int strip, Tier tier) {
+        if (only(tier)) {
+            return 0;
+        }
+        int places = 0;
+        for (Tier other : TIERS) {
+            if (other != tier && (tierBits & other.bit) != 0) {
+                places |= places(strip, other);
+            }
+        }
+        return places;
+    }
+
+    private int blocksIn(int strip) {
+        int places = 0;
+        for (Tier tier : TIERS) {
+            if ((tierBits & tier.bit) != 0) {
+                places |= places(strip, tier);
+            }
+        }
+        return Integer.bitCount(places);
+    }
+
+    private void forget(int bits) {
+        forgetPlaced(bits);
+        copies.removeIf(key -> (TIERS[(int) key & Lanes.TIERS - 1].bit & bits) != 0);
+        for (int i = 0; i < others.size(); i++) {
+            if ((TIERS[i % TIERS.length].bit & bits) != 0) {
+                others.get(i).clear();
+            }
+        }
+        tierBits &= ~bits;
+    }
+
+    private LongCounts other(int group, Tier tier) {
+        if (group < 0 || group > 255) {
+            throw new IllegalArgumentException("A KV cache group is numbered from 0 to 255, not " + group + ".");
+        }
+        int index = group * TIERS.length + tier.ordinal();
+        while (others.size() <= index) {
+            others.add(new LongCounts());
+        }
+        return others.get(index);
+    }
+
+    private void sure() {
+        followed = true;
+        certain = true;
+        certainty = "every event since the cache was empty was seen";
+    }
+
+    private static int bit(int position) {
+        return 1 << (position & Strips.PLACES - 1);
+    }
+
+    private static long copyKey(int position, Tier tier) {
+        return (long) position << Lanes.TIER_BITS | tier.ordinal();
+    }
+}

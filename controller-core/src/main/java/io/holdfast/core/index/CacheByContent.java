@@ -1,0 +1,185 @@
+package io.holdfast.core.index;
+
+import io.holdfast.core.hash.ContentChain;
+import java.util.Arrays;
+
+/**
+ * A cache in a tree that is named by content.
+ *
+ * <p>Its engine's hashes lead to blocks through a table of its own. What it stores under a block that it does not hold has no
+ * name: it is counted by hash and tier, and placed when it is announced again where its place is known.
+ */
+final class CacheByContent extends Cache {
+    private final LongCounts[] nowhere = new LongCounts[Lanes.TIERS];
+    private PositionTable table;
+    private boolean someNowhere;
+
+    CacheByContent(BlockTree tree, int id, CacheTraits traits) {
+        super(tree, id, traits);
+        table = PositionTable.ofKeys(tree.strips);
+        Arrays.setAll(nowhere, tier -> new LongCounts());
+    }
+
+    @Override
+    public int blocks() {
+        return table.size() + unplaced();
+    }
+
+    @Override
+    public int unplaced() {
+        int count = 0;
+        for (int i = 0; i < nowhere.length; i++) {
+            count += nowhere[i].size();
+        }
+        if (count == nowhere[0].size()) {
+            return count;
+        }
+        int[] distinct = new int[1];
+        forEachNowhere((hash, tiers) -> distinct[0]++);
+        return distinct[0];
+    }
+
+    @Override
+    public void forEachHash(HashVisitor visitor) {
+        table.forEach((hash, position) -> visitor.visit(hash, presentIn(position)));
+        forEachNowhere(visitor);
+    }
+
+    @Override
+    void store(StoredBlocks chain, Tier tier) {
+        int above = chain.rooted() ? Strips.ROOT : table.find(chain.parent());
+        boolean placed = chain.rooted() || above != 0;
+        boolean nameable =
+                chain.named() || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
+        int count = chain.count();
+        for (int i = 0; i < count; i++) {
+            if ((i & AHEAD - 1) == 0) {
+                approach(chain, i);
+            }
+            long hash = chain.hash(i);
+            int position = table.find(hash);
+            if (position == 0 && placed && nameable) {
+                int before = tree.blocks();
+                position =
+                        tree.placeByContent(above, chain.named() ? chain.name(i) : name(chain, i, above, tree.strips));
+                if (tree.blocks() == before && position != 0 && taken(position)) {
+                    // Another hash stands for this block: whichever is removed first would take it from the other.
+                    position = 0;
+                }
+                if (position != 0) {
+                    table.insert(hash, position);
+                    adopt(hash, position);
+                }
+            }
+            placed = position != 0;
+            if (placed) {
+                above = position;
+                hold(position, tier);
+            } else {
+                holdNowhere(hash, tier);
+            }
+        }
+    }
+
+    @Override
+    void remove(long hash, Tier tier) {
+        int position = table.find(hash);
+        if (position == 0) {
+            if (!nowhere[tier.ordinal()].take(hash)) {
+                unknownRemoval();
+            }
+        } else if (!takeCopy(position, tier)) {
+            boolean last = only(tier) || presentIn(position) == tier.bit;
+            letGo(position, tier);
+            if (last) {
+                table.removeFound(hash);
+            }
+        }
+    }
+
+    @Override
+    boolean held(long hash, Tier tier) {
+        int position = table.find(hash);
+        return position == 0 ? nowhere[tier.ordinal()].get(hash) > 0 : present(position, tier);
+    }
+
+    @Override
+    void forgetPlaced(int bits) {
+        PositionTable before = table;
+        table = PositionTable.ofKeys(tree.strips);
+        before.forEach((hash, position) -> forgetStrip(position >>> Strips.PLACE_BITS, bits));
+        if (bits != Tier.ALL) {
+            before.forEach((hash, position) -> {
+                if (presentIn(position) != 0) {
+                    table.insert(hash, position);
+                }
+            });
+        }
+        for (Tier tier : Tier.values()) {
+            if ((bits & tier.bit) != 0) {
+                nowhere[tier.ordinal()].clear();
+            }
+        }
+    }
+
+    @Override
+    PositionTable table() {
+        return table;
+    }
+
+    private static long name(StoredBlocks chain, int index, int above, Strips strips) {
+        int blockTokens = chain.blockTokens();
+        long local = ContentChain.local(chain.tokenArray(), chain.tokenFrom() + index * blockTokens, blockTokens);
+        long extra = chain.extra(index);
+        if (extra != 0) {
+            local = ContentChain.with(local, extra);
+        }
+        return above == Strips.ROOT
+                ? ContentChain.root(local, chain.namespace())
+                : ContentChain.next(strips.name(above), local);
+    }
+
+    private void holdNowhere(long hash, Tier tier) {
+        LongCounts counts = nowhere[tier.ordinal()];
+        if (countsCopies() || counts.get(hash) == 0) {
+            someNowhere = true;
+            counts.add(hash, 1);
+        }
+    }
+
+    /** The block has a place from now on: what was counted without one is held there. */
+    private void adopt(long hash, int position) {
+        if (!someNowhere) {
+            return;
+        }
+        for (Tier tier : Tier.values()) {
+            LongCounts counts = nowhere[tier.ordinal()];
+            int count = counts.size() == 0 ? 0 : counts.remove(hash);
+            if (count > 0) {
+                holdNow(position, tier, count);
+            }
+        }
+    }
+
+    private void forEachNowhere(HashVisitor visitor) {
+        for (int i = 0; i < nowhere.length; i++) {
+            int nearer = (1 << i) - 1;
+            nowhere[i].forEach((hash, count) -> {
+                int tiers = nowhereIn(hash);
+                if ((tiers & nearer) == 0) {
+                    visitor.visit(hash, tiers);
+                }
+            });
+        }
+    }
+
+    private int nowhereIn(long hash) {
+        int tiers = 0;
+        for (Tier tier : Tier.values()) {
+            if (nowhere[tier.ordinal()].get(hash) > 0) {
+                tiers |= tier.bit;
+            }
+        }
+        return tiers;
+    }
+}

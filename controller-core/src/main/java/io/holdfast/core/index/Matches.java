@@ -1,0 +1,132 @@
+package io.holdfast.core.index;
+
+import java.util.Arrays;
+
+/**
+ * How much of a path each cache holds: the answer to one {@link BlockTree#match}, in a buffer that one reader keeps.
+ *
+ * <p>Nothing is allocated once it has met as many caches as there are.
+ */
+public final class Matches {
+    /** By lane: how many leading blocks. */
+    private int[] reach = new int[16 << Lanes.TIER_BITS];
+
+    private int[] caches = new int[16];
+    private int count;
+    private int deepestTier;
+
+    private int[] strips = new int[64];
+    private int[] versions = new int[64];
+    private int visited;
+    private int absentStripe = -1;
+    private int absentStamp;
+
+    /** How many caches hold the first block of the path. */
+    public int count() {
+        return count;
+    }
+
+    /** The id of one of them. */
+    public int cache(int index) {
+        return caches[index];
+    }
+
+    /** How many leading blocks it holds on the GPU. */
+    public int depth(int index) {
+        return depth(index, Tier.GPU);
+    }
+
+    /** How many leading blocks it holds in this tier or a nearer one, each block in any of them. */
+    public int depth(int index, Tier tier) {
+        return reach[caches[index] << Lanes.TIER_BITS | Math.min(tier.ordinal(), deepestTier)];
+    }
+
+    /** {@link #depth(int, Tier)} of the cache with this id; 0 when it does not hold the first block. */
+    public int depthOf(int cache, Tier tier) {
+        int lane = cache << Lanes.TIER_BITS | Math.min(tier.ordinal(), deepestTier);
+        return lane < reach.length ? reach[lane] : 0;
+    }
+
+    void begin(int deepest) {
+        for (int i = 0; i < count; i++) {
+            Arrays.fill(reach, caches[i] << Lanes.TIER_BITS, caches[i] + 1 << Lanes.TIER_BITS, 0);
+        }
+        count = 0;
+        visited = 0;
+        absentStripe = -1;
+        deepestTier = deepest;
+    }
+
+    /** A strip was looked at when it had this version. */
+    void visit(int strip, int version) {
+        if (visited == strips.length) {
+            strips = Arrays.copyOf(strips, visited << 1);
+            versions = Arrays.copyOf(versions, visited << 1);
+        }
+        strips[visited] = strip;
+        versions[visited++] = version;
+    }
+
+    /** The path ended below a strip of this stripe, since no child was there when it had this stamp. */
+    void absent(int stripe, int stamp) {
+        absentStripe = stripe;
+        absentStamp = stamp;
+    }
+
+    int deepestTier() {
+        return deepestTier;
+    }
+
+    int visited() {
+        return visited;
+    }
+
+    int strip(int index) {
+        return strips[index];
+    }
+
+    int version(int index) {
+        return versions[index];
+    }
+
+    int absentStripe() {
+        return absentStripe;
+    }
+
+    int absentStamp() {
+        return absentStamp;
+    }
+
+    /** Makes room for a cache that may hold the first block. */
+    void makeRoom(int cache) {
+        if ((cache + 1) << Lanes.TIER_BITS > reach.length) {
+            reach = Arrays.copyOf(reach, Integer.highestOneBit(cache + 1) << Lanes.TIER_BITS + 1);
+        }
+    }
+
+    /** The cache holds the first block. */
+    void found(int cache) {
+        if (count == caches.length) {
+            caches = Arrays.copyOf(caches, count << 1);
+        }
+        caches[count++] = cache;
+    }
+
+    /** Whether the cache may hold the first block. */
+    boolean opened(int cache) {
+        return cache + 1 << Lanes.TIER_BITS <= reach.length;
+    }
+
+    /**
+     * Goes on along a strip that holds {@code blocks} blocks of the path from {@code from} on, of which a cache has {@code
+     * presence} in the tier and nearer ones; whether the cache has all of them.
+     */
+    boolean advance(int lane, int from, int blocks, int presence) {
+        if (reach[lane] != from) {
+            return false;
+        }
+        int held = Math.min(Integer.numberOfTrailingZeros(~presence), blocks);
+        reach[lane] = from + held;
+        return held == blocks;
+    }
+}

@@ -1,0 +1,303 @@
+package io.holdfast.core.index;
+
+import java.util.Arrays;
+
+/**
+ * Leads from a block's name to its position, for one writer and any number of readers; or from an engine's hash, for the
+ * writer.
+ *
+ * <p>Where the key is the block's name, the strips have it, and the table keeps positions alone; otherwise it keeps the key
+ * beside the position. Position 0 is no block.
+ */
+final class PositionTable {
+    /*
+     * Groups
+     * ------
+     * Seven slots are a group, and a group is described by one number: a byte for each slot, 0 when it is empty and else a
+     * tag, eight bits of the mixed key; and in the highest byte how many keys had their home here and went further because
+     * the group was full. A search compares all tags of a group at once and goes on to the next group only if that count is
+     * not zero, so that most strangers are told apart, and most misses settled, by one number in a small array.
+     *
+     * A key that goes is no more than a byte that becomes 0, and one less in the groups it had passed: nothing moves, there
+     * are no tombstones, and however long blocks come and go, the table stays as it would be if it had just been filled.
+     * That nothing moves is also why readers need no lock and no sequence: an entry they may rely on stays where it is.
+     *
+     * Growth
+     * ------
+     * A table grows by halves and thirds, to twice its size every other time, so that it is between half and three quarters
+     * full; beyond that too many groups are, and stay, full. From 24576 groups on, 129 thousand keys, it is split in two
+     * by another bit instead, so that no store pays for moving more than that.
+     */
+    private static final long PHI = 0x9E3779B97F4A7C15L;
+    private static final int SLOTS = 7;
+    private static final long LOWEST = 0x0001_0101_0101_0101L;
+    private static final long HIGHEST = 0x0080_8080_8080_8080L;
+    private static final int PASSED = 56;
+    private static final long ONE_PASSED = 1L << PASSED;
+    private static final int SMALLEST = 1 << 2;
+    private static final int LARGEST = 3 << 13;
+
+    /** Told of each entry. */
+    interface Visitor {
+        void visit(long key, int position);
+    }
+
+    private static final class Segment {
+        final long[] groups;
+        /** By slot: the position, and behind it the key's halves if keys are kept. */
+        final int[] slots;
+
+        final int depth;
+        int room;
+
+        Segment(int count, int depth, int stride) {
+            groups = new long[count];
+            slots = new int[count * SLOTS * stride];
+            this.depth = depth;
+            room = count * SLOTS * 3 / 4;
+        }
+
+        int home(int bits) {
+            return (int) ((bits & 0xFFFF_FFFFL) * groups.length >>> 32);
+        }
+
+        /**
+         * From a full group to the next: each key its own way, since a way that all share would fill up and stay full. Steps
+         * are one more than a multiple of six and counts have no prime factors but two and three, so that every group is met.
+         */
+        int next(int group, int bits) {
+            int next = group + 1 + 6 * (bits & 63);
+            while (next >= groups.length) {
+                next -= groups.length;
+            }
+            return next;
+        }
+    }
+
+    /** A power of two of segments, chosen by the top bits; never written once readers can see it. */
+    private record Directory(Segment[] segments, int bits) {
+        Segment segment(long mixed) {
+            return segments[index(mixed)];
+        }
+
+        int index(long mixed) {
+            return (int) (mixed >>> 1 >>> 63 - bits);
+        }
+    }
+
+    private final Strips strips;
+    private final boolean keyed;
+    private final int stride;
+    private volatile Directory shared;
+    private Directory directory;
+    private int size;
+    private int foundSlot;
+
+    private PositionTable(Strips strips, boolean keyed) {
+        this.strips = strips;
+        this.keyed = keyed;
+        stride = keyed ? 3 : 1;
+        directory = new Directory(new Segment[] {new Segment(SMALLEST, 0, stride)}, 0);
+        shared = directory;
+    }
+
+    /** A table of blocks by their names. */
+    static PositionTable ofNames(Strips strips) {
+        return new PositionTable(strips, false);
+    }
+
+    /** A table of blocks by other keys. */
+    static PositionTable ofKeys(Strips strips) {
+        return new PositionTable(strips, true);
+    }
+
+    int size() {
+        return size;
+    }
+
+    /** Reads where the key would be, so that it is near when it is asked for. */
+    int approach(long key) {
+        long mixed = key * PHI;
+        Segment segment = directory.segment(mixed);
+        int bits = bits(mixed);
+        return (int) segment.groups[segment.home(bits)];
+    }
+
+    /** Reads the slot that the key most likely has; after {@link #approach}. */
+    int approachSlot(long key) {
+        long mixed = key * PHI;
+        Segment segment = directory.segment(mixed);
+        int bits = bits(mixed);
+        int group = segment.home(bits);
+        long hits = matches(segment.groups[group], tag(bits));
+        return hits == 0 ? 0 : segment.slots[(group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3)) * stride];
+    }
+
+    /** The writer's look: the position of the key's block, 0 when there is none. */
+    int find(long key) {
+        long mixed = key * PHI;
+        Segment segment = directory.segment(mixed);
+        int bits = bits(mixed);
+        long tag = tag(bits);
+        for (int group = segment.home(bits); ; group = segment.next(group, bits)) {
+            long word = segment.groups[group];
+            for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
+                int slot = group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3);
+                int position = segment.slots[slot * stride];
+                if (position != 0 && key == (keyed ? keyAt(segment.slots, slot) : strips.name(position))) {
+                    foundSlot = slot;
+                    return position;
+                }
+            }
+            if (word >>> PASSED == 0) {
+                return 0;
+            }
+        }
+    }
+
+    /** Inserts a key that is not in the table. */
+    void insert(long key, int position) {
+        long mixed = key * PHI;
+        Segment segment = directory.segment(mixed);
+        put(segment, key, bits(mixed), position);
+        size++;
+        if (segment.room == 0) {
+            grow(mixed, segment);
+        }
+    }
+
+    /** Removes the key, which {@link #find} has just found. */
+    void removeFound(long key) {
+        long mixed = key * PHI;
+        Segment segment = directory.segment(mixed);
+        long[] groups = segment.groups;
+        int slot = foundSlot;
+        int last = slot / SLOTS;
+        int bits = bits(mixed);
+        for (int group = segment.home(bits); group != last; group = segment.next(group, bits)) {
+            // A count that is full has lost count: it stays.
+            if (groups[group] >>> PASSED != 0xFF) {
+                groups[group] -= ONE_PASSED;
+            }
+        }
+        groups[last] &= ~(0xFFL << (slot - last * SLOTS << 3));
+        segment.slots[slot * stride] = 0;
+        segment.room++;
+        size--;
+    }
+
+    /** A reader's look, in the pages that it sees: a position that had the name just now, or 0 when none had. */
+    int findShared(long name, Strips.Page[] pages) {
+        long mixed = name * PHI;
+        Segment segment = shared.segment(mixed);
+        int bits = bits(mixed);
+        long tag = tag(bits);
+        int group = segment.home(bits);
+        for (int left = segment.groups.length; left > 0; left--) {
+            long word = segment.groups[group];
+            for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
+                int position = segment.slots[group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3)];
+                int strip = position >>> Strips.PLACE_BITS;
+                if (position != 0
+                        && Strips.within(pages, strip)
+                        && Strips.page(pages, strip).names[Strips.names(strip) + (position & Strips.PLACES - 1)]
+                                == name) {
+                    return position;
+                }
+            }
+            if (word >>> PASSED == 0) {
+                return 0;
+            }
+            group = segment.next(group, bits);
+        }
+        return 0;
+    }
+
+    /** Shows every entry of a table that keeps its keys. */
+    void forEach(Visitor visitor) {
+        Segment[] segments = directory.segments();
+        for (int i = 0; i < segments.length; i++) {
+            int[] slots = segments[i].slots;
+            boolean first = i == 0 || segments[i - 1] != segments[i];
+            for (int slot = 0; first && slot * stride < slots.length; slot++) {
+                if (slots[slot * stride] != 0) {
+                    visitor.visit(keyAt(slots, slot), slots[slot * stride]);
+                }
+            }
+        }
+    }
+
+    private void put(Segment segment, long key, int bits, int position) {
+        long[] groups = segment.groups;
+        int group = segment.home(bits);
+        long free = matches(groups[group], 0);
+        while (free == 0) {
+            if (groups[group] >>> PASSED != 0xFF) {
+                groups[group] += ONE_PASSED;
+            }
+            group = segment.next(group, bits);
+            free = matches(groups[group], 0);
+        }
+        int place = Long.numberOfTrailingZeros(free) >>> 3;
+        int at = (group * SLOTS + place) * stride;
+        segment.slots[at] = position;
+        if (keyed) {
+            segment.slots[at + 1] = (int) key;
+            segment.slots[at + 2] = (int) (key >>> 32);
+        }
+        groups[group] |= tag(bits) << (place << 3);
+        segment.room--;
+    }
+
+    private void grow(long mixed, Segment old) {
+        int count = old.groups.length;
+        boolean split = count == LARGEST;
+        // A power of two grows by half, and that by a third; two halves are four thirds of it together.
+        int more = split ? 2 * (count / 3) : Integer.bitCount(count) == 1 ? count + (count >> 1) : count + count / 3;
+        Segment low = new Segment(more, split ? old.depth + 1 : old.depth, stride);
+        Segment high = split ? new Segment(more, old.depth + 1, stride) : low;
+        for (int slot = 0; slot < count * SLOTS; slot++) {
+            int position = old.slots[slot * stride];
+            if (position != 0) {
+                long key = keyed ? keyAt(old.slots, slot) : strips.name(position);
+                boolean upper = split && key * PHI << old.depth < 0;
+                put(upper ? high : low, key, bits(key * PHI), position);
+            }
+        }
+        int bits = directory.bits();
+        Segment[] segments = directory.segments().clone();
+        if (split && old.depth == bits) {
+            Segment[] once = segments;
+            segments = new Segment[once.length << 1];
+            Arrays.setAll(segments, i -> once[i >>> 1]);
+            bits++;
+        }
+        Directory next = new Directory(segments, bits);
+        int span = segments.length >>> old.depth;
+        int first = next.index(mixed) & -span;
+        int middle = first + (span + 1 >>> 1);
+        Arrays.fill(segments, first, middle, low);
+        Arrays.fill(segments, middle, first + span, high);
+        directory = next;
+        shared = next;
+    }
+
+    private long keyAt(int[] slots, int slot) {
+        return slots[slot * stride + 1] & 0xFFFFFFFFL | (long) slots[slot * stride + 2] << 32;
+    }
+
+    /** The slots that have this tag, by the top bit of their bytes; of several, those above the first may be wrong. */
+    private static long matches(long group, long tag) {
+        long differences = (group ^ tag * LOWEST) & 0x00FF_FFFF_FFFF_FFFFL;
+        return differences - LOWEST & ~differences & HIGHEST;
+    }
+
+    private static long tag(int bits) {
+        return ((bits & 0xFF) * 255 >>> 8) + 1L;
+    }
+
+    /** Bits below those that choose a segment: the upper ones choose a group, the lowest are the tag. */
+    private static int bits(long mixed) {
+        return (int) (mixed >>> 20);
+    }
+}

@@ -1,0 +1,146 @@
+package io.holdfast.core.hash;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** The vectors were computed from the rule with the reference library of the hash. */
+final class ContentChainTest {
+    private static final long TENANT = 0x21dc68a9594c7960L;
+
+    @Test
+    void blocksOfSixteen_chain() {
+        assertThat(names(range(1, 64), 16, ContentChain.NO_NAMESPACE))
+                .containsExactly(0xea06fc71a5ee6e88L, 0xad01835a37dd294cL, 0x0d55e56c2bccbd1aL, 0x445502a8048d6688L);
+    }
+
+    @Test
+    void blocksOfSixtyFour_chain() {
+        assertThat(names(range(1, 128), 64, ContentChain.NO_NAMESPACE))
+                .containsExactly(0xf617bf3b93a1d900L, 0x0e934255bc70c31fL);
+    }
+
+    @Test
+    void blocksOfOneToken_chain() {
+        assertThat(names(new int[] {128000, 128006, 9125}, 1, ContentChain.NO_NAMESPACE))
+                .containsExactly(0x2f5f22c809e571efL, 0x5b5fc0d142d545c8L, 0x81b64ea1671a16feL);
+    }
+
+    @Test
+    void largestToken_isFourBytesUnsigned() {
+        assertThat(names(new int[] {0, -1, 1, 2}, 2, ContentChain.NO_NAMESPACE))
+                .containsExactly(0x0125704d75a609f6L, 0xe8d47bf1215144ffL);
+    }
+
+    @Test
+    void firstBlock_hasItsLocalHashForAName() {
+        int[] tokens = range(1, 16);
+        long local = ContentChain.local(tokens, 0, 16);
+        assertThat(ContentChain.root(local, ContentChain.NO_NAMESPACE)).isEqualTo(local);
+    }
+
+    @Test
+    void namespaces_haveNumbersOfTheirOwn() {
+        assertThat(ContentChain.namespace("", "")).isEqualTo(ContentChain.NO_NAMESPACE);
+        assertThat(ContentChain.namespace("tenant-a", "")).isEqualTo(TENANT);
+        assertThat(ContentChain.namespace("", "sql-lora")).isEqualTo(0x4076204ea9a94d6aL);
+        assertThat(ContentChain.namespace("tenant-a", "sql-lora")).isEqualTo(0x8f1e6d235bae97f6L);
+        assertThat(ContentChain.namespace("tenant-b", "")).isEqualTo(0x7043b2373a9bd82bL);
+        assertThat(ContentChain.namespace("té", "")).isEqualTo(0x1be7ec98b36a8e4dL);
+    }
+
+    @Test
+    void saltAndAdapter_areToldApart() {
+        Set<Long> namespaces = new HashSet<>();
+        List<String> texts = List.of("", "a", "b", "ab", "ba", "aab", "\0", "a\0");
+        for (String salt : texts) {
+            for (String lora : texts) {
+                namespaces.add(ContentChain.namespace(salt, lora));
+            }
+        }
+        assertThat(namespaces).hasSize(texts.size() * texts.size());
+    }
+
+    @Test
+    void blocksOfANamespace_areChainedToIt() {
+        assertThat(names(range(1, 64), 16, TENANT))
+                .containsExactly(0x4e4f3fcd2d4b549cL, 0x97131d3199f43284L, 0x4784667e1aa44cf8L, 0x9c73daf7f5f2fcbeL);
+    }
+
+    @Test
+    void samePromptInManyNamespaces_sharesNoName() {
+        int[] tokens = range(1, 16 * 32);
+        Set<Long> names = new HashSet<>();
+        for (int tenant = 0; tenant < 500; tenant++) {
+            String salt = tenant == 0 ? "" : "tenant-" + tenant;
+            for (long name : names(tokens, 16, ContentChain.namespace(salt, ""))) {
+                names.add(name);
+            }
+        }
+        assertThat(names).hasSize(500 * 32).doesNotContain(0L);
+    }
+
+    @Test
+    void extra_changesTheLocalHashOfItsBlock() {
+        long extra = ContentChain.extra("mmhash01");
+        assertThat(extra).isEqualTo(0x894a801a039965e4L);
+        long local = ContentChain.local(range(1, 16), 0, 16);
+        assertThat(ContentChain.with(local, extra)).isEqualTo(0xc60263f6db28138dL);
+        long other = ContentChain.extra("mmhash02");
+        assertThat(ContentChain.with(ContentChain.with(local, extra), other))
+                .isNotEqualTo(ContentChain.with(ContentChain.with(local, other), extra));
+    }
+
+    @Test
+    void namesOfARange_areTheStepsOneByOne() {
+        SplittableRandom random = new SplittableRandom(1);
+        for (int i = 0; i < 500; i++) {
+            int[] tokens = random.ints(random.nextInt(600)).toArray();
+            int from = random.nextInt(tokens.length + 1);
+            int count = random.nextInt(tokens.length - from + 1);
+            int blockTokens = 1 + random.nextInt(70);
+            long namespace = random.nextBoolean() ? ContentChain.NO_NAMESPACE : random.nextLong();
+            long[] into = new long[count / blockTokens + 2];
+            Arrays.fill(into, 7);
+            int blocks = ContentChain.names(tokens, from, count, blockTokens, namespace, into);
+            assertThat(blocks).isEqualTo(count / blockTokens);
+            long parent = 0;
+            for (int block = 0; block < blocks; block++) {
+                long local = ContentChain.local(tokens, from + block * blockTokens, blockTokens);
+                parent = block == 0 ? ContentChain.root(local, namespace) : ContentChain.next(parent, local);
+                assertThat(into[block]).isEqualTo(parent);
+            }
+            assertThat(into[blocks]).as("nothing is written behind the names").isEqualTo(7);
+        }
+    }
+
+    @Test
+    void impossibleRequest_isRefused() {
+        assertThatThrownBy(() -> ContentChain.names(new int[4], 0, 4, 0, 0, new long[4]))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("A block has at least one token, not 0.");
+        assertThatThrownBy(() -> ContentChain.names(new int[4], 0, 4, 1, 0, new long[3]))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("There are 4 blocks and room for 3 names;");
+        assertThatThrownBy(() -> ContentChain.names(new int[4], 1, 4, 1, 0, new long[4]))
+                .isInstanceOf(IndexOutOfBoundsException.class);
+    }
+
+    private static long[] names(int[] tokens, int blockTokens, long namespace) {
+        long[] names = new long[tokens.length / blockTokens];
+        assertThat(ContentChain.names(tokens, 0, tokens.length, blockTokens, namespace, names))
+                .isEqualTo(names.length);
+        return names;
+    }
+
+    private static int[] range(int first, int last) {
+        return IntStream.rangeClosed(first, last).toArray();
+    }
+}

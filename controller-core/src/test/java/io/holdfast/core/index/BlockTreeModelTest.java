@@ -1,0 +1,117 @@
+package io.holdfast.core.index;
+
+import io.holdfast.core.index.BlockTree.Naming;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Random things that happen to engines, compared with {@link NaiveForest}; a difference is shown by the shortest script. */
+final class BlockTreeModelTest {
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+    /** For each naming. */
+    private static final int SEEDS = DEEP ? 100 : 12;
+
+    private static final int STEPS = DEEP ? 20_000 : 1_500;
+    private static final int MOST_ATTEMPTS = 4_000;
+
+    @ParameterizedTest
+    @EnumSource(Naming.class)
+    void tree_randomEvents_equalsOracle(Naming naming) {
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            play(naming, seed, STEPS);
+        }
+    }
+
+    private static ScriptWriter.Temper temper(int seed, SplittableRandom random) {
+        double nonsense = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 0.02 : 0.2;
+        return switch (seed % 6) {
+            case 0 -> new ScriptWriter.Temper(random.nextInt(3, 24), 24, 0.3, 0.2, nonsense, 60);
+            case 1 -> new ScriptWriter.Temper(random.nextInt(24, 120), 60, 0.1, 0.05, nonsense, 30);
+            case 2 -> new ScriptWriter.Temper(random.nextInt(100, 400), 400, 0.05, 0.01, nonsense, 10);
+            case 3 -> new ScriptWriter.Temper(random.nextInt(400, 4_000), 100, 0.03, 0.02, nonsense, 4);
+            case 4 -> new ScriptWriter.Temper(random.nextInt(200, 1_000), 3, 0.1, 0.02, nonsense, 4);
+            default -> new ScriptWriter.Temper(random.nextInt(20_000, 60_000), 700, 0.004, 0.004, nonsense, 1);
+        };
+    }
+
+    private static void play(Naming naming, int seed, int steps) {
+        SplittableRandom random = new SplittableRandom(seed);
+        ScriptWriter.Temper temper = temper(seed, random);
+        Universe universe = new Universe(naming, temper.blocks(), temper.branching(), temper.rooting(), random.split());
+        Twins twins = new Twins(naming);
+        ScriptWriter writer = new ScriptWriter(universe, temper, random.split(), twins.naives());
+        List<Script.Step> played = new ArrayList<>();
+        long[] names = new long[universe.size()];
+        for (int i = 0; i < names.length; i++) {
+            names[i] = universe.name(i);
+        }
+        int seldom = temper.blocks() < 200 ? 50 : 500;
+        for (int step = 1; step <= steps; step++) {
+            played.add(writer.next());
+            long now = step;
+            boolean all = step % seldom == 0 || step == steps;
+            Optional<String> difference = tried(() -> {
+                twins.play(played.get(played.size() - 1));
+                long[] path = universe.names(writer.target());
+                return twins.differenceAround(path, names, 3, random)
+                        .or(() -> twins.differenceInHashes(hashes(universe, writer.target(), twins.naives())))
+                        .or(() -> all ? twins.difference(now, 60) : Optional.empty());
+            });
+            if (difference.isPresent()) {
+                fail(new Script(naming, played), seed, difference.get());
+            }
+        }
+        List.copyOf(twins.naives().keySet()).forEach(place -> twins.play(new Script.Drop(place)));
+        if (twins.tree.blocks() != 0) {
+            Assertions.fail("seed " + seed + ": " + twins.tree.blocks() + " blocks in a tree without a cache");
+        }
+    }
+
+    private static long[] hashes(Universe universe, int last, Map<Integer, ?> places) {
+        List<Long> hashes = new ArrayList<>();
+        int[] path = universe.path(last);
+        for (int i = Math.max(0, path.length - 40); i < path.length; i++) {
+            for (int place : places.keySet()) {
+                hashes.add(universe.hash(place, path[i]));
+            }
+        }
+        return Twins.hashes(hashes);
+    }
+
+    private static void fail(Script script, int seed, String difference) {
+        int[] attempts = {0};
+        Script shortest = script.shrunk(
+                part -> attempts[0]++ < MOST_ATTEMPTS && differenceAfter(part).isPresent());
+        Assertions.fail("seed " + seed + " after " + script.steps().size() + " steps: " + difference
+                + "\nShortest script found: " + shortest + "\nThen: "
+                + differenceAfter(shortest).orElse("no difference; only the whole script has one"));
+    }
+
+    /** Compares only at the end: a script that goes wrong earlier has a shorter part that ends there. */
+    private static Optional<String> differenceAfter(Script script) {
+        Twins twins = new Twins(script.naming());
+        return tried(() -> {
+            script.steps().forEach(twins::play);
+            return twins.difference(1, 300);
+        });
+    }
+
+    private interface Comparison {
+        Optional<String> difference();
+    }
+
+    /** What the tree throws is a difference like any other. */
+    private static Optional<String> tried(Comparison comparison) {
+        try {
+            return comparison.difference();
+        } catch (RuntimeException | AssertionError thrown) {
+            StackTraceElement[] trace = thrown.getStackTrace();
+            return Optional.of(thrown + (trace.length == 0 ? "" : " at " + trace[0]));
+        }
+    }
+}
