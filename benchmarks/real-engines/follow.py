@@ -92,7 +92,6 @@ class Run:
             if false:
                 wrong.append("%d lines are not so" % len(false))
             expected = view
-            self.unsure += not false
         elif not certain:
             wrong.append("it is not certain: %s" % head["certainty"])
         if int(head["sequence"]) != batches - 1:
@@ -103,7 +102,7 @@ class Run:
         if int(head["blocks"]) != len(expected):
             wrong.append("%s blocks counted, %d held" % (head["blocks"], len(expected)))
         self.checkpoints.append(not wrong)
-        self.unsure -= bool(wrong) and not certain and self.a.forgets
+        self.unsure += not wrong and not certain
         facts = " ".join("%s=%s" % item for item in head.items() if item[0] not in ("sequence", "certain", "blocks"))
         print(
             "  %-22s batch %4d  %4d blocks  %s  [%s]"
