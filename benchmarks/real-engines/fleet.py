@@ -71,7 +71,8 @@ class Fleet:
                 for server in self.servers if everywhere else [one]:
                     output, _ = server.engine.generate(request)
                     sent += 1
-                session.answered(request, output)
+                # Other engines may have fewer tokens than the one that answered.
+                session.answered(request, [token % 1000 for token in output])
         return sent
 
     def prompts(self, session):
