@@ -11,36 +11,31 @@ import java.util.Arrays;
  */
 final class PositionTable {
     /*
-     * Buckets
-     * -------
-     * Five slots are a bucket. A bucket begins with one number that describes it: five bits for each slot, 0 when it is empty
-     * and else a tag, bits of the mixed key; and in the highest seven how many keys had their home here and went further
-     * because the bucket was full. A search compares all tags at once and goes on to the next bucket only if that count is
-     * not zero. With keys a bucket is 64 bytes, so that memory is mostly asked once for each key: what a large table costs
-     * is its cache misses.
+     * Groups
+     * ------
+     * Seven slots are a group, and a group is described by one number: a byte for each slot, 0 when it is empty and else a
+     * tag, eight bits of the mixed key; and in the highest byte how many keys had their home here and went further because
+     * the group was full. A search compares all tags of a group at once and goes on to the next group only if that count is
+     * not zero, so that most strangers are told apart, and most misses settled, by one number in a small array.
      *
-     * A key that goes is no more than five bits that become 0, and one less in the buckets it had passed: nothing moves,
-     * there are no tombstones, and however long blocks come and go, the table stays as it would be if it had just been
-     * filled. That nothing moves is also why readers need no lock and no sequence: an entry they may rely on stays where it
-     * is.
+     * A key that goes is no more than a byte that becomes 0, and one less in the groups it had passed: nothing moves, there
+     * are no tombstones, and however long blocks come and go, the table stays as it would be if it had just been filled.
+     * That nothing moves is also why readers need no lock and no sequence: an entry they may rely on stays where it is.
      *
      * Growth
      * ------
      * A table grows by halves and thirds, to twice its size every other time, so that it is between half and three quarters
-     * full; beyond that too many buckets are, and stay, full. From 32768 buckets on, 120 thousand keys, it is split in two
+     * full; beyond that too many groups are, and stay, full. From 24576 groups on, 129 thousand keys, it is split in two
      * by another bit instead, so that no store pays for moving more than that.
      */
     private static final long PHI = 0x9E3779B97F4A7C15L;
-    private static final int SLOTS = 5;
-    private static final int TAG_BITS = 5;
-    private static final int TAG = (1 << TAG_BITS) - 1;
-    private static final int LOWEST = 0b00001_00001_00001_00001_00001;
-    private static final int HIGHEST = LOWEST << TAG_BITS - 1;
-    private static final int TAGS = (1 << SLOTS * TAG_BITS) - 1;
-    private static final int PASSED = SLOTS * TAG_BITS;
-    private static final int MOST_PASSED = -1 >>> PASSED;
+    private static final int SLOTS = 7;
+    private static final long LOWEST = 0x0001_0101_0101_0101L;
+    private static final long HIGHEST = 0x0080_8080_8080_8080L;
+    private static final int PASSED = 56;
+    private static final long ONE_PASSED = 1L << PASSED;
     private static final int SMALLEST = 1 << 2;
-    private static final int LARGEST = 1 << 15;
+    private static final int LARGEST = 3 << 13;
 
     /** Told of each entry. */
     interface Visitor {
@@ -48,33 +43,32 @@ final class PositionTable {
     }
 
     private static final class Segment {
-        /** By bucket: what describes it, then for each slot the position and, if keys are kept, the key's halves. */
-        final int[] numbers;
+        final long[] groups;
+        /** By slot: the position, and behind it the key's halves if keys are kept. */
+        final int[] slots;
 
-        final int buckets;
         final int depth;
         int room;
 
-        Segment(int buckets, int depth, int width) {
-            numbers = new int[buckets * width];
-            this.buckets = buckets;
+        Segment(int count, int depth, int stride) {
+            groups = new long[count];
+            slots = new int[count * SLOTS * stride];
             this.depth = depth;
-            room = buckets * SLOTS * 3 / 4;
+            room = count * SLOTS * 3 / 4;
         }
 
         int home(int bits) {
-            return (int) ((bits & 0xFFFF_FFFFL) * buckets >>> 32);
+            return (int) ((bits & 0xFFFF_FFFFL) * groups.length >>> 32);
         }
 
         /**
-         * From a full bucket to the next: each key its own way, since a way that all share would fill up and stay full. Steps
-         * are one more than a multiple of six and numbers of buckets have no prime factors but two and three, so that every
-         * bucket is met.
+         * From a full group to the next: each key its own way, since a way that all share would fill up and stay full. Steps
+         * are one more than a multiple of six and counts have no prime factors but two and three, so that every group is met.
          */
-        int next(int bucket, int bits) {
-            int next = bucket + 1 + 6 * (bits & 63);
-            while (next >= buckets) {
-                next -= buckets;
+        int next(int group, int bits) {
+            int next = group + 1 + 6 * (bits & 63);
+            while (next >= groups.length) {
+                next -= groups.length;
             }
             return next;
         }
@@ -94,19 +88,16 @@ final class PositionTable {
     private final Strips strips;
     private final boolean keyed;
     private final int stride;
-    private final int width;
     private volatile Directory shared;
     private Directory directory;
     private int size;
-    private int foundBucket;
-    private int foundPlace;
+    private int foundSlot;
 
     private PositionTable(Strips strips, boolean keyed) {
         this.strips = strips;
         this.keyed = keyed;
         stride = keyed ? 3 : 1;
-        width = 1 + SLOTS * stride;
-        directory = new Directory(new Segment[] {new Segment(SMALLEST, 0, width)}, 0);
+        directory = new Directory(new Segment[] {new Segment(SMALLEST, 0, stride)}, 0);
         shared = directory;
     }
 
@@ -128,26 +119,33 @@ final class PositionTable {
     int approach(long key) {
         long mixed = key * PHI;
         Segment segment = directory.segment(mixed);
-        return segment.numbers[segment.home(bits(mixed)) * width];
+        int bits = bits(mixed);
+        return (int) segment.groups[segment.home(bits)];
+    }
+
+    /** Reads the slot that the key most likely has; after {@link #approach}. */
+    int approachSlot(long key) {
+        long mixed = key * PHI;
+        Segment segment = directory.segment(mixed);
+        int bits = bits(mixed);
+        int group = segment.home(bits);
+        long hits = matches(segment.groups[group], tag(bits));
+        return hits == 0 ? 0 : segment.slots[(group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3)) * stride];
     }
 
     /** The writer's look: the position of the key's block, 0 when there is none. */
     int find(long key) {
         long mixed = key * PHI;
         Segment segment = directory.segment(mixed);
-        int[] numbers = segment.numbers;
         int bits = bits(mixed);
-        int tag = tag(bits);
-        for (int bucket = segment.home(bits); ; bucket = segment.next(bucket, bits)) {
-            int base = bucket * width;
-            int word = numbers[base];
-            for (int hits = matches(word, tag); hits != 0; hits &= hits - 1) {
-                int place = place(hits);
-                int at = base + 1 + place * stride;
-                int position = numbers[at];
-                if (position != 0 && key == (keyed ? keyAt(numbers, at) : strips.name(position))) {
-                    foundBucket = bucket;
-                    foundPlace = place;
+        long tag = tag(bits);
+        for (int group = segment.home(bits); ; group = segment.next(group, bits)) {
+            long word = segment.groups[group];
+            for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
+                int slot = group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3);
+                int position = segment.slots[slot * stride];
+                if (position != 0 && key == (keyed ? keyAt(segment.slots, slot) : strips.name(position))) {
+                    foundSlot = slot;
                     return position;
                 }
             }
@@ -172,17 +170,18 @@ final class PositionTable {
     void removeFound(long key) {
         long mixed = key * PHI;
         Segment segment = directory.segment(mixed);
-        int[] numbers = segment.numbers;
+        long[] groups = segment.groups;
+        int slot = foundSlot;
+        int last = slot / SLOTS;
         int bits = bits(mixed);
-        for (int bucket = segment.home(bits); bucket != foundBucket; bucket = segment.next(bucket, bits)) {
+        for (int group = segment.home(bits); group != last; group = segment.next(group, bits)) {
             // A count that is full has lost count: it stays.
-            if (numbers[bucket * width] >>> PASSED != MOST_PASSED) {
-                numbers[bucket * width] -= 1 << PASSED;
+            if (groups[group] >>> PASSED != 0xFF) {
+                groups[group] -= ONE_PASSED;
             }
         }
-        int base = foundBucket * width;
-        numbers[base] &= ~(TAG << foundPlace * TAG_BITS);
-        numbers[base + 1 + foundPlace * stride] = 0;
+        groups[last] &= ~(0xFFL << (slot - last * SLOTS << 3));
+        segment.slots[slot * stride] = 0;
         segment.room++;
         size--;
     }
@@ -191,26 +190,25 @@ final class PositionTable {
     int findShared(long name, Strips.Page[] pages) {
         long mixed = name * PHI;
         Segment segment = shared.segment(mixed);
-        int[] numbers = segment.numbers;
         int bits = bits(mixed);
-        int tag = tag(bits);
-        int bucket = segment.home(bits);
-        for (int left = segment.buckets; left > 0; left--) {
-            int base = bucket * width;
-            int word = numbers[base];
-            for (int hits = matches(word, tag); hits != 0; hits &= hits - 1) {
-                int position = numbers[base + 1 + place(hits) * stride];
+        long tag = tag(bits);
+        int group = segment.home(bits);
+        for (int left = segment.groups.length; left > 0; left--) {
+            long word = segment.groups[group];
+            for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
+                int position = segment.slots[group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3)];
                 int strip = position >>> Strips.PLACE_BITS;
                 if (position != 0
                         && Strips.within(pages, strip)
-                        && Strips.page(pages, strip).names[Strips.names(strip) + (position & Strips.PLACES - 1)] == name) {
+                        && Strips.page(pages, strip).names[Strips.names(strip) + (position & Strips.PLACES - 1)]
+                                == name) {
                     return position;
                 }
             }
             if (word >>> PASSED == 0) {
                 return 0;
             }
-            bucket = segment.next(bucket, bits);
+            group = segment.next(group, bits);
         }
         return 0;
     }
@@ -219,52 +217,49 @@ final class PositionTable {
     void forEach(Visitor visitor) {
         Segment[] segments = directory.segments();
         for (int i = 0; i < segments.length; i++) {
-            if (i == 0 || segments[i - 1] != segments[i]) {
-                int[] numbers = segments[i].numbers;
-                for (int slot = 0; slot < segments[i].buckets * SLOTS; slot++) {
-                    int at = at(slot);
-                    if (numbers[at] != 0) {
-                        visitor.visit(keyAt(numbers, at), numbers[at]);
-                    }
+            int[] slots = segments[i].slots;
+            boolean first = i == 0 || segments[i - 1] != segments[i];
+            for (int slot = 0; first && slot * stride < slots.length; slot++) {
+                if (slots[slot * stride] != 0) {
+                    visitor.visit(keyAt(slots, slot), slots[slot * stride]);
                 }
             }
         }
     }
 
     private void put(Segment segment, long key, int bits, int position) {
-        int[] numbers = segment.numbers;
-        int bucket = segment.home(bits);
-        int free = matches(numbers[bucket * width], 0);
+        long[] groups = segment.groups;
+        int group = segment.home(bits);
+        long free = matches(groups[group], 0);
         while (free == 0) {
-            if (numbers[bucket * width] >>> PASSED != MOST_PASSED) {
-                numbers[bucket * width] += 1 << PASSED;
+            if (groups[group] >>> PASSED != 0xFF) {
+                groups[group] += ONE_PASSED;
             }
-            bucket = segment.next(bucket, bits);
-            free = matches(numbers[bucket * width], 0);
+            group = segment.next(group, bits);
+            free = matches(groups[group], 0);
         }
-        int place = place(free);
-        int at = bucket * width + 1 + place * stride;
-        numbers[at] = position;
+        int place = Long.numberOfTrailingZeros(free) >>> 3;
+        int at = (group * SLOTS + place) * stride;
+        segment.slots[at] = position;
         if (keyed) {
-            numbers[at + 1] = (int) key;
-            numbers[at + 2] = (int) (key >>> 32);
+            segment.slots[at + 1] = (int) key;
+            segment.slots[at + 2] = (int) (key >>> 32);
         }
-        numbers[bucket * width] |= tag(bits) << place * TAG_BITS;
+        groups[group] |= tag(bits) << (place << 3);
         segment.room--;
     }
 
     private void grow(long mixed, Segment old) {
-        int buckets = old.buckets;
-        boolean split = buckets == LARGEST;
-        // A power of two grows by half, and that by a third; two halves of it are as large as four thirds.
-        int more = split ? buckets * 3 / 4 : Integer.bitCount(buckets) == 1 ? buckets + (buckets >> 1) : buckets + buckets / 3;
-        Segment low = new Segment(more, split ? old.depth + 1 : old.depth, width);
-        Segment high = split ? new Segment(more, old.depth + 1, width) : low;
-        for (int slot = 0; slot < buckets * SLOTS; slot++) {
-            int at = at(slot);
-            int position = old.numbers[at];
+        int count = old.groups.length;
+        boolean split = count == LARGEST;
+        // A power of two grows by half, and that by a third; two halves are four thirds of it together.
+        int more = split ? 2 * (count / 3) : Integer.bitCount(count) == 1 ? count + (count >> 1) : count + count / 3;
+        Segment low = new Segment(more, split ? old.depth + 1 : old.depth, stride);
+        Segment high = split ? new Segment(more, old.depth + 1, stride) : low;
+        for (int slot = 0; slot < count * SLOTS; slot++) {
+            int position = old.slots[slot * stride];
             if (position != 0) {
-                long key = keyed ? keyAt(old.numbers, at) : strips.name(position);
+                long key = keyed ? keyAt(old.slots, slot) : strips.name(position);
                 boolean upper = split && key * PHI << old.depth < 0;
                 put(upper ? high : low, key, bits(key * PHI), position);
             }
@@ -287,29 +282,21 @@ final class PositionTable {
         shared = next;
     }
 
-    private int at(int slot) {
-        return slot / SLOTS * width + 1 + slot % SLOTS * stride;
+    private long keyAt(int[] slots, int slot) {
+        return slots[slot * stride + 1] & 0xFFFFFFFFL | (long) slots[slot * stride + 2] << 32;
     }
 
-    private static long keyAt(int[] numbers, int at) {
-        return numbers[at + 1] & 0xFFFFFFFFL | (long) numbers[at + 2] << 32;
-    }
-
-    /** The slots that have this tag, by the top bit of theirs; of several, those above the first may be wrong. */
-    private static int matches(int word, int tag) {
-        int differences = (word ^ tag * LOWEST) & TAGS;
+    /** The slots that have this tag, by the top bit of their bytes; of several, those above the first may be wrong. */
+    private static long matches(long group, long tag) {
+        long differences = (group ^ tag * LOWEST) & 0x00FF_FFFF_FFFF_FFFFL;
         return differences - LOWEST & ~differences & HIGHEST;
     }
 
-    private static int place(int hits) {
-        return Integer.numberOfTrailingZeros(hits) * 13 >>> 6;
+    private static long tag(int bits) {
+        return ((bits & 0xFF) * 255 >>> 8) + 1L;
     }
 
-    private static int tag(int bits) {
-        return ((bits & TAG) * TAG >>> TAG_BITS) + 1;
-    }
-
-    /** Bits below those that choose a segment: the upper ones choose a bucket, the lowest are the tag. */
+    /** Bits below those that choose a segment: the upper ones choose a group, the lowest are the tag. */
     private static int bits(long mixed) {
         return (int) (mixed >>> 20);
     }
