@@ -118,6 +118,9 @@ class ArchitectureTest {
                         "java.util..",
                         "java.time..",
                         "java.io",
+                        // Byte order and character sets; files and sockets are in the packages below.
+                        "java.nio",
+                        "java.nio.charset",
                         "org.jspecify..",
                         "org.slf4j..",
                         "com.github.benmanes.caffeine..",
