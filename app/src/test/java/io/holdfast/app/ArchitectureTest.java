@@ -118,8 +118,6 @@ class ArchitectureTest {
                         "java.util..",
                         "java.time..",
                         "java.io",
-                        "java.nio",
-                        "java.nio.charset",
                         // Byte order and character sets; files and sockets are in the packages below.
                         "java.nio",
                         "java.nio.charset",
