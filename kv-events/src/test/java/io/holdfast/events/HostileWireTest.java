@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.events.KvEventEncoder.Dialect;
 import io.holdfast.events.TestEngine.Form;
+import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -16,6 +17,8 @@ import org.junit.jupiter.api.Timeout;
 final class HostileWireTest {
     private static final boolean DEEP =
             System.getProperty("holdfast.scale", "slice").equals("deep");
+    private static final List<Form> FORMS = List.of(Form.values());
+    private static final List<Dialect> DIALECTS = List.of(Dialect.values());
 
     @Test
     void atRestTheViewIsTheTruthOrSaysThatItIsUncertain() {
@@ -50,12 +53,11 @@ final class HostileWireTest {
             boolean calmReplay = random.nextInt(3) > 0;
             boolean deepMemory = random.nextInt(3) > 0;
             this.recoverable = replay && calmReplay && deepMemory;
-            Dialect[] dialects = Dialect.values();
             this.cache = new ModelCache(
                     random.split(),
-                    dialects[random.nextInt(dialects.length)],
+                    DIALECTS.get(random.nextInt(DIALECTS.size())),
                     deepMemory ? 10_000 : random.nextInt(1, 9));
-            this.engine = new TestEngine(Form.values()[random.nextInt(3)], cache);
+            this.engine = new TestEngine(FORMS.get(random.nextInt(FORMS.size())), cache);
             this.wire = new FaultyWire(random.split(), false);
             this.replayWire = new FaultyWire(random.split(), calmReplay);
             lead();
