@@ -77,7 +77,8 @@ final class HostileWireTest {
                     replay ? Optional.of(replayWire.endpoint()) : Optional.empty(),
                     random.nextBoolean() ? TestEngine.TOPIC : "",
                     1);
-            this.subscription = loop.subscribe(source, rank -> new BothSinks(view, tree)).getFirst();
+            this.subscription =
+                    loop.subscribe(source, rank -> new BothSinks(view, tree)).getFirst();
         }
 
         boolean run() {
@@ -94,8 +95,9 @@ final class HostileWireTest {
             }
             rest();
             Map<Long, Integer> tiers = new HashMap<>();
-            view.copies().forEach((tier, blocks) -> blocks.keySet()
-                    .forEach(block -> tiers.merge(block, 1 << TIERS.indexOf(tier), Integer::sum)));
+            view.copies()
+                    .forEach((tier, blocks) -> blocks.keySet()
+                            .forEach(block -> tiers.merge(block, 1 << TIERS.indexOf(tier), Integer::sum)));
             Map<Long, Integer> held = new HashMap<>();
             tree.forEachHash(held::put);
             assertThat(held).as("seed %d, the tree", seed).isEqualTo(tiers);
