@@ -18,7 +18,7 @@ import org.zeromq.ZMQ;
 /**
  * The other process of {@link StreamLoad}: as many engines' event sockets as it is told, silent until a byte arrives.
  *
- * <p>Each cache holds a window of blocks: every batch stores some at the end of a chain and removes as many old ones.
+ * <p>Each cache holds a window of prompts: every batch stores one and removes the oldest.
  */
 final class StreamPublishers {
     private static final int BATCH_BLOCKS = 8;
@@ -91,9 +91,6 @@ final class StreamPublishers {
 
         void publish() {
             chain.reset().blockTokens(BLOCK_TOKENS).in(Tier.GPU);
-            if (!window.isEmpty()) {
-                chain.under(window.getLast());
-            }
             for (int i = 0; i < BATCH_BLOCKS; i++) {
                 long block = salt + ++blocks;
                 chain.add(block);

@@ -56,6 +56,7 @@ final class EventLine implements EventStream.Asker {
     private long lastConnection;
     private final List<byte[]> frames = new ArrayList<>();
     private int frameCount;
+    private boolean full;
 
     /** @throws IllegalArgumentException with one sentence when the publisher's host is none */
     EventLine(
@@ -186,7 +187,13 @@ final class EventLine implements EventStream.Asker {
         return address.substring(address.lastIndexOf(':') + 1);
     }
 
+    /** Whether the last burst left something behind. */
+    boolean full() {
+        return full;
+    }
+
     private void hear() {
+        full = false;
         long bytes = 0;
         for (int taken = 0; taken < BURST && bytes < BURST_BYTES; taken++) {
             long size = receive(subscriber);
@@ -197,6 +204,7 @@ final class EventLine implements EventStream.Asker {
             subscription.arrived();
             accept();
         }
+        full = true;
         subscription.fullRound();
     }
 
