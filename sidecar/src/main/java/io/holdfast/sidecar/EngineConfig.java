@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import static io.holdfast.sidecar.ConfigException.require;
 
 import io.holdfast.core.ControllerSettings;
+import io.holdfast.core.requests.RequestRules;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
@@ -148,6 +149,13 @@ public record EngineConfig(
     ControllerSettings controllerSettings() {
         return new ControllerSettings(
                 id, share, maxOutputTokens, largestPromptTokens, automaticHolds, automaticLease, tick, ttftWindow);
+    }
+
+    RequestRules requestRules() {
+        return switch (type) {
+            case SGLANG -> RequestRules.sglang();
+            case VLLM -> RequestRules.vllm();
+        };
     }
 
     private static boolean isHttp(URI url) {

@@ -85,8 +85,13 @@ final class EngineLink implements AutoCloseable {
                 around.registry(),
                 nextAnswer::get,
                 ledger::stuck);
-        this.controller =
-                new Controller(config.controllerSettings(), backend, ledger, around.executor(), new SplittableRandom());
+        this.controller = new Controller(
+                config.controllerSettings(),
+                config.requestRules(),
+                backend,
+                ledger,
+                around.executor(),
+                new SplittableRandom());
     }
 
     /** What all engines share. */

@@ -76,6 +76,12 @@ final class Metrics {
         reading(engine, "holdfast.used.tokens", EngineReadings::usedTokens);
         reading(engine, "holdfast.running.requests", EngineReadings::runningRequests);
         reading(engine, "holdfast.waiting.requests", EngineReadings::waitingRequests);
+        gauge(
+                engine,
+                "holdfast.requests.invisible.share",
+                "Part of the engine's requests that its events do not show",
+                view(v -> v.invisibleShare().number().orElse(Double.NaN)));
+        counter(engine, "holdfast.requests.visible", "Requests that its events showed", Counters::visibleRequests);
         counter(engine, "holdfast.events.batches", "Batches applied", Counters::batches);
         counter(engine, "holdfast.events.stored.blocks", "Blocks stored", Counters::storedBlocks);
         counter(engine, "holdfast.events.removed.blocks", "Blocks removed", Counters::removedBlocks);

@@ -16,10 +16,13 @@ import io.holdfast.core.index.Script.Restart;
 import io.holdfast.core.index.Script.Step;
 import io.holdfast.core.index.Script.Store;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -27,10 +30,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class BlockTreeReadersTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     private static final int RUNS = DEEP ? 100 : 3;
-    private static final int STEPS = DEEP ? 20_000 : 4_000;
+    private static final int STEPS = DEEP ? 20_000 : 1_500;
 
     /** Batches that change a path in several places at once. */
     @ParameterizedTest
+    @Timeout(value = 1, unit = TimeUnit.HOURS)
     @EnumSource(Naming.class)
     void match_batchesThatChangeAPathInSeveralPlaces_isNeverTorn(Naming naming) throws InterruptedException {
         long overlapping = 0;
@@ -44,13 +48,14 @@ final class BlockTreeReadersTest {
     }
 
     @ParameterizedTest
+    @Timeout(value = 1, unit = TimeUnit.HOURS)
     @EnumSource(Naming.class)
     void match_randomEvents_isNeverTorn(Naming naming) throws InterruptedException {
         long overlapping = 0;
         for (int seed = 1; seed <= RUNS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
             int blocks = seed % 3 == 0 ? 40 : seed % 3 == 1 ? 400 : 3_000;
-            ScriptWriter.Temper temper = new ScriptWriter.Temper(blocks, 200, 0.03, 0.02, seed % 2 * 0.05, 5);
+            ScriptWriter.Temper temper = new ScriptWriter.Temper(seed % 3 == 0 ? 24 : 3, blocks, 200, 0.03, 0.02, seed % 2 * 0.05, 5);
             Universe universe = new Universe(naming, blocks, temper.branching(), temper.rooting(), random.split());
             Twins rehearsal = new Twins(naming);
             ScriptWriter writer = new ScriptWriter(universe, temper, random.split(), rehearsal.naives());
@@ -119,14 +124,16 @@ final class BlockTreeReadersTest {
         }
 
         private void next(int place, List<Step> steps) {
-            int[] tail = random.nextBoolean() ? TAIL : OTHER_TAIL;
-            int[] otherTail = tail == TAIL ? OTHER_TAIL : TAIL;
-            int[] path = random.nextBoolean() ? LONG : OTHER_LONG;
-            int[] otherPath = path == LONG ? OTHER_LONG : LONG;
+            boolean swapped = random.nextBoolean();
+            int[] tail = swapped ? OTHER_TAIL : TAIL;
+            int[] otherTail = swapped ? TAIL : OTHER_TAIL;
+            boolean other = random.nextBoolean();
+            int[] path = other ? OTHER_LONG : LONG;
+            int[] otherPath = other ? LONG : OTHER_LONG;
             int last = COMMON[COMMON.length - 1];
             int hole = path[random.nextInt(1, 30)];
             int otherHole = path[random.nextInt(30, 100)];
-            switch (random.nextInt(14)) {
+            switch (random.nextInt(15)) {
                 case 0, 1, 2 ->
                     batch(steps, place, remove(place, Tier.GPU, tail), store(place, last, Tier.GPU, otherTail));
                 case 3 ->
@@ -172,6 +179,12 @@ final class BlockTreeReadersTest {
                     batch(steps, place, remove(place, Tier.GPU, LONGER), remove(place, Tier.GPU, hole));
                 }
                 case 12 -> {
+                    // Tables grow.
+                    Event[] roots = new Event[40];
+                    Arrays.setAll(roots, i -> store(place, 0, Tier.GPU, fresh++));
+                    batch(steps, place, roots);
+                }
+                case 13 -> {
                     steps.add(random.nextBoolean() ? new Restart(place, 0) : new Lost(place, Gap.Cause.DROPPED));
                     batch(steps, place, store(place, 0, Tier.GPU, join(COMMON, tail)));
                 }
