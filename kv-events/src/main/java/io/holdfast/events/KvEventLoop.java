@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
@@ -28,7 +29,7 @@ import org.zeromq.ZMQ;
  * buffered. While past batches are asked for, at most 4096 live batches or 16 MiB wait for each cache.
  *
  * Cost. A poll looks at every socket several times, which for 64 of them costs more than a batch does. While batches keep
- * coming, a round therefore waits 5 ms for more of them instead of polling, and then looks at each socket once; a wakeup
+ * coming, a round therefore waits 10 ms for more of them instead of polling, and then looks at each socket once; a wakeup
  * ends that wait like any other. After 50 ms without a batch it polls again, so that a quiet loop costs next to nothing.
  *
  * Loss. ZeroMQ drops silently when a queue is full; the receive queue is made as long as the engines' own send queue, and
@@ -46,7 +47,7 @@ public final class KvEventLoop implements AutoCloseable {
     /** Messages that each receive queue holds; as many as engines keep for a slow subscriber. */
     public static final int RECEIVE_QUEUE = 100_000;
 
-    private static final int GATHER_MILLIS = 5;
+    private static final int GATHER_MILLIS = 10;
     private static final long STREAMING_NANOS = 50_000_000;
 
     private final LongSupplier clock;
@@ -90,23 +91,29 @@ public final class KvEventLoop implements AutoCloseable {
     public List<Subscription> subscribe(EventSource source, IntFunction<KvEventSink> sinkOfRank) {
         List<EventLine> fresh = new ArrayList<>();
         try {
-            for (int rank = 0; rank < source.ranks(); rank++) {
-                EventSource own = source.ofRank(rank);
-                fresh.add(new EventLine(
-                        context,
-                        poller,
-                        own,
-                        new Subscription(own, rank),
-                        sinkOfRank.apply(rank),
-                        decoder,
-                        clock.getAsLong()));
+            if (source.sharedEndpoint()) {
+                fresh.add(line(
+                        source,
+                        IntStream.range(0, source.ranks())
+                                .mapToObj(rank -> new Subscription(source, rank))
+                                .toList(),
+                        sinkOfRank));
+            } else {
+                for (int rank = 0; rank < source.ranks(); rank++) {
+                    EventSource own = source.ofRank(rank);
+                    fresh.add(line(own, List.of(new Subscription(own, rank)), sinkOfRank));
+                }
             }
         } catch (RuntimeException e) {
             fresh.forEach(EventLine::close);
             throw e;
         }
         lines.addAll(fresh);
-        return fresh.stream().map(EventLine::subscription).toList();
+        return fresh.stream().flatMap(line -> line.subscriptions().stream()).toList();
+    }
+
+    private EventLine line(EventSource source, List<Subscription> subscriptions, IntFunction<KvEventSink> sinkOfRank) {
+        return new EventLine(context, poller, source, subscriptions, sinkOfRank, decoder, clock.getAsLong());
     }
 
     /**
@@ -120,10 +127,10 @@ public final class KvEventLoop implements AutoCloseable {
         return subscribe(EventSource.of(endpoint, topic), rank -> sink).getFirst();
     }
 
-    /** Ends a subscription; its sink is told nothing any more. On the loop's thread. */
+    /** Ends a subscription and those that share its endpoint; their sinks are told nothing more. On the loop's thread. */
     public void unsubscribe(Subscription subscription) {
         lines.removeIf(line -> {
-            boolean meant = line.subscription() == subscription;
+            boolean meant = line.subscriptions().contains(subscription);
             if (meant) {
                 line.close();
             }

@@ -76,7 +76,8 @@ final class HostileWireTest {
                     wire.endpoint(),
                     replay ? Optional.of(replayWire.endpoint()) : Optional.empty(),
                     random.nextBoolean() ? TestEngine.TOPIC : "",
-                    1);
+                    1,
+                    false);
             this.subscription =
                     loop.subscribe(source, rank -> new BothSinks(view, tree)).getFirst();
         }
