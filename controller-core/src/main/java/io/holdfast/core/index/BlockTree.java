@@ -211,7 +211,8 @@ public final class BlockTree {
     }
 
     /** The strip's version, once no batch is about to change it. */
-    @SuppressWarnings("ThreadPriorityCheck") // To wait for a writer that may need this very core is what a yield is for.
+    @SuppressWarnings(
+            "ThreadPriorityCheck") // To wait for a writer that may need this very core is what a yield is for.
     private static int settled(Strips.Page page, int strip) {
         for (int looks = 1; ; looks++) {
             int version = Strips.versionAcquire(page, strip);
@@ -416,7 +417,7 @@ public final class BlockTree {
             int above = strips.parent(strip);
             strips.release(strip);
             if (above != Strips.ORPHAN) {
-                        if (above != Strips.ROOT) {
+                if (above != Strips.ROOT) {
                     thinned(above >>> Strips.PLACE_BITS);
                 }
             }
