@@ -21,6 +21,7 @@ import java.util.Set;
 /** What the events of one engine tell: its tree, how certain that is, and what is worth a decision. */
 final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private static final int MOST_CANDIDATES = 64;
+    private static final String HEALS = "; that heals when the engine clears its cache or restarts";
 
     /** What an engine that runs nothing has to tell is here this much later. */
     private static final long SETTLE_NANOS = 100_000_000;
@@ -211,17 +212,12 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
         invisible.reset();
         if (missing.cause() == Gap.Cause.JOINED_LATE) {
             certainty = "joined late: the first batch seen was number " + missing.seen()
-                    + ", what was stored before is not known; that heals when the engine clears its cache or restarts";
+                    + ", what was stored before is not known" + HEALS;
             return;
         }
         gaps++;
         lostBatches += missing.batches();
-        certainty = (missing.batches() == 0
-                        ? "the connection was lost before batch " + missing.seen()
-                                + ": whether the engine behind it lived on is not known"
-                        : "batches " + missing.expected() + " to " + (missing.seen() - 1)
-                                + " were lost: what they stored or removed is not known")
-                + "; that heals when the engine clears its cache or restarts";
+        certainty = missed(missing) + HEALS;
         gap = Optional.of(certainty);
         incarnation++;
         justRestarted = false;
@@ -237,7 +233,14 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
         incarnation++;
         justRestarted = true;
         emptied();
-        sure();
+        if (seen == 0) {
+            sure();
+            return;
+        }
+        followed = true;
+        certain = false;
+        certainty = "the engine began another life, and the first batch seen of it was number " + seen
+                + ": what was stored before is not known" + HEALS;
     }
 
     @Override
@@ -274,6 +277,20 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private static OptionalLong whole(Reading reading) {
         OptionalDouble number = reading.number();
         return number.isPresent() ? OptionalLong.of(Math.round(number.getAsDouble())) : OptionalLong.empty();
+    }
+
+    private static String missed(Gap gap) {
+        String unknown = ": what they stored or removed is not known";
+        String range = "batches " + gap.expected() + " to " + (gap.seen() - 1);
+        boolean some = gap.batches() > 0;
+        return gap.cause() == Gap.Cause.DISCONNECTED
+                ? some
+                        ? range + " were lost with the connection" + unknown
+                        : "the connection was lost before batch " + gap.seen()
+                                + ": whether the engine behind it lived on is not known"
+                : some
+                        ? range + " were lost, dropped on the way" + unknown
+                        : "batches from number " + gap.seen() + " on may be lost" + unknown;
     }
 
     private void sure() {

@@ -295,12 +295,8 @@ public final class BlockTree {
         return table;
     }
 
-    /** The position of the block with this engine's hash under a block, made and hung up if need be. */
-    int placeByHash(int above, long name) {
-        if (strips.follows(above, name)) {
-            return above + 1;
-        }
-        int known = table.find(name);
+    /** The position under a block of the block with this hash, whose position is known or 0, made and hung up if need be. */
+    int placeByHash(int above, long name, int known) {
         if (known != 0) {
             link(known, above);
             return known;

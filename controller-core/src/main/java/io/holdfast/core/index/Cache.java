@@ -16,9 +16,6 @@ import java.util.List;
  */
 public abstract sealed class Cache implements KvEventSink permits CacheByHash, CacheByContent {
     private static final int NO_GROUP = -1;
-    /** How many blocks are looked for at once, so that memory answers for all of them in the time of one. */
-    static final int AHEAD = 16;
-
     private static final Tier[] TIERS = Tier.values();
 
     final BlockTree tree;
@@ -43,9 +40,6 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private int openStrip = Strips.NO_STRIP;
     private Tier openTier = Tier.GPU;
     private int openPlaces;
-
-    /** Written so that the reads that it is made of are not taken for idle. */
-    private int approached;
 
     private boolean followed;
     private volatile boolean certain;
@@ -134,11 +128,13 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     @Override
     public final void removed(long[] hashes, int from, int to, Tier tier, int group) {
         if (group == mainGroup) {
-            for (int i = from; i < to; i++) {
-                if ((i - from & AHEAD - 1) == 0) {
-                    approach(hashes, i, Math.min(to, i + AHEAD));
+            PositionTable table = table();
+            for (int next = from; next < to; next += PositionTable.AHEAD) {
+                int count = Math.min(PositionTable.AHEAD, to - next);
+                table.findAll(hashes, next, count);
+                for (int i = 0; i < count; i++) {
+                    remove(table.found(i, hashes[next + i]), hashes[next + i], tier);
                 }
-                remove(hashes[i], tier);
             }
             tellGone();
             return;
@@ -204,33 +200,11 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     /** Finds or makes the chain's blocks, and says of each that it is {@link #hold held}. */
     abstract void store(StoredBlocks chain, Tier tier);
 
-    abstract void remove(long hash, Tier tier);
+    /** Lets go of the block with this hash, whose position, 0 for none, the table has just found. */
+    abstract void remove(int position, long hash, Tier tier);
 
     /** Leads from its engine's hashes to blocks. */
     abstract PositionTable table();
-
-    /** Brings near what the next blocks of a chain will be looked up in. */
-    final void approach(StoredBlocks chain, int index) {
-        PositionTable table = table();
-        int to = Math.min(chain.count(), index + AHEAD);
-        int sum = 0;
-        for (int i = index; i < to; i++) {
-            sum += table.approach(chain.hash(i));
-        }
-        approached = sum;
-    }
-
-    private void approach(long[] hashes, int from, int to) {
-        PositionTable table = table();
-        int sum = 0;
-        for (int i = from; i < to; i++) {
-            sum += table.approach(hashes[i]);
-        }
-        for (int i = from; i < to; i++) {
-            sum += table.approachSlot(hashes[i]);
-        }
-        approached = sum;
-    }
 
     abstract boolean held(long hash, Tier tier);
 

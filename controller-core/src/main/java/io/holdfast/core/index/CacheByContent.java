@@ -53,11 +53,12 @@ final class CacheByContent extends Cache {
                 chain.named() || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
         int count = chain.count();
         for (int i = 0; i < count; i++) {
-            if ((i & AHEAD - 1) == 0) {
-                approach(chain, i);
+            int ahead = i % PositionTable.AHEAD;
+            if (ahead == 0) {
+                table.findAll(chain.hashArray(), chain.hashFrom() + i, Math.min(PositionTable.AHEAD, count - i));
             }
             long hash = chain.hash(i);
-            int position = table.find(hash);
+            int position = table.found(ahead, hash);
             if (position == 0 && placed && nameable) {
                 int before = tree.blocks();
                 position =
@@ -82,8 +83,7 @@ final class CacheByContent extends Cache {
     }
 
     @Override
-    void remove(long hash, Tier tier) {
-        int position = table.find(hash);
+    void remove(int position, long hash, Tier tier) {
         if (position == 0) {
             if (!nowhere[tier.rank].take(hash)) {
                 unknownRemoval();

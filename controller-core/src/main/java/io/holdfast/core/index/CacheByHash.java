@@ -39,12 +39,15 @@ final class CacheByHash extends Cache {
                 above = tree.placeOrphan(chain.parent());
             }
         }
+        PositionTable table = tree.table();
         int count = chain.count();
         for (int i = 0; i < count; i++) {
-            if ((i & AHEAD - 1) == 0) {
-                approach(chain, i);
+            int ahead = i % PositionTable.AHEAD;
+            if (ahead == 0) {
+                table.findAll(chain.hashArray(), chain.hashFrom() + i, Math.min(PositionTable.AHEAD, count - i));
             }
-            above = tree.placeByHash(above, chain.hash(i));
+            long hash = chain.hash(i);
+            above = tree.placeByHash(above, hash, table.found(ahead, hash));
             hold(above, tier);
         }
     }
@@ -55,8 +58,7 @@ final class CacheByHash extends Cache {
     }
 
     @Override
-    void remove(long hash, Tier tier) {
-        int position = tree.find(hash);
+    void remove(int position, long hash, Tier tier) {
         if (position == 0) {
             unknownRemoval();
         } else if (!takeCopy(position, tier)) {
