@@ -50,7 +50,7 @@ final class CacheByContent extends Cache {
         int above = chain.rooted() ? Strips.ROOT : table.find(chain.parent());
         boolean placed = chain.rooted() || above != 0;
         boolean nameable =
-                chain.named() || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
+                chain.named() || (chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens());
         int count = chain.count();
         for (int i = 0; i < count; i++) {
             int ahead = i % PositionTable.AHEAD;

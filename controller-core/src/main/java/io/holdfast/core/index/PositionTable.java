@@ -62,7 +62,7 @@ final class PositionTable {
         }
 
         int home(int bits) {
-            return (int) ((bits & 0xFFFF_FFFFL) * groups.length >>> 32);
+            return (int) (((bits & 0xFFFF_FFFFL) * groups.length) >>> 32);
         }
 
         /**
@@ -79,13 +79,14 @@ final class PositionTable {
     }
 
     /** A power of two of segments, chosen by the top bits; never written once readers can see it. */
+    @SuppressWarnings("ArrayRecordComponent")
     private record Directory(Segment[] segments, int bits) {
         Segment segment(long mixed) {
             return segments[index(mixed)];
         }
 
         int index(long mixed) {
-            return (int) (mixed >>> 1 >>> 63 - bits);
+            return (int) (mixed >>> 1 >>> (63 - bits));
         }
     }
 
@@ -106,6 +107,7 @@ final class PositionTable {
     private final int[] allSlots = new int[AHEAD];
     private final int[] allPositions = new int[AHEAD];
     /** Written so that reads which only bring memory near are not taken for idle. */
+    @SuppressWarnings("UnusedVariable")
     private int read;
 
     private PositionTable(Strips strips, boolean keyed) {
@@ -154,7 +156,7 @@ final class PositionTable {
             long hits = matches(word, tag(bits(keys[from + i] * PHI)));
             // Whoever is not there is about to be put where there is room.
             long likely = hits == 0 ? matches(word, 0) : hits;
-            int slot = group * SLOTS + (Long.numberOfTrailingZeros(likely | 1L << PASSED - 1) >>> 3);
+            int slot = group * SLOTS + (Long.numberOfTrailingZeros(likely | 1L << (PASSED - 1)) >>> 3);
             allWords[i] = word;
             allSlots[i] = hits == 0 ? -1 : slot;
             sum += segment.slots[slot * stride];
@@ -243,7 +245,7 @@ final class PositionTable {
                 groups[group] -= ONE_PASSED;
             }
         }
-        groups[last] &= ~(0xFFL << (slot - last * SLOTS << 3));
+        groups[last] &= ~(0xFFL << ((slot - last * SLOTS) << 3));
         segment.slots[slot * stride] = 0;
         segment.room++;
         size--;
@@ -324,7 +326,7 @@ final class PositionTable {
             int position = old.slots[slot * stride];
             if (position != 0) {
                 long key = keyed ? keyAt(old.slots, slot) : strips.name(position);
-                boolean upper = split && key * PHI << old.depth < 0;
+                boolean upper = split && (key * PHI) << old.depth < 0;
                 put(upper ? high : low, key, bits(key * PHI), position);
             }
         }
@@ -339,7 +341,7 @@ final class PositionTable {
         Directory next = new Directory(segments, bits);
         int span = segments.length >>> old.depth;
         int first = next.index(mixed) & -span;
-        int middle = first + (span + 1 >>> 1);
+        int middle = first + ((span + 1) >>> 1);
         Arrays.fill(segments, first, middle, low);
         Arrays.fill(segments, middle, first + span, high);
         directory = next;
@@ -347,7 +349,7 @@ final class PositionTable {
     }
 
     private long keyAt(int[] slots, int slot) {
-        return slots[slot * stride + 1] & 0xFFFFFFFFL | (long) slots[slot * stride + 2] << 32;
+        return (slots[slot * stride + 1] & 0xFFFFFFFFL) | (long) slots[slot * stride + 2] << 32;
     }
 
     /** The slots that have this tag, by the top bit of their bytes; of several, those above the first may be wrong. */
@@ -357,7 +359,7 @@ final class PositionTable {
     }
 
     private static long tag(int bits) {
-        return ((bits & 0xFF) * 255 >>> 8) + 1L;
+        return (((bits & 0xFF) * 255) >>> 8) + 1L;
     }
 
     /** Bits below those that choose a segment: the upper ones choose a group, the lowest are the tag. */
