@@ -64,8 +64,8 @@ public final class Follow {
     private void add(CacheTraits traits, EventSource source) {
         Cache cache = tree.addCache(traits);
         LastHeard heard = new LastHeard(cache);
-        caches.add(new Followed(
-                cache, heard, loop.subscribe(source, rank -> heard).getFirst()));
+        caches.add(
+                new Followed(cache, heard, loop.subscribe(source, rank -> heard).getFirst()));
     }
 
     private void read() {
