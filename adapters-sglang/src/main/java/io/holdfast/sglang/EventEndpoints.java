@@ -1,6 +1,7 @@
 package io.holdfast.sglang;
 
 import java.util.List;
+import java.util.Optional;
 
 /** Where an engine publishes its events. */
 public sealed interface EventEndpoints {
@@ -8,9 +9,11 @@ public sealed interface EventEndpoints {
      * The engine publishes.
      *
      * @param endpoints one for each data-parallel rank, each a cache of its own; as seen from here
+     * @param replayEndpoint where the first rank's past batches can be asked for, the others' one port above each;
+     *     absent when the engine keeps none
      * @param topic the beginning of the topics to subscribe to
      */
-    record Known(List<String> endpoints, String topic) implements EventEndpoints {
+    record Known(List<String> endpoints, Optional<String> replayEndpoint, String topic) implements EventEndpoints {
         public Known {
             endpoints = List.copyOf(endpoints);
         }

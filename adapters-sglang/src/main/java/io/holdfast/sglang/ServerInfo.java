@@ -7,6 +7,7 @@ import io.holdfast.http.Reply;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -90,6 +91,7 @@ final class ServerInfo {
                     listed.path("publisher").asText(""),
                     listed.path("endpoint_host").asText("*"),
                     listed.path("endpoint_port_base").asInt(0),
+                    listed.path("replay_endpoint_port_base").asInt(0),
                     listed.path("topic").asText(""),
                     listed.path("dp_size").asInt(1));
         }
@@ -104,17 +106,19 @@ final class ServerInfo {
             return new EventEndpoints.Unknown("The engine publishes its events at " + endpoint
                     + ", which cannot be reached from here: give it a tcp:// endpoint.");
         }
+        Matcher replay = TCP.matcher(asked.path("replay_endpoint").asText(""));
         return endpoints(
                 base,
                 asked.path("publisher").asText(""),
                 tcp.group(1),
                 Integer.parseInt(tcp.group(2)),
+                replay.matches() ? Integer.parseInt(replay.group(2)) : 0,
                 asked.path("topic").asText(""),
                 root.path("dp_size").asInt(1));
     }
 
     private static EventEndpoints endpoints(
-            URI base, String publisher, String host, int port, String topic, int ranks) {
+            URI base, String publisher, String host, int port, int replayPort, String topic, int ranks) {
         if (!publisher.equals("zmq")) {
             return new EventEndpoints.Unknown(NO_EVENTS);
         }
@@ -126,6 +130,10 @@ final class ServerInfo {
         for (int rank = 0; rank < ranks; rank++) {
             endpoints.add("tcp://" + reachable + ":" + (port + rank));
         }
-        return new EventEndpoints.Known(endpoints, topic);
+        // The replay socket is always bound where the engine runs.
+        return new EventEndpoints.Known(
+                endpoints,
+                replayPort < 1 ? Optional.empty() : Optional.of("tcp://" + base.getHost() + ":" + replayPort),
+                topic);
     }
 }

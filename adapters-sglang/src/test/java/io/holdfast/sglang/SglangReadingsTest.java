@@ -6,6 +6,7 @@ import io.holdfast.core.EngineReadings;
 import io.holdfast.core.Reading;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -141,7 +142,9 @@ final class SglangReadingsTest {
 
     @Test
     void listedEndpoints_areSeenFromHere() {
-        assertThat(events()).isEqualTo(new EventEndpoints.Known(List.of("tcp://127.0.0.1:35567"), "kv-events"));
+        assertThat(events())
+                .isEqualTo(new EventEndpoints.Known(
+                        List.of("tcp://127.0.0.1:35567"), Optional.of("tcp://127.0.0.1:35568"), "kv-events"));
     }
 
     @Test
@@ -153,7 +156,9 @@ final class SglangReadingsTest {
                         + "\"topic\":\"\",\"dp_size\":3}}");
         assertThat(events())
                 .isEqualTo(new EventEndpoints.Known(
-                        List.of("tcp://10.0.0.7:5557", "tcp://10.0.0.7:5558", "tcp://10.0.0.7:5559"), ""));
+                        List.of("tcp://10.0.0.7:5557", "tcp://10.0.0.7:5558", "tcp://10.0.0.7:5559"),
+                        Optional.empty(),
+                        ""));
     }
 
     @Test
@@ -162,8 +167,11 @@ final class SglangReadingsTest {
                 "/server_info",
                 200,
                 "{\"dp_size\":1,\"kv_events_config\":\"{\\\"publisher\\\":\\\"zmq\\\",\\\"topic\\\":\\\"t\\\","
+                        + "\\\"replay_endpoint\\\":\\\"tcp://*:6002\\\","
                         + "\\\"endpoint\\\":\\\"tcp://*:6001\\\"}\"}");
-        assertThat(events()).isEqualTo(new EventEndpoints.Known(List.of("tcp://127.0.0.1:6001"), "t"));
+        assertThat(events())
+                .isEqualTo(new EventEndpoints.Known(
+                        List.of("tcp://127.0.0.1:6001"), Optional.of("tcp://127.0.0.1:6002"), "t"));
     }
 
     @ParameterizedTest

@@ -1,5 +1,7 @@
 package io.holdfast.app;
 
+import io.holdfast.app.bench.BenchCommand;
+import io.holdfast.app.bench.BenchException;
 import io.holdfast.emulator.EmulatorException;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.sidecar.ConfigException;
@@ -30,7 +32,13 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive.",
             "Start with: holdfast demo"
         },
-        subcommands = {DemoCommand.class, SidecarCommand.class, LoadtestCommand.class, EmulateCommand.class})
+        subcommands = {
+            DemoCommand.class,
+            SidecarCommand.class,
+            LoadtestCommand.class,
+            EmulateCommand.class,
+            BenchCommand.class
+        })
 public final class Holdfast implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -95,6 +103,7 @@ public final class Holdfast implements Runnable {
     /** One sentence for what went wrong while running; a stack trace only for whoever asks for it. */
     private static int explain(Exception fault, CommandLine line) {
         boolean mendable = fault instanceof CommandException
+                || fault instanceof BenchException
                 || fault instanceof ConfigException
                 || fault instanceof SidecarException
                 || fault instanceof EmulatorException

@@ -8,8 +8,7 @@ final class Planned {
     private static final Map<String, String> FRONT_DOOR = Map.of(
             "observe", "read-only diagnosis of one engine",
             "replay", "what a policy is worth on a trace",
-            "doctor", "what an engine can do and what is misconfigured",
-            "bench", "figures with their baseline");
+            "doctor", "what an engine can do and what is misconfigured");
     private static final Map<String, String> LOAD_TEST = Map.of(
             "aa", "A/A control alone",
             "ab", "one order alone",
@@ -23,7 +22,7 @@ final class Planned {
     private Planned() {}
 
     static Optional<String> frontDoor(String name) {
-        return sentence(FRONT_DOOR, "", name, "demo, sidecar, loadtest and emulate");
+        return sentence(FRONT_DOOR, "", name, "demo, sidecar, loadtest, emulate and bench");
     }
 
     static Optional<String> loadTest(String name) {

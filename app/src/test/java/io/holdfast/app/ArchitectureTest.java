@@ -46,7 +46,9 @@ class ArchitectureTest {
         layeredArchitecture()
                 .consideringOnlyDependenciesInLayers()
                 .layer("app")
-                .definedBy("io.holdfast.app..")
+                .definedBy("io.holdfast.app")
+                .layer("bench")
+                .definedBy("io.holdfast.app.bench..")
                 .layer("sidecar")
                 .definedBy("io.holdfast.sidecar..")
                 .layer("loadtest")
@@ -68,7 +70,9 @@ class ArchitectureTest {
                 .layer("evidence")
                 .definedBy("io.holdfast.evidence..")
                 .whereLayer("app")
-                .mayOnlyAccessLayers("sidecar", "loadtest", "emulator", "evidence")
+                .mayOnlyAccessLayers("bench", "sidecar", "loadtest", "emulator", "evidence")
+                .whereLayer("bench")
+                .mayOnlyAccessLayers("events", "core")
                 .whereLayer("sidecar")
                 .mayOnlyAccessLayers("sglang", "vllm", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
@@ -114,6 +118,9 @@ class ArchitectureTest {
                         "java.util..",
                         "java.time..",
                         "java.io",
+                        // Byte order and character sets; files and sockets are in the packages below.
+                        "java.nio",
+                        "java.nio.charset",
                         "org.jspecify..",
                         "org.slf4j..",
                         "com.github.benmanes.caffeine..",
@@ -223,7 +230,8 @@ class ArchitectureTest {
                         "emulator",
                         "sidecar",
                         "loadtest",
-                        "app"))
+                        "app",
+                        "app.bench"))
                 .allSatisfy(room -> assertThat(ours.stream()
                                 .filter(type -> type.getPackageName().equals("io.holdfast." + room))
                                 .count())

@@ -16,7 +16,7 @@ class FrontDoorTest {
     void help_offersWhatIsBuiltAndNothingElse() {
         Told told = help("--help");
 
-        assertThat(offered(told)).containsExactly("demo", "sidecar", "loadtest", "emulate");
+        assertThat(offered(told)).containsExactly("demo", "sidecar", "loadtest", "emulate", "bench");
         assertThat(told.out()).contains("Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive.");
     }
 
@@ -34,21 +34,35 @@ class FrontDoorTest {
                 "loadtest --help",
                 "loadtest run --help",
                 "loadtest analyze --help",
-                "emulate --help"
+                "emulate --help",
+                "bench --help",
+                "bench index --help",
+                "bench decode --help",
+                "bench growth --help"
             })
     void helpOfEachCommand_mentionsNothingThatIsNotBuilt(String command) {
         Told told = help(command.split(" ", -1));
 
         assertThat(told.out())
                 .startsWith("Usage: holdfast")
-                .doesNotContainPattern("(holdfast|loadtest) (observe|replay|doctor|bench|aa|ab|sweep|report|compare"
+                .doesNotContainPattern("(holdfast|loadtest) (observe|replay|doctor|aa|ab|sweep|report|compare"
                         + "|calibrate|bundle)\\b")
                 .doesNotContainPattern(
-                        "(?m)^ +(observe|replay|doctor|bench|aa|ab|sweep|report|compare" + "|calibrate|bundle) ");
+                        "(?m)^ +(observe|replay|doctor|aa|ab|sweep|report|compare" + "|calibrate|bundle) ");
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"demo", "sidecar", "loadtest run", "loadtest analyze", "emulate"})
+    @ValueSource(
+            strings = {
+                "demo",
+                "sidecar",
+                "loadtest run",
+                "loadtest analyze",
+                "emulate",
+                "bench index",
+                "bench decode",
+                "bench growth"
+            })
     void helpOfEachCommand_explainsEveryOption(String command) {
         Told told = help((command + " --help").split(" ", -1));
 
@@ -68,6 +82,7 @@ class FrontDoorTest {
     void commandWithoutSubcommand_showsItsHelp() {
         assertThat(Told.by()).isEqualTo(Told.by("--help"));
         assertThat(Told.by("loadtest")).isEqualTo(Told.by("loadtest", "--help"));
+        assertThat(Told.by("bench")).isEqualTo(Told.by("bench", "--help"));
     }
 
     @ParameterizedTest
@@ -78,8 +93,6 @@ class FrontDoorTest {
                 "replay",
                 "replay --trace x.jsonl --capacity-blocks 10",
                 "doctor",
-                "bench",
-                "bench index",
                 "loadtest aa",
                 "loadtest ab",
                 "loadtest sweep --blocks 4",
@@ -126,6 +139,11 @@ class FrontDoorTest {
         assertThat(Told.by("loadtest", "analyze").badInput()).contains("JOURNAL");
         assertThat(Told.by("sidecar").badInput()).contains("--config FILE").contains("--print-example");
         assertThat(Told.by("emulate", "--port").badInput()).contains("--port");
+    }
+
+    @Test
+    void benchHelp_offersWhatIsBuiltAndNothingElse() {
+        assertThat(offered(help("bench", "--help"))).containsExactly("index", "decode", "growth");
     }
 
     private static Told help(String... args) {

@@ -27,9 +27,9 @@ import org.openjdk.jmh.infra.Blackhole;
  * }</pre>
  *
  * <p>An operation is one block that is announced as stored, with its 16 tokens, while the removal of another one is: the
- * score is such blocks per second. A frame has 32, so that {@code gc.alloc.rate.norm} is a frame's few small objects
- * divided by 32. {@code values} is the baseline of the same run: the serialisation library builds its own objects of the
- * frame, from which nobody has read anything yet. The JVM runs with the launcher's flags.
+ * score is such blocks per second. A frame has 32. {@code values} is the baseline of the same run: the serialisation
+ * library builds its own objects of the frame, from which nobody has read anything yet. The JVM runs with the launcher's
+ * flags.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)

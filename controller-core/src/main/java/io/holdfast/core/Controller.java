@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import io.holdfast.core.index.EngineTree;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
@@ -27,8 +28,8 @@ public final class Controller {
     private final Backend backend;
     private final Executor acting;
     private final Mailbox mailbox = new Mailbox();
-    private final EventSide events = new EventSide(this::engineForgot);
-    private final EngineTree tree = events.tree();
+    private final EventSide events;
+    private final EngineTree tree;
     private final Holds holds;
     private final Ledger ledger;
     private final Optional<Switchback> switchback;
@@ -67,16 +68,31 @@ public final class Controller {
         }
     }
 
+    /** Of an engine that stores what a request generated when it ends, as SGLang does; else like the other constructor. */
+    public Controller(
+            ControllerSettings settings, Backend backend, LedgerStore store, Executor acting, RandomGenerator random)
+            throws IOException {
+        this(settings, RequestRules.sglang(), backend, store, acting, random);
+    }
+
     /**
      * Reads the ledger; the first poll unpins what an earlier life left.
      *
+     * @param requests how the engine tells of its requests
      * @param acting where the ledger is written, the backend called and answers completed; tasks may block
      * @param random tosses the coins of the TTFT measurement
      * @throws IOException when the ledger cannot be read or shortened
      */
     public Controller(
-            ControllerSettings settings, Backend backend, LedgerStore store, Executor acting, RandomGenerator random)
+            ControllerSettings settings,
+            RequestRules requests,
+            Backend backend,
+            LedgerStore store,
+            Executor acting,
+            RandomGenerator random)
             throws IOException {
+        this.events = new EventSide(requests, this::engineForgot);
+        this.tree = events.tree();
         this.settings = settings;
         this.backend = backend;
         this.acting = acting;
@@ -211,6 +227,7 @@ public final class Controller {
 
     private void accept(EngineReadings readings) {
         lastReadings = readings;
+        events.readings(readings, originNanos);
         stallWatch.look(readings, events.counters().batches(), nowNanos);
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
     }
@@ -446,17 +463,7 @@ public final class Controller {
         if (events.blockTokens() == 0 || r.blockTokens().number().isPresent()) {
             return r;
         }
-        return new EngineReadings(
-                r.capacityTokens(),
-                Reading.known(events.blockTokens(), "KV events", clockNanos),
-                r.largestAcceptedTokens(),
-                r.runningRequests(),
-                r.waitingRequests(),
-                r.usedTokens(),
-                r.ttftSumSeconds(),
-                r.ttftCount(),
-                r.promptTokens(),
-                r.cachedTokens());
+        return r.withBlockTokens(Reading.known(events.blockTokens(), "KV events", clockNanos));
     }
 
     private static long blockTokens(EngineReadings readings) {
@@ -472,6 +479,7 @@ public final class Controller {
                 tree.size(),
                 tree.ghosts(),
                 events.counters(),
+                events.invisibleShare(),
                 capabilities.orElse(new Capabilities(false, false, false, "the backend was not probed yet")),
                 readings,
                 budget,

@@ -31,4 +31,18 @@ public record EngineReadings(
         return new EngineReadings(
                 unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown);
     }
+
+    EngineReadings withBlockTokens(Reading other) {
+        return new EngineReadings(
+                capacityTokens,
+                other,
+                largestAcceptedTokens,
+                runningRequests,
+                waitingRequests,
+                usedTokens,
+                ttftSumSeconds,
+                ttftCount,
+                promptTokens,
+                cachedTokens);
+    }
 }

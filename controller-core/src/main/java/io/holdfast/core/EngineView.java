@@ -10,6 +10,7 @@ import java.util.List;
  * @param certainty one sentence: why it is, or what is missing and how it heals
  * @param blocks blocks resident on the GPU as far as the events told
  * @param ghosts removed blocks that are still remembered
+ * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
  */
 public record EngineView(
         String engineId,
@@ -19,6 +20,7 @@ public record EngineView(
         int blocks,
         int ghosts,
         Counters counters,
+        Reading invisibleShare,
         Capabilities capabilities,
         EngineReadings readings,
         Budget budget,
@@ -34,6 +36,7 @@ public record EngineView(
      *
      * @param removedUnknown removals of blocks that were not known to be there while the view was certain: signs of a
      *     misunderstanding
+     * @param visibleRequests requests that stored something
      */
     public record Counters(
             long batches,
@@ -43,5 +46,6 @@ public record EngineView(
             long clears,
             long gaps,
             long lostBatches,
-            long restarts) {}
+            long restarts,
+            long visibleRequests) {}
 }

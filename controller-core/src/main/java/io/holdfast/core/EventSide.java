@@ -6,21 +6,36 @@ import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
+import io.holdfast.core.requests.InvisibleShare;
+import io.holdfast.core.requests.RequestListener;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.core.requests.VisibleRequest;
+import io.holdfast.core.requests.VisibleRequests;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /** What the events of one engine tell: its tree, how certain that is, and what is worth a decision. */
-final class EventSide implements KvEventSink, TreeListener {
+final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private static final int MOST_CANDIDATES = 64;
+    private static final String HEALS = "; that heals when the engine clears its cache or restarts";
+
+    /** What an engine that runs nothing has to tell is here this much later. */
+    private static final long SETTLE_NANOS = 100_000_000;
 
     private final EngineTree tree = new EngineTree(this);
+    private final VisibleRequests requests;
+    private final InvisibleShare invisible = new InvisibleShare();
     private final PromptSizes prompts = new PromptSizes();
     private final Set<Long> candidates = new LinkedHashSet<>();
     private final Runnable onEmptied;
 
     private long nowNanos;
+    private long batchNanos;
+    private Reading invisibleShare = Reading.unknown("the engine was not asked yet how many requests it served");
     private long incarnation = 1;
     private boolean followed;
     private boolean justRestarted;
@@ -40,7 +55,8 @@ final class EventSide implements KvEventSink, TreeListener {
     private long restarts;
 
     /** {@code onEmptied} is called when the engine's cache was emptied, after the tree was. */
-    EventSide(Runnable onEmptied) {
+    EventSide(RequestRules rules, Runnable onEmptied) {
+        this.requests = new VisibleRequests(rules, this);
         this.onEmptied = onEmptied;
     }
 
@@ -51,6 +67,31 @@ final class EventSide implements KvEventSink, TreeListener {
 
     EngineTree tree() {
         return tree;
+    }
+
+    /** Readings whose times are this much later than ours. */
+    void readings(EngineReadings readings, long originNanos) {
+        if (readings.runningRequests() instanceof Reading.Known running
+                && running.value() == 0
+                && readings.waitingRequests().number().orElse(1) == 0
+                && running.atNanos() - originNanos >= batchNanos + SETTLE_NANOS) {
+            requests.idle(whole(readings.ttftCount()), whole(readings.promptTokens()));
+        }
+        switch (readings.ttftCount()) {
+            case Reading.Unknown unknown -> invisibleShare = unknown;
+            case Reading.Known count -> {
+                invisible.counted(Math.round(count.value()), requests.seen());
+                OptionalDouble share = invisible.share();
+                invisibleShare = share.isPresent()
+                        ? Reading.known(share.getAsDouble(), "KV events against " + count.source(), count.atNanos())
+                        : Reading.unknown("the engine served no request since its requests and events are compared");
+            }
+        }
+    }
+
+    /** The share of the engine's requests that its events do not show. */
+    Reading invisibleShare() {
+        return invisibleShare;
     }
 
     PromptSizes.Facts prompts() {
@@ -100,7 +141,15 @@ final class EventSide implements KvEventSink, TreeListener {
 
     EngineView.Counters counters() {
         return new EngineView.Counters(
-                batches, storedBlocks, removedBlocks, removedUnknown, clears, gaps, lostBatches, restarts);
+                batches,
+                storedBlocks,
+                removedBlocks,
+                removedUnknown,
+                clears,
+                gaps,
+                lostBatches,
+                restarts,
+                requests.seen());
     }
 
     @Override
@@ -109,6 +158,8 @@ final class EventSide implements KvEventSink, TreeListener {
             sure();
         }
         batches++;
+        batchNanos = nowNanos;
+        requests.batchStarted(sequence, stampMicros);
         tree.batchStarted(nowNanos);
     }
 
@@ -119,11 +170,13 @@ final class EventSide implements KvEventSink, TreeListener {
         if (chain.blockTokens() > 0) {
             blockTokens = chain.blockTokens();
         }
+        requests.stored(chain);
         tree.stored(chain);
     }
 
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        requests.removed(hashes, from, to, tier, group);
         int unknown = tree.removed(hashes, from, to, tier);
         removedBlocks += to - from;
         justRestarted = false;
@@ -140,12 +193,14 @@ final class EventSide implements KvEventSink, TreeListener {
             incarnation++;
         }
         justRestarted = false;
+        requests.cleared();
         emptied();
         sure();
     }
 
     @Override
     public void batchEnded() {
+        requests.batchEnded();
         tree.batchEnded();
     }
 
@@ -153,19 +208,16 @@ final class EventSide implements KvEventSink, TreeListener {
     public void gap(Gap missing) {
         followed = true;
         certain = false;
+        requests.gap(missing);
+        invisible.reset();
         if (missing.cause() == Gap.Cause.JOINED_LATE) {
             certainty = "joined late: the first batch seen was number " + missing.seen()
-                    + ", what was stored before is not known; that heals when the engine clears its cache or restarts";
+                    + ", what was stored before is not known" + HEALS;
             return;
         }
         gaps++;
         lostBatches += missing.batches();
-        certainty = (missing.batches() == 0
-                        ? "the connection was lost before batch " + missing.seen()
-                                + ": whether the engine behind it lived on is not known"
-                        : "batches " + missing.expected() + " to " + (missing.seen() - 1)
-                                + " were lost: what they stored or removed is not known")
-                + "; that heals when the engine clears its cache or restarts";
+        certainty = missed(missing) + HEALS;
         gap = Optional.of(certainty);
         incarnation++;
         justRestarted = false;
@@ -176,19 +228,23 @@ final class EventSide implements KvEventSink, TreeListener {
     @Override
     public void restarted(long seen) {
         restarts++;
+        requests.restarted(seen);
+        invisible.reset();
         incarnation++;
         justRestarted = true;
         emptied();
-        sure();
+        if (seen == 0) {
+            sure();
+            return;
+        }
+        followed = true;
+        certain = false;
+        certainty = "the engine began another life, and the first batch seen of it was number " + seen
+                + ": what was stored before is not known" + HEALS;
     }
 
     @Override
     public void chainEnded(long lastBlock, int depth, boolean returned) {
-        if (depth > 0 && blockTokens > 0) {
-            prompts.sample((long) depth * blockTokens, nowNanos);
-        } else {
-            prompts.unmeasured(nowNanos);
-        }
         if (returned) {
             candidates.remove(lastBlock);
             candidates.add(lastBlock);
@@ -199,8 +255,42 @@ final class EventSide implements KvEventSink, TreeListener {
     }
 
     @Override
+    public void prompt(VisibleRequest request, int before) {
+        if (request.blocks() > 0 && blockTokens > 0) {
+            prompts.grew((long) before * blockTokens, (long) request.promptBlocks() * blockTokens, nowNanos);
+        } else {
+            prompts.unmeasured(nowNanos);
+        }
+    }
+
+    /** What was taken for its output may have been the prompt of another. */
+    @Override
+    public void completed(VisibleRequest request) {
+        prompts.reached((long) request.blocks() * blockTokens, nowNanos);
+    }
+
+    @Override
     public void pinnedBlockRemoved(long block) {
         pinnedRemoved = true;
+    }
+
+    private static OptionalLong whole(Reading reading) {
+        OptionalDouble number = reading.number();
+        return number.isPresent() ? OptionalLong.of(Math.round(number.getAsDouble())) : OptionalLong.empty();
+    }
+
+    private static String missed(Gap gap) {
+        String unknown = ": what they stored or removed is not known";
+        String range = "batches " + gap.expected() + " to " + (gap.seen() - 1);
+        boolean some = gap.batches() > 0;
+        return gap.cause() == Gap.Cause.DISCONNECTED
+                ? some
+                        ? range + " were lost with the connection" + unknown
+                        : "the connection was lost before batch " + gap.seen()
+                                + ": whether the engine behind it lived on is not known"
+                : some
+                        ? range + " were lost, dropped on the way" + unknown
+                        : "batches from number " + gap.seen() + " on may be lost" + unknown;
     }
 
     private void sure() {

@@ -6,11 +6,11 @@ import java.util.Arrays;
  * Lengths in tokens of the prompts that the events of the last hour showed.
  *
  * <p>Twelve slots of five minutes, each with its largest sample and a histogram with sixteen steps per doubling; a
- * quantile is the upper edge of its step, so it errs to the large side, by at most 6.25 %. A sample is the end of a
- * chain of stores: a chunk of a prefill and a block filled by decoding are samples too, and of what the cache already had
- * nothing is stored, so the count is not a count of requests; the largest is right, and the quantiles lean to long
- * requests, which is the safe side for a guard. A chain whose way to the root is not known has no length: it is counted
- * apart, and while there is one in the hour the largest is not the largest.
+ * quantile is the upper edge of its step, so it errs to the large side, by at most 6.25 %. A sample is the prompt of one
+ * visible request, in full blocks; requests that store nothing are none, so the quantiles lean to long requests, which is
+ * the safe side for a guard. The largest is the longest path that any request left, output included, since what is
+ * taken for output may have been sent. A prompt whose way to the root is not known has no length: it is counted apart,
+ * and while there is one in the hour the largest is not the largest.
  */
 final class PromptSizes {
     private static final long SLOT_NANOS = 5L * 60 * 1_000_000_000;
@@ -27,21 +27,46 @@ final class PromptSizes {
      * What the last hour showed; the sizes are 0 where {@code count} is.
      *
      * @param count samples
-     * @param unmeasured chains whose length is not known; above 0 the sizes say nothing about the largest prompt
+     * @param unmeasured prompts whose length is not known; above 0 the sizes say nothing about the largest prompt
      */
     record Facts(int count, long largest, long p90, long p99, int unmeasured) {}
 
-    /** A chain of unknown length. */
+    /** A prompt of unknown length. */
     void unmeasured(long nanos) {
         advance(nanos);
         unmeasured[(int) (slot % SLOTS)]++;
     }
 
     void sample(long tokens, long nanos) {
-        advance(nanos);
+        grew(0, tokens, nanos);
+    }
+
+    /** A prompt that had been sampled with {@code before} tokens, 0 for never, has more. */
+    void grew(long before, long tokens, long nanos) {
+        reached(tokens, nanos);
         int at = (int) (slot % SLOTS);
         counts[at][bucket(tokens)]++;
+        if (before > 0) {
+            takeBack(bucket(before), at);
+        }
+    }
+
+    /** A request left a path of this length. */
+    void reached(long tokens, long nanos) {
+        advance(nanos);
+        int at = (int) (slot % SLOTS);
         largest[at] = Math.max(largest[at], tokens);
+    }
+
+    /** From the youngest slot that has one: chunks follow each other within seconds. */
+    private void takeBack(int bucket, int at) {
+        for (int age = 0; age < SLOTS; age++) {
+            int[] slotCounts = counts[(at - age + SLOTS) % SLOTS];
+            if (slotCounts[bucket] > 0) {
+                slotCounts[bucket]--;
+                return;
+            }
+        }
     }
 
     Facts facts(long nanos) {

@@ -370,6 +370,43 @@ final class ControllerTest {
     }
 
     @Test
+    void restart_seenFromItsMiddle_isUncertainAndHoldsWhatItSaw() {
+        bench.stored(1, 2);
+        bench.controller.events().restarted(3);
+        bench.controller.events().batchStarted(3, 0);
+        bench.controller.events().stored(Bench.chain(8, 9));
+        bench.controller.events().batchEnded();
+        bench.settle();
+        EngineView view = bench.controller.view();
+        assertThat(view.certain()).isFalse();
+        assertThat(view.certainty())
+                .contains("another life")
+                .contains("number 3")
+                .contains("heals");
+        assertThat(view.blocks()).isEqualTo(2);
+        assertThat(bench.hold(8, 9).state()).isEqualTo(HoldState.HELD);
+        bench.controller.events().restarted(0);
+        bench.settle();
+        assertThat(bench.controller.view().certain()).isTrue();
+    }
+
+    @Test
+    void gap_saysWhatCausedIt() {
+        bench.stored(1);
+        assertThat(certaintyAfter(Gap.Cause.DROPPED, 5, 9)).startsWith("batches 5 to 8 were lost, dropped on the way");
+        assertThat(certaintyAfter(Gap.Cause.DROPPED, 9, 9)).startsWith("batches from number 9 on may be lost");
+        assertThat(certaintyAfter(Gap.Cause.DISCONNECTED, 5, 9))
+                .startsWith("batches 5 to 8 were lost with the connection");
+        assertThat(certaintyAfter(Gap.Cause.DISCONNECTED, 9, 9)).startsWith("the connection was lost before batch 9");
+    }
+
+    private String certaintyAfter(Gap.Cause cause, long expected, long seen) {
+        bench.controller.events().gap(new Gap(cause, expected, seen));
+        bench.pass(Duration.ofMillis(100));
+        return bench.controller.view().certainty();
+    }
+
+    @Test
     void gap_keepsPinsMakesNoneAndTheyCanBeReleased() throws Exception {
         bench.stored(1, 2);
         long id = bench.hold(1, 2).id();
@@ -443,15 +480,6 @@ final class ControllerTest {
         assertThat(view.blocks()).isZero();
         assertThat(view.holds()).extracting(HoldView::state).containsExactly(HoldState.LOST);
         assertThat(bench.engine.probes).isEqualTo(2);
-    }
-
-    @Test
-    void restart_seenLate_isUncertain() {
-        bench.stored(1, 2);
-        bench.controller.events().restarted(4);
-        bench.settle();
-        assertThat(bench.controller.view().certain()).isFalse();
-        assertThat(bench.controller.view().certainty()).startsWith("joined late");
     }
 
     @Test

@@ -2,10 +2,8 @@ package io.holdfast.events;
 
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.Tier;
-import java.io.IOException;
-import org.msgpack.core.MessageInsufficientBufferException;
-import org.msgpack.core.MessagePackException;
-import org.msgpack.value.ValueType;
+import io.holdfast.events.EventTape.Event;
+import io.holdfast.events.EventTape.Kind;
 
 /*
  * One decoder for every form in which SGLang and vLLM have published events.
@@ -14,13 +12,16 @@ import org.msgpack.value.ValueType;
  * keys, or an array with its type first and its fields in the order in which engines have added them over the years; both
  * can stand in one batch. Fields that we do not know are skipped, array fields that are missing count as nil, an event of
  * a type that we do not know is counted and skipped. A hash is a signed integer (SGLang), an unsigned one (vLLM) or a
- * whole digest (vLLM on demand, folded to the same 64 bits). Speculative decoding in SGLang makes a token a pair: the
- * first of each pair is kept, so that tokens still number as many as the block size says.
+ * whole digest (vLLM on demand, folded to the same 64 bits as its integers: the digest's last. SGLang's integers are the
+ * first of theirs, but it has never sent a digest). Speculative decoding in SGLang makes a token a pair: the first of each
+ * pair is kept, so that tokens still number as many as the block size says. An engine that offloads may name blocks
+ * without their tokens, one with several groups may leave blocks out: the receiver compares tokens with blocks.
  *
  * All or nothing. A frame is read to its last byte onto a tape before the sink hears of it. What a frame declares is never
  * believed: sizes are compared with the bytes left before anything is counted or grown, nesting is skipped in a loop.
  *
- * Cost. Tape, cursor and chain are reused; a frame costs a few small objects, a block costs none.
+ * Cost. Cursor, tape and chain are reused: neither a frame nor a block costs an object. A frame is read once, left to
+ * right, except the rare keys that set blocks apart and maps that do not begin with their type.
  */
 
 /**
@@ -30,6 +31,8 @@ import org.msgpack.value.ValueType;
  * said between the two, such as a gap, can be said there.
  */
 public final class KvEventDecoder {
+    private static final int NO_RANK = -1;
+
     private static final Word[] STORED_ORDER = {
         Word.BLOCK_HASHES,
         Word.PARENT_BLOCK_HASH,
@@ -38,23 +41,30 @@ public final class KvEventDecoder {
         Word.LORA_ID,
         Word.MEDIUM,
         Word.NAME_OR_EXTRAS,
-        Word.EXTRA_KEYS
+        Word.EXTRA_KEYS,
+        Word.GROUP_IDX,
+        Word.KV_CACHE_SPEC_KIND
     };
-    private static final Word[] REMOVED_ORDER = {Word.BLOCK_HASHES, Word.MEDIUM};
+    private static final Word[] REMOVED_ORDER = {Word.BLOCK_HASHES, Word.MEDIUM, Word.GROUP_IDX};
 
     private final FrameCursor cursor = new FrameCursor();
     private final EventTape tape = new EventTape();
+    private final ExtraKeys keys = new ExtraKeys();
     private String refusal = "";
+    private int rank = NO_RANK;
     private int unknownInFrame;
     private long unknownEvents;
+    /** Whether the event that is being read has named its blocks and its tokens. */
+    private boolean blocksSeen;
+
+    private boolean tokensSeen;
 
     /** Reads a payload whole; when false, {@link #refusal} says why and there is nothing to deliver. */
     public boolean read(byte[] payload) {
-        tape.clear();
-        unknownInFrame = 0;
+        clear();
         refusal = "";
+        cursor.open(payload);
         try {
-            cursor.open(payload);
             batch();
             if (!cursor.atEnd()) {
                 throw new FrameRefusal("bytes follow the batch");
@@ -63,20 +73,21 @@ public final class KvEventDecoder {
             return true;
         } catch (FrameRefusal e) {
             refusal = e.why();
-        } catch (MessageInsufficientBufferException e) {
-            refusal = "it ends in the middle of a value";
-        } catch (MessagePackException e) {
-            refusal = "a value is of another type than its place calls for";
-        } catch (IOException e) {
-            refusal = "it cannot be read: " + e;
+            clear();
+            return false;
+        } finally {
+            cursor.close();
         }
-        tape.clear();
-        return false;
     }
 
     /** Whether the batch that was read last owes nothing to those before it. */
     boolean beginsWithClear() {
         return tape.beginsWithClear();
+    }
+
+    /** The data-parallel rank that the batch read last came from; -1 when it does not say. */
+    public int rank() {
+        return rank;
     }
 
     /** Hands over the batch that was read last. */
@@ -103,98 +114,141 @@ public final class KvEventDecoder {
         return unknownEvents;
     }
 
-    private void batch() throws IOException {
-        switch (cursor.next()) {
-            case ARRAY -> {
-                int elements = cursor.array();
-                if (elements < 2) {
-                    throw new FrameRefusal("the batch has no events");
-                }
-                cursor.skip();
-                events();
-                for (int i = 2; i < elements; i++) {
+    private void clear() {
+        tape.clear();
+        rank = NO_RANK;
+        unknownInFrame = 0;
+    }
+
+    private void batch() throws FrameRefusal {
+        if (cursor.atArray()) {
+            int elements = cursor.array();
+            if (elements < 2) {
+                throw new FrameRefusal("the batch has no events");
+            }
+            tape.stampMicros(cursor.micros());
+            events();
+            for (int i = 2; i < elements; i++) {
+                if (i == 2) {
+                    rank = cursor.rank();
+                } else {
                     cursor.skip();
                 }
             }
-            case MAP -> {
-                boolean seen = false;
-                for (int entries = cursor.map(); entries > 0; entries--) {
-                    if (cursor.word() != Word.EVENTS) {
-                        cursor.skip();
-                    } else if (seen) {
+        } else if (cursor.atMap()) {
+            batchMap();
+        } else {
+            throw new FrameRefusal("it is neither a list nor a map");
+        }
+    }
+
+    private void batchMap() throws FrameRefusal {
+        boolean found = false;
+        for (int entries = cursor.map(); entries > 0; entries--) {
+            switch (cursor.word()) {
+                case EVENTS -> {
+                    if (found) {
                         throw new FrameRefusal("the batch has its events twice");
-                    } else {
-                        events();
-                        seen = true;
                     }
+                    found = true;
+                    events();
                 }
-                if (!seen) {
-                    throw new FrameRefusal("the batch has no events");
-                }
+                case TS -> tape.stampMicros(cursor.micros());
+                case DATA_PARALLEL_RANK, ATTN_DP_RANK -> rank = cursor.rank();
+                default -> cursor.skip();
             }
-            default -> throw new FrameRefusal("it is neither a list nor a map");
+        }
+        if (!found) {
+            throw new FrameRefusal("the batch has no events");
         }
     }
 
-    private void events() throws IOException {
+    private void events() throws FrameRefusal {
         for (int left = cursor.array(); left > 0; left--) {
-            switch (cursor.next()) {
-                case ARRAY -> arrayEvent();
-                case MAP -> mapEvent();
-                default -> throw new FrameRefusal("an event is neither a list nor a map");
+            blocksSeen = false;
+            tokensSeen = false;
+            if (cursor.atMap()) {
+                mapEvent();
+            } else if (cursor.atArray()) {
+                arrayEvent();
+            } else {
+                throw new FrameRefusal("an event is neither a list nor a map");
             }
         }
     }
 
-    private void arrayEvent() throws IOException {
+    private void arrayEvent() throws FrameRefusal {
         int elements = cursor.array();
         if (elements == 0) {
             throw new FrameRefusal("an event has no type");
         }
-        Word type = cursor.word();
-        Word[] order = type == Word.BLOCK_STORED ? STORED_ORDER : REMOVED_ORDER;
-        boolean known = begin(type);
-        for (int i = 1; i < elements; i++) {
-            field(type, known && i <= order.length ? order[i - 1] : Word.OTHER);
-        }
-        if (known && type != Word.ALL_BLOCKS_CLEARED && elements < 2) {
-            throw new FrameRefusal("an event names no blocks");
+        switch (cursor.word()) {
+            case BLOCK_STORED -> {
+                Event event = beginStore();
+                for (int i = 1; i < elements; i++) {
+                    storedField(event, i <= STORED_ORDER.length ? STORED_ORDER[i - 1] : Word.OTHER);
+                }
+                endStore(event);
+            }
+            case BLOCK_REMOVED -> {
+                Event event = tape.begin(Kind.REMOVED);
+                for (int i = 1; i < elements; i++) {
+                    removedField(event, i <= REMOVED_ORDER.length ? REMOVED_ORDER[i - 1] : Word.OTHER);
+                }
+                requireBlocks();
+            }
+            case ALL_BLOCKS_CLEARED -> {
+                tape.begin(Kind.CLEARED);
+                skip(elements - 1);
+            }
+            default -> {
+                unknownInFrame++;
+                skip(elements - 1);
+            }
         }
     }
 
-    private void mapEvent() throws IOException {
+    private void mapEvent() throws FrameRefusal {
         int entries = cursor.map();
         int start = cursor.position();
-        int taken = 0;
+        int left = entries;
         Word type;
         if (entries > 0 && cursor.word() == Word.TYPE) {
             type = cursor.word();
-            taken = 1;
+            left--;
         } else {
             cursor.seek(start);
             type = typeAmong(entries);
             cursor.seek(start);
         }
-        boolean blocksMissing = begin(type) && type != Word.ALL_BLOCKS_CLEARED;
-        boolean blocksSeen = false;
-        for (int i = taken; i < entries; i++) {
-            Word key = cursor.word();
-            if (key == Word.BLOCK_HASHES) {
-                if (blocksSeen) {
-                    throw new FrameRefusal("an event names its blocks twice");
+        switch (type) {
+            case BLOCK_STORED -> {
+                Event event = beginStore();
+                while (left-- > 0) {
+                    storedField(event, cursor.word());
                 }
-                blocksSeen = true;
-                blocksMissing = false;
+                endStore(event);
             }
-            field(type, key);
-        }
-        if (blocksMissing) {
-            throw new FrameRefusal("an event names no blocks");
+            case BLOCK_REMOVED -> {
+                Event event = tape.begin(Kind.REMOVED);
+                while (left-- > 0) {
+                    removedField(event, cursor.word());
+                }
+                requireBlocks();
+            }
+            case ALL_BLOCKS_CLEARED -> {
+                tape.begin(Kind.CLEARED);
+                skip(2 * left);
+            }
+            default -> {
+                unknownInFrame++;
+                skip(2 * left);
+            }
         }
     }
 
     /** For maps whose first key is not the type: engines write it first, but a map has no order. */
-    private Word typeAmong(int entries) throws IOException {
+    private Word typeAmong(int entries) throws FrameRefusal {
         for (int i = 0; i < entries; i++) {
             if (cursor.word() == Word.TYPE) {
                 return cursor.word();
@@ -204,135 +258,113 @@ public final class KvEventDecoder {
         throw new FrameRefusal("an event has no type");
     }
 
-    /** Whether events of this type mean something to us. */
-    private boolean begin(Word type) {
-        switch (type) {
-            case BLOCK_STORED -> {
-                tape.begin();
-                tape.isStore();
-            }
-            case BLOCK_REMOVED -> {
-                tape.begin();
-                tape.isRemoval();
-            }
-            case ALL_BLOCKS_CLEARED -> tape.begin();
-            default -> {
-                unknownInFrame++;
-                return false;
-            }
-        }
-        return true;
+    private Event beginStore() throws FrameRefusal {
+        keys.clear();
+        return tape.begin(Kind.STORED);
     }
 
-    private void field(Word type, Word field) throws IOException {
-        boolean stored = type == Word.BLOCK_STORED;
-        if (stored || type == Word.BLOCK_REMOVED) {
-            switch (field) {
-                case BLOCK_HASHES -> {
-                    hashes();
-                    return;
-                }
-                case MEDIUM -> {
-                    medium();
-                    return;
-                }
-                default -> {
-                    if (stored) {
-                        storeField(field);
-                        return;
-                    }
-                }
-            }
-        }
-        cursor.skip();
+    private void endStore(Event event) throws FrameRefusal {
+        requireBlocks();
+        keys.apply(cursor, tape, event);
     }
 
-    private void storeField(Word field) throws IOException {
+    private void requireBlocks() throws FrameRefusal {
+        if (!blocksSeen) {
+            throw new FrameRefusal("an event names no blocks");
+        }
+    }
+
+    private void removedField(Event event, Word field) throws FrameRefusal {
         switch (field) {
-            case PARENT_BLOCK_HASH -> {
-                if (!cursor.nil()) {
-                    tape.parent(cursor.hash());
-                }
-            }
-            case TOKEN_IDS -> tokens();
-            case BLOCK_SIZE -> {
-                if (!cursor.nil()) {
-                    tape.blockTokens(cursor.count());
-                }
-            }
-            case LORA_ID, LORA_NAME, CACHE_SALT -> namespacedIf(cursor.skipMeaning());
-            case NAME_OR_EXTRAS -> nameOrExtras();
-            case EXTRA_KEYS -> extraKeys();
+            case BLOCK_HASHES -> hashes(event);
+            case MEDIUM -> event.in(tier(cursor.word()));
+            case GROUP_IDX -> event.group = cursor.count("group");
+            case LOCALITY -> locality(event);
             default -> cursor.skip();
         }
     }
 
-    private void hashes() throws IOException {
-        for (int left = cursor.array(); left > 0; left--) {
-            tape.hash(cursor.hash());
-        }
-    }
-
-    private void tokens() throws IOException {
-        if (cursor.nil()) {
-            return;
-        }
-        for (int left = cursor.array(); left > 0; left--) {
-            if (cursor.next() == ValueType.ARRAY) {
-                int pair = cursor.array();
-                if (pair == 0) {
-                    throw new FrameRefusal("a token is an empty list");
+    private void storedField(Event event, Word field) throws FrameRefusal {
+        switch (field) {
+            case BLOCK_HASHES -> hashes(event);
+            case PARENT_BLOCK_HASH -> {
+                if (!cursor.nil()) {
+                    event.rooted = false;
+                    event.parent = cursor.hash();
                 }
-                tape.token(cursor.token());
-                for (int i = 1; i < pair; i++) {
-                    cursor.skip();
-                }
-            } else {
-                tape.token(cursor.token());
             }
+            case TOKEN_IDS -> tokens(event);
+            case BLOCK_SIZE -> event.blockTokens = cursor.count("block size");
+            case MEDIUM -> event.in(tier(cursor.word()));
+            case LORA_ID -> keys.adapterNumber(cursor);
+            case LORA_NAME -> keys.adapterName(cursor);
+            case NAME_OR_EXTRAS -> nameOrExtras();
+            case EXTRA_KEYS -> keys.keys(cursor);
+            case CACHE_SALT -> keys.salt(cursor);
+            case GROUP_IDX -> event.group = cursor.count("group");
+            case KV_CACHE_SPEC_KIND -> event.windowed = windowed(cursor.word());
+            case LOCALITY -> locality(event);
+            default -> cursor.skip();
         }
     }
 
-    private void medium() throws IOException {
-        if (cursor.nil()) {
-            return;
+    private void hashes(Event event) throws FrameRefusal {
+        if (blocksSeen) {
+            throw new FrameRefusal("an event names its blocks twice");
         }
-        tape.tier(
-                switch (cursor.word()) {
-                    case GPU -> Tier.GPU;
-                    case CPU, CPU_PINNED, CPU_TIER1 -> Tier.HOST;
-                    case CPU_TIER2, DISK, STORAGE -> Tier.DISK;
-                    default -> Tier.EXTERNAL;
-                });
+        blocksSeen = true;
+        tape.hashes(event, cursor, cursor.array());
     }
 
-    private void nameOrExtras() throws IOException {
-        if (cursor.next() != ValueType.MAP) {
-            namespacedIf(cursor.skipMeaning());
+    private void tokens(Event event) throws FrameRefusal {
+        if (tokensSeen) {
+            throw new FrameRefusal("an event names its tokens twice");
+        }
+        tokensSeen = true;
+        if (!cursor.nil()) {
+            tape.tokens(event, cursor, cursor.array());
+        }
+    }
+
+    private void locality(Event event) throws FrameRefusal {
+        if (cursor.word() == Word.REMOTE) {
+            event.remote();
+        }
+    }
+
+    private static boolean windowed(Word kind) {
+        return switch (kind) {
+            case NONE, UNKNOWN, FULL_ATTENTION, MLA_ATTENTION, SINK_FULL_ATTENTION -> false;
+            default -> true;
+        };
+    }
+
+    private static Tier tier(Word medium) {
+        return switch (medium) {
+            case NONE, GPU -> Tier.GPU;
+            case CPU, CPU_PINNED, CPU_TIER1 -> Tier.HOST;
+            case CPU_TIER2, DISK, STORAGE -> Tier.DISK;
+            default -> Tier.EXTERNAL;
+        };
+    }
+
+    private void nameOrExtras() throws FrameRefusal {
+        if (!cursor.atMap()) {
+            keys.adapterName(cursor);
             return;
         }
         for (int entries = cursor.map(); entries > 0; entries--) {
             if (cursor.word() == Word.CACHE_SALT) {
-                namespacedIf(cursor.skipMeaning());
+                keys.salt(cursor);
             } else {
                 cursor.skip();
             }
         }
     }
 
-    private void extraKeys() throws IOException {
-        if (cursor.next() != ValueType.ARRAY) {
-            namespacedIf(cursor.skipMeaning());
-            return;
-        }
-        for (int blocks = cursor.array(); blocks > 0; blocks--) {
-            namespacedIf(cursor.skipMeaning());
-        }
-    }
-
-    private void namespacedIf(boolean something) {
-        if (something) {
-            tape.namespaced();
+    private void skip(int values) throws FrameRefusal {
+        for (int i = 0; i < values; i++) {
+            cursor.skip();
         }
     }
 }

@@ -37,7 +37,6 @@ public final class KvEventEncoder {
     }
 
     private static final String STAND_IN_SALT = "namespaced";
-    private static final String ATTENTION_KIND = "full_attention";
 
     private final Dialect dialect;
     private final MessageBufferPacker events = MessagePack.newDefaultBufferPacker();
@@ -126,7 +125,7 @@ public final class KvEventEncoder {
             text("lora_name").events.packNil();
             text("extra_keys").extraKeys(chain);
             text("group_idx").events.packInt(chain.group());
-            text("kv_cache_spec_kind").text(ATTENTION_KIND);
+            text("kv_cache_spec_kind").text(kind(chain));
         }
     }
 
@@ -144,9 +143,13 @@ public final class KvEventEncoder {
             events.packNil();
             extraKeys(chain);
             events.packInt(chain.group());
-            text(ATTENTION_KIND);
+            text(kind(chain));
             events.packNil();
         }
+    }
+
+    private static String kind(StoredBlocks chain) {
+        return chain.windowed() ? "sliding_window" : "full_attention";
     }
 
     private KvEventEncoder text(String value) throws IOException {
@@ -207,11 +210,11 @@ public final class KvEventEncoder {
                 });
     }
 
-    /** One entry for each block; a salt stands beside the first. */
+    /** One entry for each block; a salt stands beside the first of a prompt. */
     private void extraKeys(StoredBlocks chain) throws IOException {
         events.packArrayHeader(chain.count());
         for (int i = 0; i < chain.count(); i++) {
-            if (i == 0 && chain.namespaced()) {
+            if (i == 0 && chain.namespaced() && chain.rooted()) {
                 events.packArrayHeader(1);
                 text(STAND_IN_SALT);
             } else {

@@ -7,27 +7,27 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import org.zeromq.SocketType;
+import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
-import org.zeromq.ZMQException;
-import org.zeromq.ZMonitor;
 
 /*
  * All engines' event sockets on one thread, which is not ours.
  *
  * Duty. The owner calls doWork again and again on one thread; that thread is the only one that touches the sockets and
  * the sinks, so whatever the sinks feed has a single writer. Only wakeup may come from elsewhere: it writes a byte into a
- * pipe that is polled beside the sockets.
+ * pipe that is polled beside the sockets. There are no timers: time limits are looked at when doWork is called, and it
+ * waits no longer than until the next of them.
  *
- * Bounds. One call takes at most BURST messages or BURST_BYTES from each socket before the next has its turn, so that the
- * owner comes back to its own work under any flood. What a flood leaves in a socket is taken by the next call, without
- * polling first. A message above LARGEST_MESSAGE ends the connection instead of being buffered.
+ * Bounds. One call takes at most 256 messages or 8 MiB from each socket before the next has its turn, so that the owner
+ * comes back to its own work under any flood. What a flood leaves in a socket is taken by the next call, without polling
+ * first; Subscription.fullRounds counts how often that was so. A message above 64 MiB ends the connection instead of being
+ * buffered. While past batches are asked for, at most 4096 live batches or 16 MiB wait for each cache.
  *
  * Loss. ZeroMQ drops silently when a queue is full; the receive queue is made as long as the engines' own send queue, and
- * what is lost all the same shows in the sequence. A publisher that goes away is reconnected to by ZeroMQ.
+ * what is lost all the same shows in the sequence and is asked for again, where the engine can be asked. A publisher that
+ * goes away is reconnected to by ZeroMQ.
  *
  * Deafness. Of a hundred connections that JeroMQ 0.6.0 makes, one to six never begin their handshake (its poller loses
  * the new socket, jeromq#1022): they look connected and hear nothing. Only the handshake's time limit, 30 seconds unless
@@ -37,26 +37,21 @@ import org.zeromq.ZMonitor;
 
 /** Subscribes to engines' event streams, decodes what arrives and hands it to each engine's sink. */
 public final class KvEventLoop implements AutoCloseable {
-    private static final int RECEIVE_QUEUE = 100_000;
-    private static final int RECONNECT_MILLIS = 50;
-    private static final int HANDSHAKE_MILLIS = 1000;
-    private static final int BURST = 256;
-    private static final int BURST_BYTES = 8 << 20;
-    private static final int LARGEST_MESSAGE = 64 << 20;
-    private static final Pattern ENDPOINT = Pattern.compile("tcp://(\\[[0-9A-Fa-f:.%]+]|[^\\[\\]:/;\\s]+):(\\d{1,5})");
-    private static final byte[] NOTHING = new byte[0];
+    /** Messages that each receive queue holds; as many as engines keep for a slow subscriber. */
+    public static final int RECEIVE_QUEUE = 100_000;
 
-    private record Line(ZMQ.Socket socket, Subscription subscription) {}
-
+    private final LongSupplier clock;
     private final ZContext context = new ZContext();
     private final ZMQ.Poller poller = context.createPoller(4);
     private final KvEventDecoder decoder = new KvEventDecoder();
-    private final List<Line> lines = new ArrayList<>();
+    private final List<EventLine> lines = new ArrayList<>();
     private final Pipe pipe;
     private final ByteBuffer woken = ByteBuffer.allocate(64);
     private boolean closed;
 
-    public KvEventLoop() {
+    /** {@code clock} gives nanoseconds from an origin of its own, such as {@code System::nanoTime}; it is read by {@link #doWork}. */
+    public KvEventLoop(LongSupplier clock) {
+        this.clock = clock;
         try {
             pipe = Pipe.open();
             pipe.source().configureBlocking(false);
@@ -73,53 +68,52 @@ public final class KvEventLoop implements AutoCloseable {
      *
      * <p>On the loop's thread, or before its first {@link #doWork}.
      *
+     * @param sinkOfRank the sink of each of its caches
+     * @return one for each of its caches, by rank
+     * @throws IllegalArgumentException with one sentence when its host is none
+     */
+    public List<Subscription> subscribe(EventSource source, IntFunction<KvEventSink> sinkOfRank) {
+        List<EventLine> fresh = new ArrayList<>();
+        try {
+            for (int rank = 0; rank < source.ranks(); rank++) {
+                EventSource own = source.ofRank(rank);
+                fresh.add(new EventLine(
+                        context,
+                        poller,
+                        own,
+                        new Subscription(own, rank),
+                        sinkOfRank.apply(rank),
+                        decoder,
+                        clock.getAsLong()));
+            }
+        } catch (RuntimeException e) {
+            fresh.forEach(EventLine::close);
+            throw e;
+        }
+        lines.addAll(fresh);
+        return fresh.stream().map(EventLine::subscription).toList();
+    }
+
+    /**
+     * Begins to listen to an engine with one cache that cannot be asked for past batches.
+     *
      * @param endpoint where the engine publishes, {@code tcp://host:port}
      * @param topic the beginning of the topics wanted; empty for all
      * @throws IllegalArgumentException with one sentence when the endpoint cannot be one
      */
     public Subscription subscribe(String endpoint, String topic, KvEventSink sink) {
-        Matcher parts = ENDPOINT.matcher(endpoint);
-        if (!parts.matches()) {
-            throw new IllegalArgumentException("The events endpoint \"" + endpoint
-                    + "\" is not of the form tcp://host:port, the one transport that engines and this client share.");
-        }
-        String host = parts.group(1);
-        int port = Integer.parseInt(parts.group(2));
-        if (host.equals("*") || host.equals("0.0.0.0") || host.equals("[::]")) {
-            throw new IllegalArgumentException("The events endpoint \"" + endpoint
-                    + "\" says where the engine listens, not where it is: write the engine's host in place of " + host
-                    + ".");
-        }
-        if (port < 1 || port > 65535) {
-            throw new IllegalArgumentException(
-                    "The events endpoint \"" + endpoint + "\" has a port outside 1 to 65535.");
-        }
-        Subscription subscription = new Subscription(endpoint, topic, sink);
-        ZMQ.Socket socket = context.createSocket(SocketType.SUB);
-        socket.setRcvHWM(RECEIVE_QUEUE);
-        socket.setReconnectIVL(RECONNECT_MILLIS);
-        socket.setHandshakeIvl(HANDSHAKE_MILLIS);
-        socket.setMaxMsgSize(LARGEST_MESSAGE);
-        socket.setLinger(0);
-        socket.setIPv6(host.startsWith("["));
-        socket.setEventHook(
-                event -> subscription.connected(event.getEvent() == ZMonitor.Event.HANDSHAKE_PROTOCOL),
-                ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED);
-        socket.subscribe(topic.getBytes(ZMQ.CHARSET));
-        try {
-            if (!socket.connect(endpoint)) {
-                throw new ZMQException(socket.errno());
+        return subscribe(EventSource.of(endpoint, topic), rank -> sink).getFirst();
+    }
+
+    /** Ends a subscription; its sink is told nothing any more. On the loop's thread. */
+    public void unsubscribe(Subscription subscription) {
+        lines.removeIf(line -> {
+            boolean meant = line.subscription() == subscription;
+            if (meant) {
+                line.close();
             }
-        } catch (ZMQException | IllegalArgumentException e) {
-            socket.close();
-            throw new IllegalArgumentException(
-                    "The events endpoint \"" + endpoint + "\" cannot be connected to: is \"" + host
-                            + "\" the name of a host?",
-                    e);
-        }
-        poller.register(socket, ZMQ.Poller.POLLIN);
-        lines.add(new Line(socket, subscription));
-        return subscription;
+            return meant;
+        });
     }
 
     /**
@@ -132,7 +126,7 @@ public final class KvEventLoop implements AutoCloseable {
             throw new IllegalStateException("The event loop is closed.");
         }
         int applied = drain();
-        if (applied == 0 && poller.poll(Math.max(0, timeoutMillis)) > 0) {
+        if (applied == 0 && poller.poll(patience(timeoutMillis)) > 0) {
             swallowWakeups();
             applied = drain();
         }
@@ -166,44 +160,21 @@ public final class KvEventLoop implements AutoCloseable {
     }
 
     private int drain() {
+        long now = clock.getAsLong();
         int applied = 0;
         for (int i = 0; i < lines.size(); i++) {
-            applied += drain(lines.get(i));
+            applied += lines.get(i).drain(now);
         }
         return applied;
     }
 
-    private int drain(Line line) {
-        int applied = 0;
-        long bytes = 0;
-        for (int taken = 0; taken < BURST && bytes < BURST_BYTES; taken++) {
-            byte[] frame = line.socket.recv(ZMQ.DONTWAIT);
-            if (frame == null) {
-                break;
-            }
-            byte[] sequence = NOTHING;
-            byte[] payload = NOTHING;
-            int frames = 1;
-            bytes += frame.length;
-            // A message arrives whole or not at all, so its later frames are there.
-            while (line.socket.hasReceiveMore()) {
-                frame = line.socket.recv(ZMQ.DONTWAIT);
-                if (frame == null) {
-                    break;
-                }
-                frames++;
-                bytes += frame.length;
-                if (frames == 2) {
-                    sequence = frame;
-                } else if (frames == 3) {
-                    payload = frame;
-                }
-            }
-            if (line.subscription.accept(frames, sequence, payload, decoder)) {
-                applied++;
-            }
+    /** How long to wait at most, so that no time limit is overslept. */
+    private long patience(int timeoutMillis) {
+        long nanos = Math.max(0, timeoutMillis) * 1_000_000L;
+        for (int i = 0; i < lines.size(); i++) {
+            nanos = Math.min(nanos, lines.get(i).idleNanos());
         }
-        return applied;
+        return (nanos + 999_999) / 1_000_000;
     }
 
     private void swallowWakeups() {

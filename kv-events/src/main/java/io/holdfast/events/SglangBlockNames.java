@@ -2,57 +2,70 @@ package io.holdfast.events;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.security.DigestException;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import java.nio.charset.StandardCharsets;
 
 /**
- * The names that SGLang gives to the blocks of an unsalted prompt: a SHA-256 chain, cut to its first eight bytes.
+ * The names that SGLang gives to the blocks of a prompt: a SHA-256 chain, cut to its first eight bytes.
  *
  * <p>Each block's digest covers its predecessor's whole digest (nothing for the first block) and its own tokens, four bytes
  * little-endian each; the name is the digest's beginning as a big-endian number. The chain needs the whole digests, so it
  * cannot be continued from a name: it always starts at the first token.
  *
- * <p>Salt changes the names and LoRA or extra keys do not, so that names computed here say nothing about such prompts.
+ * <p>A salt is a digest in front of the first block, from the version on that hashes it at all. LoRA and extra keys do not
+ * change names: two prompts that differ in nothing else have the same names and are different blocks to the engine.
+ *
+ * <p>Under EAGLE speculation a block holds pairs of neighbouring tokens: it covers one token more than it has pairs, and
+ * shares that token with its successor.
  */
 public final class SglangBlockNames {
-    private static final int DIGEST_BYTES = 32;
+    private static final String SALT_DOMAIN = "sglang-cache-salt-v1\0";
 
     private SglangBlockNames() {}
 
-    /** One name for each full block; a tail shorter than a block has none. */
+    /** One name for each full block of an unsalted prompt; a tail shorter than a block has none. */
     public static long[] of(int[] tokens, int blockTokens) {
-        if (blockTokens < 1) {
-            throw new IllegalArgumentException("A block has at least one token, not " + blockTokens + ".");
+        return of(tokens, blockTokens, "");
+    }
+
+    /** One name for each full block of a prompt with a salt; an empty salt is none. */
+    public static long[] of(int[] tokens, int blockTokens, String salt) {
+        return names(tokens, blockTokens, 1, salt);
+    }
+
+    /** One name for each full block of so many pairs of tokens. */
+    public static long[] ofPairs(int[] tokens, int blockPairs, String salt) {
+        return names(tokens, blockPairs, 2, salt);
+    }
+
+    private static long[] names(int[] tokens, int blockUnits, int unitTokens, String salt) {
+        if (blockUnits < 1) {
+            throw new IllegalArgumentException("A block has at least one token, not " + blockUnits + ".");
         }
-        MessageDigest sha256 = sha256();
-        byte[] digest = new byte[DIGEST_BYTES];
-        ByteBuffer block = ByteBuffer.allocate(Math.multiplyExact(blockTokens, Integer.BYTES))
-                .order(ByteOrder.LITTLE_ENDIAN);
+        Sha256 sha256 = new Sha256();
+        byte[] digest = new byte[Sha256.BYTES];
+        boolean chained = !salt.isEmpty();
+        if (chained) {
+            byte[] text = (SALT_DOMAIN + salt).getBytes(StandardCharsets.UTF_8);
+            sha256.finish(text, text.length, digest);
+        }
+        byte[] block = new byte[Math.multiplyExact(blockUnits, unitTokens * Integer.BYTES)];
+        ByteBuffer words = ByteBuffer.wrap(block).order(ByteOrder.LITTLE_ENDIAN);
         ByteBuffer head = ByteBuffer.wrap(digest);
-        long[] names = new long[tokens.length / blockTokens];
+        long[] names = new long[Math.max(0, tokens.length - unitTokens + 1) / blockUnits];
         for (int i = 0; i < names.length; i++) {
-            if (i > 0) {
+            words.clear();
+            for (int unit = i * blockUnits; unit < (i + 1) * blockUnits; unit++) {
+                for (int token = unit; token < unit + unitTokens; token++) {
+                    words.putInt(tokens[token]);
+                }
+            }
+            if (chained) {
                 sha256.update(digest);
             }
-            block.clear();
-            block.asIntBuffer().put(tokens, i * blockTokens, blockTokens);
-            sha256.update(block);
-            try {
-                sha256.digest(digest, 0, DIGEST_BYTES);
-            } catch (DigestException e) {
-                throw new IllegalStateException("SHA-256 gave a digest of another length than 32 bytes.", e);
-            }
+            sha256.finish(block, block.length, digest);
+            chained = true;
             names[i] = head.getLong(0);
         }
         return names;
-    }
-
-    private static MessageDigest sha256() {
-        try {
-            return MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("Every Java platform has SHA-256, this one does not.", e);
-        }
     }
 }

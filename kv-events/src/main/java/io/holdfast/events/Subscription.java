@@ -1,57 +1,65 @@
 package io.holdfast.events;
 
 import io.holdfast.core.index.Gap;
-import io.holdfast.core.index.KvEventSink;
-import java.nio.ByteBuffer;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One engine's event stream: who publishes it, who hears it, and how it has gone so far.
+ * The event stream of one cache: who publishes it and how it has gone so far.
  *
- * <p>The counters can be read from any thread. The sequence is judged against the last batch that was read whole, so that a
- * refused frame shows as a gap as soon as the next one arrives.
- *
- * <p>A publisher that begins another life may have come to just the next number by the time it is heard again. After a lost
- * connection the next number therefore proves nothing, and is told as a gap of no batches, unless its batch begins with an
- * empty cache.
+ * <p>Everything can be read from any thread. A cache's first life, its restarts, its clears and what was lost are told
+ * apart: a restart is counted here, a clear is an event, and a gap has its {@linkplain Gap.Cause cause}.
  */
 public final class Subscription {
     private static final Logger LOG = LoggerFactory.getLogger(Subscription.class);
-    private static final long NONE_YET = -1;
 
-    private final String endpoint;
-    private final String topic;
-    private final KvEventSink sink;
+    private final EventSource source;
+    private final int rank;
 
     private final AtomicLong received = new AtomicLong();
     private final AtomicLong refused = new AtomicLong();
     private final AtomicLong unknownEvents = new AtomicLong();
-    private final AtomicLong gaps = new AtomicLong();
+    private final AtomicLong duplicates = new AtomicLong();
+    private final Map<Gap.Cause, AtomicLong> gaps = new EnumMap<>(Gap.Cause.class);
     private final AtomicLong lostBatches = new AtomicLong();
     private final AtomicLong restarts = new AtomicLong();
+    private final AtomicLong replays = new AtomicLong();
+    private final AtomicLong failedReplays = new AtomicLong();
+    private final AtomicLong replayedBatches = new AtomicLong();
+    private final AtomicLong fullRounds = new AtomicLong();
     private volatile String lastRefusal = "";
+    private volatile String lastFailure = "";
     private volatile boolean connected;
-    private volatile boolean met;
-    /** Set by the sockets' thread, before the new connection brings its first message. */
-    private volatile boolean metAgain;
+    private volatile boolean recovering;
 
-    private long last = NONE_YET;
-
-    Subscription(String endpoint, String topic, KvEventSink sink) {
-        this.endpoint = endpoint;
-        this.topic = topic;
-        this.sink = sink;
+    Subscription(EventSource source, int rank) {
+        this.source = source;
+        this.rank = rank;
+        for (Gap.Cause cause : Gap.Cause.values()) {
+            gaps.put(cause, new AtomicLong());
+        }
     }
 
     public String endpoint() {
-        return endpoint;
+        return source.endpoint();
+    }
+
+    /** Where past batches are asked for; absent when nothing can be recovered. */
+    public Optional<String> replayEndpoint() {
+        return source.replayEndpoint();
     }
 
     public String topic() {
-        return topic;
+        return source.topic();
+    }
+
+    /** The data-parallel rank whose cache this is. */
+    public int rank() {
+        return rank;
     }
 
     /** Whether a publisher is at the other end now. */
@@ -59,7 +67,12 @@ public final class Subscription {
         return connected;
     }
 
-    /** Messages that arrived, the refused ones included. */
+    /** Whether past batches are being asked for: what is known is on its way to be complete. */
+    public boolean recovering() {
+        return recovering;
+    }
+
+    /** Messages that arrived unasked, the refused ones included. */
     public long received() {
         return received.get();
     }
@@ -74,19 +87,53 @@ public final class Subscription {
         return unknownEvents.get();
     }
 
-    /** How often the sequence jumped forward, or may have while the connection was lost. */
-    public long gaps() {
-        return gaps.get();
+    /** Batches that had been applied already, or were overtaken by a complete replay. */
+    public long duplicates() {
+        return duplicates.get();
     }
 
-    /** Batches that the gaps swallowed. */
+    /** How often batches were lost in the middle of the stream, or may have been while the connection was lost. */
+    public long gaps() {
+        return gaps(Gap.Cause.DROPPED) + gaps(Gap.Cause.DISCONNECTED);
+    }
+
+    /** How often batches were missing for this reason. */
+    @SuppressWarnings("NullAway") // every cause was put
+    public long gaps(Gap.Cause cause) {
+        return gaps.get(cause).get();
+    }
+
+    /** Batches that the {@link #gaps()} swallowed. */
     public long lostBatches() {
         return lostBatches.get();
     }
 
-    /** How often the sequence fell back: the publisher began another life. */
+    /** How often the publisher was found to have begun another life. */
     public long restarts() {
         return restarts.get();
+    }
+
+    /** How often past batches were asked for. */
+    public long replays() {
+        return replays.get();
+    }
+
+    /** How often the answer did not come, or made no sense. */
+    public long failedReplays() {
+        return failedReplays.get();
+    }
+
+    /** Batches that were had by asking. */
+    public long replayedBatches() {
+        return replayedBatches.get();
+    }
+
+    /**
+     * Rounds in which one burst did not empty the receive queue. The publisher is ahead of us while this grows with every
+     * round; it drops batches once the queues on the way are full, {@link KvEventLoop#RECEIVE_QUEUE} of them on our side.
+     */
+    public long fullRounds() {
+        return fullRounds.get();
     }
 
     /** One sentence about the last message that was refused. */
@@ -94,75 +141,69 @@ public final class Subscription {
         return Optional.of(lastRefusal).filter(text -> !text.isEmpty());
     }
 
+    /** One sentence about the last replay that failed. */
+    public Optional<String> lastReplayFailure() {
+        return Optional.of(lastFailure).filter(text -> !text.isEmpty());
+    }
+
     void connected(boolean now) {
-        if (now && met) {
-            metAgain = true;
-        }
-        if (now) {
-            met = true;
-        }
         connected = now;
     }
 
-    /** Whether the message was a batch; its events have reached the sink then. */
-    boolean accept(int frames, byte[] sequenceFrame, byte[] payload, KvEventDecoder decoder) {
+    void arrived() {
         received.incrementAndGet();
-        if (frames != 3) {
-            return refuse("A message of " + frames + " frames came from " + endpoint
-                    + "; a batch has three: topic, sequence, payload.");
-        }
-        if (sequenceFrame.length < Long.BYTES) {
-            return refuse("A sequence of " + sequenceFrame.length + " bytes came from " + endpoint + "; it has eight.");
-        }
-        // Later builds append an identity of the publisher to the eight bytes.
-        long sequence = ByteBuffer.wrap(sequenceFrame).getLong(0);
-        if (sequence < 0) {
-            return refuse("The sequence " + sequence + " came from " + endpoint + "; a live batch has none below 0.");
-        }
-        long unknownBefore = decoder.unknownEvents();
-        if (!decoder.read(payload)) {
-            return refuse("The payload of batch " + sequence + " from " + endpoint + " is no batch of events: "
-                    + decoder.refusal() + ".");
-        }
-        unknownEvents.addAndGet(decoder.unknownEvents() - unknownBefore);
-        judge(sequence, decoder.beginsWithClear());
-        decoder.deliver(sequence, sink);
-        return true;
     }
 
-    private void judge(long sequence, boolean beginsWithClear) {
-        long before = last;
-        last = sequence;
-        boolean doubtful = metAgain;
-        if (doubtful) {
-            metAgain = false;
-            doubtful = !beginsWithClear;
-        }
-        if (before == NONE_YET) {
-            if (sequence > 0) {
-                sink.gap(new Gap(Gap.Cause.JOINED_LATE, 0, sequence));
-            }
-            return;
-        }
-        if (sequence == before + 1 && !doubtful) {
-            return;
-        }
-        if (sequence > before) {
-            gaps.incrementAndGet();
-            lostBatches.addAndGet(sequence - before - 1);
-            sink.gap(new Gap(doubtful ? Gap.Cause.DISCONNECTED : Gap.Cause.DROPPED, before + 1, sequence));
-        } else {
-            restarts.incrementAndGet();
-            sink.restarted(sequence);
+    void unknown(long events) {
+        unknownEvents.addAndGet(events);
+    }
+
+    void duplicate() {
+        duplicates.incrementAndGet();
+    }
+
+    @SuppressWarnings("NullAway") // every cause was put
+    void lost(Gap gap) {
+        gaps.get(gap.cause()).incrementAndGet();
+        if (gap.cause() != Gap.Cause.JOINED_LATE) {
+            lostBatches.addAndGet(gap.batches());
         }
     }
 
-    private boolean refuse(String sentence) {
+    void restarted() {
+        restarts.incrementAndGet();
+    }
+
+    void recovering(boolean now) {
+        recovering = now;
+    }
+
+    void asked() {
+        replays.incrementAndGet();
+    }
+
+    void replayed() {
+        replayedBatches.incrementAndGet();
+    }
+
+    void fullRound() {
+        fullRounds.incrementAndGet();
+    }
+
+    void replayFailed(String why) {
+        lastFailure = "Asking " + source.replayEndpoint().orElse("nobody") + " for past batches failed: " + why + ".";
+        warn(lastFailure, failedReplays.incrementAndGet());
+    }
+
+    void refuse(String sentence) {
         lastRefusal = sentence;
-        // Each doubling is told, so that a broken publisher cannot fill the log.
-        if (Long.bitCount(refused.incrementAndGet()) == 1) {
-            LOG.warn("{} Refused so far: {}.", sentence, refused.get());
+        warn(sentence, refused.incrementAndGet());
+    }
+
+    /** Each doubling is told, so that a broken publisher cannot fill the log. */
+    private static void warn(String sentence, long times) {
+        if (Long.bitCount(times) == 1) {
+            LOG.warn("{} So far: {}.", sentence, times);
         }
-        return false;
     }
 }

@@ -1,5 +1,8 @@
 package io.holdfast.events;
 
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
 /** The words of the wire that mean something to us; every other text is {@link #OTHER}. */
 enum Word {
     BLOCK_STORED("BlockStored"),
@@ -16,7 +19,14 @@ enum Word {
     MEDIUM("medium"),
     CACHE_SALT("cache_salt"),
     EXTRA_KEYS("extra_keys"),
+    GROUP_IDX("group_idx"),
+    KV_CACHE_SPEC_KIND("kv_cache_spec_kind"),
+    LOCALITY("locality"),
+
+    TS("ts"),
     EVENTS("events"),
+    DATA_PARALLEL_RANK("data_parallel_rank"),
+    ATTN_DP_RANK("attn_dp_rank"),
 
     GPU("GPU"),
     CPU("CPU"),
@@ -25,37 +35,99 @@ enum Word {
     CPU_TIER2("CPU_TIER2"),
     DISK("DISK"),
     STORAGE("STORAGE"),
+    REMOTE("REMOTE"),
+
+    FULL_ATTENTION("full_attention"),
+    MLA_ATTENTION("mla_attention"),
+    SINK_FULL_ATTENTION("sink_full_attention"),
+    UNKNOWN("unknown"),
 
     /** No text of the wire: the eighth element of an array, an adapter's name (vLLM) or a map of extras (SGLang). */
     NAME_OR_EXTRAS(""),
+    /** No text of the wire: a nil where a word could stand. */
+    NONE(""),
     OTHER("");
 
-    /** No word is longer. */
-    static final int LONGEST = 24;
+    /** No word is longer; three numbers of eight bytes cover it. */
+    static final int LONGEST = 3 * Long.BYTES;
 
-    private static final Word[] WORDS = values();
+    private static final int SLOT_BITS = 8;
+    private static final long SCATTER = 0x9E3779B97F4A7C15L;
+    private static final Word[] SLOTS = slots();
 
-    private final String text;
+    private final int length;
+    private final long head;
+    private final long middle;
+    private final long tail;
 
     Word(String text) {
-        this.text = text;
+        byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
+        length = bytes.length;
+        head = headOf(bytes, 0, length);
+        middle = middleOf(bytes, 0, length);
+        tail = tailOf(bytes, 0, length);
     }
 
-    static Word of(byte[] bytes, int length) {
-        for (Word word : WORDS) {
-            if (length > 0 && length == word.text.length() && word.is(bytes)) {
+    /** The word that these bytes are; they must lie within the array. */
+    static Word of(byte[] bytes, int from, int length) {
+        if (length > LONGEST) {
+            return OTHER;
+        }
+        long tail = tailOf(bytes, from, length);
+        for (int slot = slot(tail, length); ; slot = (slot + 1) & (SLOTS.length - 1)) {
+            Word word = SLOTS[slot];
+            if (word == OTHER) {
+                return OTHER;
+            }
+            if (word.tail == tail
+                    && word.length == length
+                    && word.head == headOf(bytes, from, length)
+                    && word.middle == middleOf(bytes, from, length)) {
                 return word;
             }
         }
-        return OTHER;
     }
 
-    private boolean is(byte[] bytes) {
-        for (int i = 0; i < text.length(); i++) {
-            if (bytes[i] != text.charAt(i)) {
-                return false;
+    private static Word[] slots() {
+        Word[] slots = new Word[1 << SLOT_BITS];
+        Arrays.fill(slots, OTHER);
+        for (Word word : values()) {
+            if (word.length == 0) {
+                continue;
             }
+            int slot = slot(word.tail, word.length);
+            while (slots[slot] != OTHER) {
+                slot = (slot + 1) & (slots.length - 1);
+            }
+            slots[slot] = word;
         }
-        return true;
+        return slots;
+    }
+
+    private static int slot(long tail, int length) {
+        return (int) (((tail + length) * SCATTER) >>> (Long.SIZE - SLOT_BITS));
+    }
+
+    private static long headOf(byte[] bytes, int from, int length) {
+        return length > Long.BYTES ? BigEndian.longAt(bytes, from) : 0;
+    }
+
+    private static long middleOf(byte[] bytes, int from, int length) {
+        return length > 2 * Long.BYTES ? BigEndian.longAt(bytes, from + Long.BYTES) : 0;
+    }
+
+    /** The last eight bytes, or all of them when there are fewer. */
+    private static long tailOf(byte[] bytes, int from, int length) {
+        int end = from + length;
+        if (end < Long.BYTES) {
+            long tail = 0;
+            for (int i = from; i < end; i++) {
+                tail = (tail << Byte.SIZE) | (bytes[i] & 0xff);
+            }
+            return tail;
+        }
+        long last = BigEndian.longAt(bytes, end - Long.BYTES);
+        // What stands before a short text is shifted out.
+        return length >= Long.BYTES ? last : last & ~(-1L << (length * Byte.SIZE));
     }
 }

@@ -13,9 +13,15 @@ import java.util.stream.LongStream;
 /** Writes down, one line each, what a sink is told. */
 final class EventLog implements KvEventSink {
     private final List<String> lines = new ArrayList<>();
+    private long stampMicros;
 
     List<String> lines() {
         return lines;
+    }
+
+    /** The stamp of the batch that was told last. */
+    long stampMicros() {
+        return stampMicros;
     }
 
     static String textOfStored(StoredBlocks chain) {
@@ -25,16 +31,23 @@ final class EventLog implements KvEventSink {
         return "stored " + Arrays.toString(hashes)
                 + (chain.rooted() ? " at the root" : " under " + chain.parent())
                 + " " + Arrays.toString(tokens) + " by " + chain.blockTokens() + " in " + chain.tier()
+                + ofGroup(chain.group())
+                + (chain.windowed() ? " windowed" : "")
                 + (chain.namespaced() ? " namespaced" : "");
     }
 
-    static String textOfRemoved(long[] hashes, int from, int to, Tier tier) {
-        return "removed " + Arrays.toString(Arrays.copyOfRange(hashes, from, to)) + " from " + tier;
+    static String textOfRemoved(long[] hashes, int from, int to, Tier tier, int group) {
+        return "removed " + Arrays.toString(Arrays.copyOfRange(hashes, from, to)) + " from " + tier + ofGroup(group);
+    }
+
+    private static String ofGroup(int group) {
+        return group == 0 ? "" : " of group " + group;
     }
 
     @Override
     public void batchStarted(long sequence, long stampMicros) {
         lines.add("batch " + sequence);
+        this.stampMicros = stampMicros;
     }
 
     @Override
@@ -44,7 +57,7 @@ final class EventLog implements KvEventSink {
 
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
-        lines.add(textOfRemoved(hashes, from, to, tier));
+        lines.add(textOfRemoved(hashes, from, to, tier, group));
     }
 
     @Override

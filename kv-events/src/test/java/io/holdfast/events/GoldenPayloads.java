@@ -1,5 +1,7 @@
 package io.holdfast.events;
 
+import java.util.List;
+
 /** Payloads as engines, or the serialisation library that engines use, wrote them. */
 final class GoldenPayloads {
     /** Cleared, three stores, one removal; written by SGLang's own cache, pages of four. */
@@ -64,6 +66,17 @@ final class GoldenPayloads {
                     + "aa65787472615f6b6579739193a873716c2d6c6f726192a86d6d68617368303102a874656e616e742d61a967726f7570"
                     + "5f69647800b26b765f63616368655f737065635f6b696e64ae66756c6c5f617474656e74696f6eaa73657373696f6e5f"
                     + "6964a6736573732d3100";
+
+    static final List<String> ALL = List.of(
+            SGLANG_ARRAYS,
+            SGLANG_SALTED_ARRAY,
+            SGLANG_MAPS,
+            VLLM_G0,
+            VLLM_G2,
+            VLLM_G5,
+            VLLM_G6,
+            VLLM_G7,
+            VLLM_BYTE_HASHES);
 
     private GoldenPayloads() {}
 }

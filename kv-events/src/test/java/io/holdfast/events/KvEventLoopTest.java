@@ -3,6 +3,7 @@ package io.holdfast.events;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.Tier;
 import io.holdfast.events.KvEventEncoder.Dialect;
 import java.nio.ByteBuffer;
@@ -25,7 +26,7 @@ import org.zeromq.ZMQ;
 final class KvEventLoopTest {
     private static final String TOPIC = "kv-events";
 
-    private final KvEventLoop loop = new KvEventLoop();
+    private final KvEventLoop loop = new KvEventLoop(System::nanoTime);
     private final EventLog log = new EventLog();
 
     @AfterEach
@@ -50,13 +51,15 @@ final class KvEventLoopTest {
     }
 
     @Test
-    void firstBatch_isNeitherGapNorRestart() {
+    void firstBatchOfALaterNumber_saysThatWeJoinedLate() {
         try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
             Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
             until(engine::hasSubscriber);
             engine.send(70, cleared());
             until(() -> subscription.received() == 1);
-            assertThat(log.lines()).containsExactly("batch 70", "cleared", "end");
+            assertThat(log.lines()).containsExactly("gap JOINED_LATE 0 70", "batch 70", "cleared", "end");
+            assertThat(subscription.gaps(Gap.Cause.JOINED_LATE)).isEqualTo(1);
+            assertThat(subscription.gaps() + subscription.restarts()).isZero();
         }
     }
 
@@ -65,11 +68,12 @@ final class KvEventLoopTest {
         try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
             Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
             until(engine::hasSubscriber);
-            engine.send(3, cleared());
-            engine.send(7, cleared());
+            engine.send(0, cleared());
+            engine.send(4, cleared());
             until(() -> subscription.received() == 2);
             assertThat(log.lines())
-                    .containsExactly("batch 3", "cleared", "end", "gap 4 7", "batch 7", "cleared", "end");
+                    .containsExactly("batch 0", "cleared", "end", "gap DROPPED 1 4", "batch 4", "cleared", "end");
+            assertThat(subscription.gaps(Gap.Cause.DROPPED)).isEqualTo(1);
             assertThat(subscription.gaps()).isEqualTo(1);
             assertThat(subscription.lostBatches()).isEqualTo(3);
         }
@@ -82,13 +86,32 @@ final class KvEventLoopTest {
             until(engine::hasSubscriber);
             engine.send(3, cleared());
             engine.send(0, cleared());
-            engine.send(0, cleared());
+            engine.send(0, removed(1));
             engine.send(1, cleared());
             until(() -> subscription.received() == 4);
             assertThat(log.lines())
                     .containsSubsequence("batch 3", "restarted 0", "batch 0", "restarted 0", "batch 0", "batch 1");
             assertThat(subscription.restarts()).isEqualTo(2);
             assertThat(subscription.gaps()).isZero();
+        }
+    }
+
+    @Test
+    void secondCopyOfABatch_isDropped() {
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.send(0, cleared());
+            engine.send(1, removed(5));
+            engine.send(1, removed(5));
+            engine.send(0, cleared());
+            engine.send(2, cleared());
+            until(() -> subscription.received() == 5);
+            assertThat(log.lines())
+                    .filteredOn(line -> line.startsWith("batch"))
+                    .containsExactly("batch 0", "batch 1", "batch 2");
+            assertThat(subscription.duplicates()).isEqualTo(2);
+            assertThat(subscription.gaps() + subscription.restarts()).isZero();
         }
     }
 
@@ -102,7 +125,7 @@ final class KvEventLoopTest {
             engine.send(2, cleared());
             until(() -> subscription.received() == 3);
             assertThat(log.lines())
-                    .containsExactly("batch 0", "cleared", "end", "gap 1 2", "batch 2", "cleared", "end");
+                    .containsExactly("batch 0", "cleared", "end", "gap DROPPED 1 2", "batch 2", "cleared", "end");
             assertThat(subscription.refused()).isEqualTo(1);
             assertThat(subscription.lastRefusal())
                     .hasValue("The payload of batch 1 from " + engine.endpoint
@@ -139,7 +162,7 @@ final class KvEventLoopTest {
                     ByteBuffer.allocate(24).putLong(258).putLong(-1).putLong(-1).array();
             engine.sendFrames(TOPIC.getBytes(StandardCharsets.UTF_8), longer, cleared());
             until(() -> subscription.received() == 1);
-            assertThat(log.lines()).containsExactly("batch 258", "cleared", "end");
+            assertThat(log.lines()).containsExactly("gap JOINED_LATE 0 258", "batch 258", "cleared", "end");
         }
     }
 
@@ -169,12 +192,12 @@ final class KvEventLoopTest {
             Subscription second = loop.subscribe(other.endpoint, TOPIC, otherLog);
             until(engine::hasSubscriber);
             until(other::hasSubscriber);
-            engine.send(5, cleared());
+            engine.send(0, cleared());
             other.send(0, removed(1));
             other.send(1, removed(2));
-            engine.send(6, cleared());
+            engine.send(1, cleared());
             until(() -> first.received() == 2 && second.received() == 2);
-            assertThat(log.lines()).containsExactly("batch 5", "cleared", "end", "batch 6", "cleared", "end");
+            assertThat(log.lines()).containsExactly("batch 0", "cleared", "end", "batch 1", "cleared", "end");
             assertThat(otherLog.lines())
                     .containsExactly(
                             "batch 0", "removed [1] from GPU", "end", "batch 1", "removed [2] from GPU", "end");
@@ -215,7 +238,8 @@ final class KvEventLoopTest {
             until(() -> subscription.received() == 2);
         }
         assertThat(log.lines())
-                .containsExactly("batch 4", "cleared", "end", "restarted 0", "batch 0", "cleared", "end");
+                .containsExactly(
+                        "gap JOINED_LATE 0 4", "batch 4", "cleared", "end", "restarted 0", "batch 0", "cleared", "end");
     }
 
     @Test
@@ -223,24 +247,27 @@ final class KvEventLoopTest {
         Subscription subscription = loseTheConnectionAfter(4, removed(1), removed(2));
         assertThat(log.lines())
                 .containsExactly(
+                        "gap JOINED_LATE 0 4",
                         "batch 4",
                         "removed [1] from GPU",
                         "end",
-                        "gap 5 5",
+                        "gap DISCONNECTED 5 5",
                         "batch 5",
                         "removed [2] from GPU",
                         "end",
                         "batch 6",
                         "cleared",
                         "end");
-        assertThat(subscription.gaps()).isEqualTo(1);
+        assertThat(subscription.gaps(Gap.Cause.DISCONNECTED)).isEqualTo(1);
         assertThat(subscription.lostBatches()).isZero();
     }
 
     @Test
     void nextNumberAfterALostConnection_isNoGap_whenItsBatchBeginsWithAClear() {
         Subscription subscription = loseTheConnectionAfter(4, removed(1), cleared());
-        assertThat(log.lines()).doesNotContain("gap 5 5").containsSubsequence("batch 5", "cleared", "end", "batch 6");
+        assertThat(log.lines())
+                .doesNotContain("gap DISCONNECTED 5 5")
+                .containsSubsequence("batch 5", "cleared", "end", "batch 6");
         assertThat(subscription.gaps()).isZero();
     }
 
@@ -270,7 +297,7 @@ final class KvEventLoopTest {
     void freshConnections_areAllHeardSoon() {
         for (int i = 0; i < 100; i++) {
             try (Publisher engine = new Publisher("tcp://127.0.0.1:*");
-                    KvEventLoop fresh = new KvEventLoop()) {
+                    KvEventLoop fresh = new KvEventLoop(System::nanoTime)) {
                 Subscription subscription = fresh.subscribe(engine.endpoint, TOPIC, log);
                 until(fresh, engine::hasSubscriber);
                 engine.send(i, cleared());

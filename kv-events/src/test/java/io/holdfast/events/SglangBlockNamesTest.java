@@ -51,6 +51,36 @@ final class SglangBlockNamesTest {
     }
 
     @Test
+    void salt_changesEveryName() {
+        assertThat(SglangBlockNames.of(new int[] {1, 2, 7, 8}, 2, "tenant-a"))
+                .containsExactly(31502315585564397L, 4743673046050733608L);
+    }
+
+    @Test
+    void emptySalt_isNone() {
+        assertThat(SglangBlockNames.of(range(1, 8), 4, "")).containsExactly(SglangBlockNames.of(range(1, 8), 4));
+    }
+
+    @Test
+    void pairs_overlapByOneToken() {
+        assertThat(SglangBlockNames.ofPairs(range(1, 9), 4, ""))
+                .containsExactly(-638950109823820341L, -4369944537645631836L);
+    }
+
+    @Test
+    void pairsOfATailShorterThanABlock_haveNoName() {
+        assertThat(SglangBlockNames.ofPairs(range(1, 8), 4, "")).containsExactly(-638950109823820341L);
+        assertThat(SglangBlockNames.ofPairs(range(1, 4), 4, "")).isEmpty();
+        assertThat(SglangBlockNames.ofPairs(new int[0], 1, "")).isEmpty();
+    }
+
+    @Test
+    void saltedPairs_chainToTheSalt() {
+        assertThat(SglangBlockNames.ofPairs(range(1, 9), 4, "tenant-a"))
+                .containsExactly(2832294365426534333L, 3603037882432405245L);
+    }
+
+    @Test
     void blockOfNoTokens_isRefused() {
         assertThatThrownBy(() -> SglangBlockNames.of(new int[4], 0))
                 .isInstanceOf(IllegalArgumentException.class)

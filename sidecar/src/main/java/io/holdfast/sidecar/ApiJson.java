@@ -50,6 +50,7 @@ final class ApiJson {
                 .put("blocks", view.blocks())
                 .put("ghosts", view.ghosts())
                 .put("events", counters(view.counters()).mergeIn(events))
+                .put("invisibleShare", reading(view.invisibleShare()))
                 .put("backend", backend(config, view.capabilities()))
                 .put("readings", readings(view.readings()))
                 .put("budget", budget(view.budget()))
@@ -67,7 +68,8 @@ final class ApiJson {
                 .put("clears", counters.clears())
                 .put("gaps", counters.gaps())
                 .put("lostBatches", counters.lostBatches())
-                .put("restarts", counters.restarts());
+                .put("restarts", counters.restarts())
+                .put("visibleRequests", counters.visibleRequests());
     }
 
     private static JsonObject backend(EngineConfig config, Capabilities capabilities) {

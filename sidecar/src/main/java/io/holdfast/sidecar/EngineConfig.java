@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import static io.holdfast.sidecar.ConfigException.require;
 
 import io.holdfast.core.ControllerSettings;
+import io.holdfast.core.requests.RequestRules;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
@@ -15,6 +16,7 @@ import java.util.regex.Pattern;
  * @param id names the engine in the API, in metrics and in the name of its ledger file
  * @param url where the engine's HTTP server is
  * @param events where it publishes KV events ({@code tcp://host:port}); absent: asked of the engine itself
+ * @param replay where it answers for past events ({@code tcp://host:port}); absent: what the engine says, else nowhere
  * @param topic the topic it publishes under; absent: what the engine says, else the empty one
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
@@ -33,6 +35,7 @@ public record EngineConfig(
         EngineType type,
         URI url,
         Optional<String> events,
+        Optional<String> replay,
         Optional<String> topic,
         BackendKind backend,
         boolean automaticHolds,
@@ -80,6 +83,17 @@ public record EngineConfig(
                 endpoint,
                 "write where the engine publishes KV events, such as tcp://127.0.0.1:5557, or leave the key out to ask"
                         + " the engine"));
+        replay.ifPresent(endpoint -> require(
+                isEventsEndpoint(endpoint),
+                "replay",
+                endpoint,
+                "write where the engine answers for past KV events, such as tcp://127.0.0.1:5558, or leave the key out"
+                        + " to ask the engine"));
+        require(
+                replay.isEmpty() || !replay.equals(events),
+                "replay",
+                replay.orElse(""),
+                "the engine publishes there: write its replay_endpoint, which is another port");
         require(
                 backend != BackendKind.PIN_BLOCKS || type == EngineType.SGLANG,
                 "backend",
@@ -118,6 +132,7 @@ public record EngineConfig(
                 url,
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 type == EngineType.SGLANG ? BackendKind.PIN_BLOCKS : BackendKind.DRY_RUN,
                 false,
                 Duration.ofMinutes(5),
@@ -134,6 +149,13 @@ public record EngineConfig(
     ControllerSettings controllerSettings() {
         return new ControllerSettings(
                 id, share, maxOutputTokens, largestPromptTokens, automaticHolds, automaticLease, tick, ttftWindow);
+    }
+
+    RequestRules requestRules() {
+        return switch (type) {
+            case SGLANG -> RequestRules.sglang();
+            case VLLM -> RequestRules.vllm();
+        };
     }
 
     private static boolean isHttp(URI url) {

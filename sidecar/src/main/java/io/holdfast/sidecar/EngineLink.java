@@ -7,6 +7,8 @@ import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldView;
 import io.holdfast.core.Reading;
 import io.holdfast.core.Released;
+import io.holdfast.core.index.KvEventSink;
+import io.holdfast.events.EventSource;
 import io.holdfast.events.KvEventLoop;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.events.Subscription;
@@ -16,7 +18,7 @@ import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading;
 import io.holdfast.sglang.PinBlocksBackend;
 import io.holdfast.sidecar.EngineConfig.EngineType;
-import io.holdfast.sidecar.EngineProbe.EventSource;
+import io.holdfast.sidecar.EngineProbe.Events;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -83,8 +85,13 @@ final class EngineLink implements AutoCloseable {
                 around.registry(),
                 nextAnswer::get,
                 ledger::stuck);
-        this.controller =
-                new Controller(config.controllerSettings(), backend, ledger, around.executor(), new SplittableRandom());
+        this.controller = new Controller(
+                config.controllerSettings(),
+                config.requestRules(),
+                backend,
+                ledger,
+                around.executor(),
+                new SplittableRandom());
     }
 
     /** What all engines share. */
@@ -194,21 +201,27 @@ final class EngineLink implements AutoCloseable {
         return nameOrPath.contains("/") ? Path.of(nameOrPath) : SegmentReader.path(nameOrPath);
     }
 
-    private void subscribe(EventSource source) {
-        switch (source) {
-            case EventSource.Unknown unknown -> {
+    private void subscribe(Events events) {
+        switch (events) {
+            case Events.Unknown unknown -> {
                 notSubscribed = unknown.why();
                 subscribing.set(false);
             }
-            case EventSource.At at -> thread.execute(loop -> subscribe(loop, at.endpoint(), at.topic()));
+            case Events.At at -> thread.execute(loop -> subscribe(loop, at.source()));
         }
     }
 
-    private void subscribe(KvEventLoop loop, String endpoint, String topic) {
+    private void subscribe(KvEventLoop loop, EventSource source) {
         try {
-            subscription =
-                    Optional.of(loop.subscribe(endpoint, topic, thread.guarded(controller, controller.events())));
-            LOG.info("Listening to engine {} at {}.", id(), endpoint);
+            KvEventSink sink = thread.guarded(controller, controller.events());
+            subscription = Optional.of(loop.subscribe(source, rank -> sink).getFirst());
+            LOG.info(
+                    "Listening to engine {} at {}, {}.",
+                    id(),
+                    source.endpoint(),
+                    source.replayEndpoint()
+                            .map(endpoint -> "asking for what was missed at " + endpoint)
+                            .orElse("without a place to ask for what was missed"));
         } catch (IllegalArgumentException e) {
             notSubscribed = String.valueOf(e.getMessage());
             subscribing.set(false);
@@ -293,7 +306,15 @@ final class EngineLink implements AutoCloseable {
                             .put("connected", wire.connected())
                             .put("received", wire.received())
                             .put("refused", wire.refused())
-                            .put("unknownEvents", wire.unknownEvents());
+                            .put("unknownEvents", wire.unknownEvents())
+                            .put("duplicates", wire.duplicates())
+                            .put("fullRounds", wire.fullRounds());
+                    wire.replayEndpoint()
+                            .ifPresent(endpoint -> events.put("replayEndpoint", endpoint)
+                                    .put("replays", wire.replays())
+                                    .put("failedReplays", wire.failedReplays())
+                                    .put("replayedBatches", wire.replayedBatches()));
+                    wire.lastReplayFailure().ifPresent(sentence -> events.put("lastReplayFailure", sentence));
                     wire.lastRefusal().ifPresent(sentence -> events.put("lastRefusal", sentence));
                 },
                 () -> events.put("connected", false).put("why", notSubscribed));

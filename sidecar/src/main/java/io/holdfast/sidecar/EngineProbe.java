@@ -1,10 +1,12 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.EngineReadings;
+import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.sglang.EventEndpoints;
 import io.holdfast.sglang.SglangReadings;
 import io.holdfast.vllm.VllmReadings;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
@@ -13,14 +15,14 @@ import java.util.function.LongSupplier;
 interface EngineProbe {
     CompletionStage<EngineReadings> read();
 
-    CompletionStage<EventSource> eventSource();
+    CompletionStage<Events> eventSource();
 
     /** Where an engine's events come from. */
-    sealed interface EventSource {
-        record At(String endpoint, String topic) implements EventSource {}
+    sealed interface Events {
+        record At(EventSource source) implements Events {}
 
         /** One sentence why that is not known. */
-        record Unknown(String why) implements EventSource {}
+        record Unknown(String why) implements Events {}
     }
 
     static EngineProbe of(EngineConfig config, EngineHttp http, LongSupplier clock) {
@@ -37,14 +39,14 @@ interface EngineProbe {
                         () -> readings.read(clock.getAsLong()),
                         () -> configured(
                                 config,
-                                () -> CompletableFuture.completedFuture(new EventSource.Unknown(
+                                () -> CompletableFuture.completedFuture(new Events.Unknown(
                                         "A vLLM engine does not tell where it publishes: write its events endpoint"
                                                 + " into the configuration (engines[].events)."))));
             }
         };
     }
 
-    private static EngineProbe of(Asking<EngineReadings> readings, Asking<EventSource> source) {
+    private static EngineProbe of(Asking<EngineReadings> readings, Asking<Events> source) {
         return new EngineProbe() {
             @Override
             public CompletionStage<EngineReadings> read() {
@@ -52,7 +54,7 @@ interface EngineProbe {
             }
 
             @Override
-            public CompletionStage<EventSource> eventSource() {
+            public CompletionStage<Events> eventSource() {
                 return source.ask();
             }
         };
@@ -64,23 +66,35 @@ interface EngineProbe {
         CompletionStage<T> ask();
     }
 
-    private static CompletionStage<EventSource> configured(EngineConfig config, Asking<EventSource> otherwise) {
+    private static CompletionStage<Events> configured(EngineConfig config, Asking<Events> otherwise) {
         return config.events()
-                .<CompletionStage<EventSource>>map(endpoint -> CompletableFuture.completedFuture(
-                        new EventSource.At(endpoint, config.topic().orElse(""))))
+                .<CompletionStage<Events>>map(endpoint -> CompletableFuture.completedFuture(
+                        at(config, endpoint, Optional.empty(), config.topic().orElse(""))))
                 .orElseGet(otherwise::ask);
     }
 
-    private static EventSource chosen(EngineConfig config, EventEndpoints found) {
+    private static Events chosen(EngineConfig config, EventEndpoints found) {
         return switch (found) {
-            case EventEndpoints.Unknown unknown -> new EventSource.Unknown(unknown.why());
+            case EventEndpoints.Unknown unknown -> new Events.Unknown(unknown.why());
             case EventEndpoints.Known known
             when known.endpoints().size() != 1 ->
-                new EventSource.Unknown("The engine has " + known.endpoints().size()
+                new Events.Unknown("The engine has " + known.endpoints().size()
                         + " caches (data-parallel ranks), each with events of its own; only engines with one can be"
                         + " looked after.");
             case EventEndpoints.Known known ->
-                new EventSource.At(known.endpoints().getFirst(), config.topic().orElse(known.topic()));
+                at(
+                        config,
+                        known.endpoints().getFirst(),
+                        known.replayEndpoint(),
+                        config.topic().orElse(known.topic()));
         };
+    }
+
+    private static Events at(EngineConfig config, String endpoint, Optional<String> knownReplay, String topic) {
+        try {
+            return new Events.At(new EventSource(endpoint, config.replay().or(() -> knownReplay), topic, 1));
+        } catch (IllegalArgumentException e) {
+            return new Events.Unknown(String.valueOf(e.getMessage()));
+        }
     }
 }

@@ -104,7 +104,7 @@ final class EventThread implements AutoCloseable {
     }
 
     EventThread(LongSupplier clock, int pollMillis) {
-        this.loop = new KvEventLoop();
+        this.loop = new KvEventLoop(clock);
         this.clock = clock;
         this.pollMillis = pollMillis;
         this.cameRoundAt = clock.getAsLong();

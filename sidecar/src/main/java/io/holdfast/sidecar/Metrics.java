@@ -76,6 +76,12 @@ final class Metrics {
         reading(engine, "holdfast.used.tokens", EngineReadings::usedTokens);
         reading(engine, "holdfast.running.requests", EngineReadings::runningRequests);
         reading(engine, "holdfast.waiting.requests", EngineReadings::waitingRequests);
+        gauge(
+                engine,
+                "holdfast.requests.invisible.share",
+                "Part of the engine's requests that its events do not show",
+                view(v -> v.invisibleShare().number().orElse(Double.NaN)));
+        counter(engine, "holdfast.requests.visible", "Requests that its events showed", Counters::visibleRequests);
         counter(engine, "holdfast.events.batches", "Batches applied", Counters::batches);
         counter(engine, "holdfast.events.stored.blocks", "Blocks stored", Counters::storedBlocks);
         counter(engine, "holdfast.events.removed.blocks", "Blocks removed", Counters::removedBlocks);
@@ -91,6 +97,11 @@ final class Metrics {
         wire(engine, "holdfast.events.received.frames", "Messages received", Subscription::received);
         wire(engine, "holdfast.events.refused.frames", "Messages refused as undecodable", Subscription::refused);
         wire(engine, "holdfast.events.unknown", "Events of an unknown kind, passed over", Subscription::unknownEvents);
+        wire(engine, "holdfast.events.duplicate.batches", "Batches had twice", Subscription::duplicates);
+        wire(engine, "holdfast.events.replays", "Times that past events were asked for", Subscription::replays);
+        wire(engine, "holdfast.events.failed.replays", "Times without a good answer", Subscription::failedReplays);
+        wire(engine, "holdfast.events.replayed.batches", "Batches had by asking", Subscription::replayedBatches);
+        wire(engine, "holdfast.events.full.rounds", "Rounds that left messages queued", Subscription::fullRounds);
     }
 
     private void holds(EngineLink engine, HoldState state, HoldOrigin origin) {

@@ -208,6 +208,35 @@ class HoldsTest {
         assertThat(bed.client.metric("holdfast_poll_lag_seconds")).isBetween(0.0, 60.0);
     }
 
+    @Test
+    void requestsThatStoreNothing_areTheInvisibleShare() {
+        JsonObject before = Eventually.see("the engine's count of requests", bed.client::engine, HoldsTest::counted);
+        store(PREFIX);
+        for (int i = 0; i < 9; i++) {
+            bed.engine.generate(PREFIX);
+        }
+
+        JsonObject after = Eventually.see(
+                "ten requests counted", bed.client::engine, seen -> counted(seen) && count(seen) >= count(before) + 10);
+
+        long visible = after.getJsonObject("events").getLong("visibleRequests");
+        assertThat(visible).isEqualTo(before.getJsonObject("events").getLong("visibleRequests") + 1);
+        // The request that made them meet may fall on either side of the first reading.
+        assertThat(after.getJsonObject("invisibleShare").getDouble("value")).isBetween(0.8, 0.95);
+        assertThat(bed.client.metric("holdfast_requests_visible_total{engine=\"demo\"}"))
+                .isEqualTo((double) visible);
+        assertThat(bed.client.metric("holdfast_requests_invisible_share{engine=\"demo\"}"))
+                .isBetween(0.8, 0.95);
+    }
+
+    private static boolean counted(JsonObject engine) {
+        return engine.getJsonObject("readings").getJsonObject("ttftCount").containsKey("value");
+    }
+
+    private static double count(JsonObject engine) {
+        return engine.getJsonObject("readings").getJsonObject("ttftCount").getDouble("value");
+    }
+
     /** Stores a prefix and waits until the sidecar has heard of it. */
     private void store(int[] prefix) {
         int before = bed.client.engine().getInteger("blocks");

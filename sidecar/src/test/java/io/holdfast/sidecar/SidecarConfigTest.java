@@ -45,6 +45,7 @@ class SidecarConfigTest {
                 type: sglang
                 url: https://gpu-1:443
                 events: tcp://gpu-1:5557
+                replay: tcp://gpu-1:5570
                 topic: kv
                 backend: dry_run
                 automaticHolds: true
@@ -65,6 +66,7 @@ class SidecarConfigTest {
         EngineConfig demo = config.engines().getFirst();
         assertThat(demo.backend()).isEqualTo(BackendKind.DRY_RUN);
         assertThat(demo.events()).contains("tcp://gpu-1:5557");
+        assertThat(demo.replay()).contains("tcp://gpu-1:5570");
         assertThat(demo.topic()).contains("kv");
         assertThat(demo.kvcachedSegment()).contains("kvcached_1");
         assertThat(demo.apiKeyEnv()).contains("ADMIN_KEY");
@@ -116,6 +118,8 @@ class SidecarConfigTest {
         {E}, events: 'tcp://*:5557'}] | engines[0].events is 'tcp://*:5557'; write where the engine publishes
         {E}, events: 'tcp://h:99999'}] | engines[0].events is 'tcp://h:99999'; write where
         {E}, events: 'ipc:///tmp/x'}] | engines[0].events is 'ipc:///tmp/x'; write where
+        {E}, replay: 'tcp://*:5558'}] | engines[0].replay is 'tcp://*:5558'; write where the engine answers
+        {E}, events: 'tcp://h:1', replay: 'tcp://h:1'}] | engines[0].replay is 'tcp://h:1'; the engine publishes there
         {E}, kvcachedSegment: ''}]    | engines[0].kvcachedSegment is empty; write the segment's name
         {E}, apiKeyEnv: 'sk-123 4'}]  | engines[0].apiKeyEnv is 'sk-123 4'; write the name of an environment
         {E}}, 7]                      | engines[1] is the value '7'; write a mapping

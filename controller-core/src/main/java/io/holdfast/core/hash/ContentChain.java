@@ -1,7 +1,5 @@
 package io.holdfast.core.hash;
 
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 
@@ -19,15 +17,17 @@ import java.util.Objects;
  * <h2>Namespaces</h2>
  *
  * The same tokens under another salt or another LoRA adapter are another block. A <em>namespace</em> is a number for such a
- * pair, zero for neither, and it stands where a first block's parent would: the first block is chained to it. So local
- * hashes say nothing of salts, everything below the first block follows by itself, and two namespaces share a name only as
- * two different blocks would, by a collision of 64 bits. How other indexers fold in a salt or an adapter changed from version
- * to version: names agree with theirs outside namespaces only.
+ * pair, zero for neither: the XXH3-64 of the numbers of both texts, which are those of extras, below, and zero for none. It
+ * stands where a first block's parent would: the first block is chained to it. So local hashes say nothing of salts,
+ * everything below the first block follows by itself, and two namespaces share a name only as two different blocks would,
+ * by a collision of 64 bits. How other indexers fold in a salt or an adapter changed from version to version: names agree
+ * with theirs outside namespaces only.
  *
  * <h2>What else is in a block</h2>
  *
  * Placeholder tokens of an image are the same for every image. Its identifier is an <em>extra</em> of each block that it
- * touches and is chained to that block's local hash; several are chained one after the other, in their order in the prompt.
+ * touches; its number is the XXH3-64 of the identifier's UTF-8 and is chained to that block's local hash. Several are first
+ * chained to each other, in their order in the prompt, so that a block has one such number at most.
  */
 public final class ContentChain {
     /** The namespace of blocks that have neither salt nor LoRA adapter. */
@@ -39,24 +39,23 @@ public final class ContentChain {
 
     /** The namespace of a salt and a LoRA adapter; an empty text is none. */
     public static long namespace(String salt, String lora) {
-        if (salt.isEmpty() && lora.isEmpty()) {
-            return NO_NAMESPACE;
-        }
-        byte[] first = salt.getBytes(StandardCharsets.UTF_8);
-        byte[] second = lora.getBytes(StandardCharsets.UTF_8);
-        // The length in front tells "ab", "c" from "a", "bc".
-        ByteBuffer both = ByteBuffer.allocate(Integer.BYTES + first.length + second.length)
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .putInt(first.length)
-                .put(first)
-                .put(second);
-        return named(HASH.hash64(both.array(), 0, both.position()));
+        return namespace(salt.isEmpty() ? 0 : extra(salt), lora.isEmpty() ? 0 : extra(lora));
+    }
+
+    /** The namespace of a salt and a LoRA adapter by the {@linkplain #extra numbers} of their texts; 0 is none. */
+    public static long namespace(long salt, long lora) {
+        return (salt | lora) == 0 ? NO_NAMESPACE : named(HASH.hash64(salt, lora));
     }
 
     /** The number of an extra's identifier. */
     public static long extra(String identifier) {
         byte[] text = identifier.getBytes(StandardCharsets.UTF_8);
-        return named(HASH.hash64(text, 0, text.length));
+        return extra(text, 0, text.length);
+    }
+
+    /** The number of an extra's identifier, given as UTF-8. */
+    public static long extra(byte[] text, int from, int length) {
+        return named(HASH.hash64(text, from, length));
     }
 
     /** The local hash of the tokens of one block. */
@@ -64,7 +63,7 @@ public final class ContentChain {
         return named(HASH.hash64(tokens, from, count));
     }
 
-    /** A block's local hash with one extra more. */
+    /** A block's local hash with its extra, or an extra with the next one of its block. */
     public static long with(long local, long extra) {
         return named(HASH.hash64(local, extra));
     }

@@ -1,6 +1,5 @@
 package io.holdfast.core.index;
 
-import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -54,10 +53,12 @@ public final class BlockTree {
      * boundary of batches, since a strip that a batch has begun to change is odd until all of it is done. Otherwise the
      * reader starts anew, and the writer has got on.
      *
-     * A walk that ends because no child follows rests on something that is not there. Hanging up and taking down a strip
-     * therefore advances a stamp of the strip above, just before the batch's strips turn even. Stamps are few, shared by
-     * strips, and looked at once in a walk: a prompt that all requests share gets new children all the time, and those who
-     * only pass it need not care.
+     * A walk that ends because no child follows rests on something that is not there, and no version says so. But that look
+     * is its last, and between it and the comparison of versions nothing of the walk changed: the answer was true at that
+     * look. Had the batch under way hung up the child before, it would have been seen, odd; a batch takes strips down at its
+     * very end, when all that it changed is odd. So a prompt that all requests share gets new children all the time, and
+     * those who pass it need not care. This asks of the table that it never misses what is in it all the while, hence
+     * nothing in it ever moves.
      *
      * Reading too late shows anything: strips that were reused, lists that were moved. A reader believes no number that it
      * could not use safely, takes at least one block further with each step, and finds out in the end.
@@ -71,24 +72,18 @@ public final class BlockTree {
         CONTENT_CHAIN
     }
 
-    private static final int STRIPES = 1 << 10;
-    private static final int STRIPE_MASK = STRIPES - 1;
     private static final int PATIENCE = 64;
-    private static final VarHandle STAMPS = MethodHandles.arrayElementVarHandle(int[].class);
 
     final Strips strips = new Strips();
     final Lanes lanes = new Lanes(strips);
 
     private final Naming naming;
     private final PositionTable table;
-    private final int[] stamps = new int[STRIPES];
     private final List<Optional<Cache>> caches = new ArrayList<>();
     private final Deque<Integer> freeIds = new ArrayDeque<>();
     private volatile int idLimit;
     private volatile int deepestTier;
 
-    private int[] changedParents = new int[64];
-    private int changedParentCount;
     private int[] thinned = new int[64];
     private int thinnedCount;
     private int blocks;
@@ -160,11 +155,8 @@ public final class BlockTree {
         int done = 0;
         while (done < count) {
             long name = path[from + done];
-            int stripe = above >>> Strips.PLACE_BITS & STRIPE_MASK;
-            int stamp = (int) STAMPS.getAcquire(stamps, stripe);
             int strip = child(pages, above, name);
             if (strip == Strips.NO_STRIP) {
-                into.absent(stripe, stamp);
                 return true;
             }
             Strips.Page page = Strips.page(pages, strip);
@@ -219,6 +211,7 @@ public final class BlockTree {
     }
 
     /** The strip's version, once no batch is about to change it. */
+    @SuppressWarnings("ThreadPriorityCheck") // To wait for a writer that may need this very core is what a yield is for.
     private static int settled(Strips.Page page, int strip) {
         for (int looks = 1; ; looks++) {
             int version = Strips.versionAcquire(page, strip);
@@ -287,7 +280,7 @@ public final class BlockTree {
                 return false;
             }
         }
-        return seen.absentStripe() < 0 || (int) STAMPS.getOpaque(stamps, seen.absentStripe()) == seen.absentStamp();
+        return true;
     }
 
     /* What caches do. */
@@ -303,9 +296,8 @@ public final class BlockTree {
 
     /** The position of the block with this engine's hash under a block, made and hung up if need be. */
     int placeByHash(int above, long name) {
-        int next = following(above, name);
-        if (next != 0) {
-            return next;
+        if (strips.follows(above, name)) {
+            return above + 1;
         }
         int known = table.find(name);
         if (known != 0) {
@@ -319,13 +311,11 @@ public final class BlockTree {
 
     /** The position of the block with this name under a block, made if need be; 0 when the name is another block's. */
     int placeByContent(int above, long name) {
-        int next = following(above, name);
-        if (next != 0) {
-            return next;
+        if (strips.follows(above, name)) {
+            return above + 1;
         }
         boolean extend = strips.canExtend(above);
-        boolean forks = strips.forks(above);
-        if (!extend || forks) {
+        if (!extend || strips.forks(above)) {
             int known = table.find(name);
             if (known != 0) {
                 return strips.parent(known >>> Strips.PLACE_BITS) == above ? known : 0;
@@ -346,22 +336,11 @@ public final class BlockTree {
         return position;
     }
 
-    private int following(int above, long name) {
-        if (above == Strips.ROOT) {
-            return 0;
-        }
-        int strip = above >>> Strips.PLACE_BITS;
-        Strips.Page page = strips.page(strip);
-        int place = (above & Strips.PLACES - 1) + 1;
-        return place < Strips.length(page, strip) && page.names[Strips.names(strip) + place] == name ? above + 1 : 0;
-    }
-
     private int append(int above, long name) {
         blocks++;
         if (above > 0 && strips.canExtend(above)) {
             return strips.extend(above, name);
         }
-        childrenChange(above);
         return strips.create(above, name);
     }
 
@@ -382,7 +361,6 @@ public final class BlockTree {
             upper = further >>> Strips.PLACE_BITS;
         }
         strips.touch(strip);
-        childrenChange(above);
         strips.attach(strip, above);
     }
 
@@ -395,8 +373,8 @@ public final class BlockTree {
     }
 
     void uses(Tier tier) {
-        if (tier.ordinal() > deepestTier) {
-            deepestTier = tier.ordinal();
+        if (tier.rank > deepestTier) {
+            deepestTier = tier.rank;
         }
     }
 
@@ -409,11 +387,6 @@ public final class BlockTree {
         if (thinned.length > 1 << 12) {
             thinned = new int[64];
         }
-        for (int i = 0; i < changedParentCount; i++) {
-            int stripe = changedParents[i];
-            STAMPS.setRelease(stamps, stripe, stamps[stripe] + 1);
-        }
-        changedParentCount = 0;
         strips.publish();
     }
 
@@ -443,22 +416,10 @@ public final class BlockTree {
             int above = strips.parent(strip);
             strips.release(strip);
             if (above != Strips.ORPHAN) {
-                childrenChange(above);
-                if (above != Strips.ROOT) {
+                        if (above != Strips.ROOT) {
                     thinned(above >>> Strips.PLACE_BITS);
                 }
             }
         }
-    }
-
-    /** Readers that found no child under this position must look again once the batch has ended. */
-    private void childrenChange(int above) {
-        if (above == Strips.ORPHAN) {
-            return;
-        }
-        if (changedParentCount == changedParents.length) {
-            changedParents = Arrays.copyOf(changedParents, changedParentCount << 1);
-        }
-        changedParents[changedParentCount++] = above >>> Strips.PLACE_BITS & STRIPE_MASK;
     }
 }

@@ -401,7 +401,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         if (group < 0 || group > 255) {
             throw new IllegalArgumentException("A KV cache group is numbered from 0 to 255, not " + group + ".");
         }
-        int index = group * TIERS.length + tier.ordinal();
+        int index = group * TIERS.length + tier.rank;
         while (others.size() <= index) {
             others.add(new LongCounts());
         }
@@ -419,6 +419,6 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     }
 
     private static long copyKey(int position, Tier tier) {
-        return (long) position << Lanes.TIER_BITS | tier.ordinal();
+        return (long) position << Lanes.TIER_BITS | tier.rank;
     }
 }

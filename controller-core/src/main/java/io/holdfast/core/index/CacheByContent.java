@@ -85,7 +85,7 @@ final class CacheByContent extends Cache {
     void remove(long hash, Tier tier) {
         int position = table.find(hash);
         if (position == 0) {
-            if (!nowhere[tier.ordinal()].take(hash)) {
+            if (!nowhere[tier.rank].take(hash)) {
                 unknownRemoval();
             }
         } else if (!takeCopy(position, tier)) {
@@ -100,7 +100,7 @@ final class CacheByContent extends Cache {
     @Override
     boolean held(long hash, Tier tier) {
         int position = table.find(hash);
-        return position == 0 ? nowhere[tier.ordinal()].get(hash) > 0 : present(position, tier);
+        return position == 0 ? nowhere[tier.rank].get(hash) > 0 : present(position, tier);
     }
 
     @Override
@@ -117,7 +117,7 @@ final class CacheByContent extends Cache {
         }
         for (Tier tier : Tier.values()) {
             if ((bits & tier.bit) != 0) {
-                nowhere[tier.ordinal()].clear();
+                nowhere[tier.rank].clear();
             }
         }
     }
@@ -140,7 +140,7 @@ final class CacheByContent extends Cache {
     }
 
     private void holdNowhere(long hash, Tier tier) {
-        LongCounts counts = nowhere[tier.ordinal()];
+        LongCounts counts = nowhere[tier.rank];
         if (countsCopies() || counts.get(hash) == 0) {
             someNowhere = true;
             counts.add(hash, 1);
@@ -153,7 +153,7 @@ final class CacheByContent extends Cache {
             return;
         }
         for (Tier tier : Tier.values()) {
-            LongCounts counts = nowhere[tier.ordinal()];
+            LongCounts counts = nowhere[tier.rank];
             int count = counts.size() == 0 ? 0 : counts.remove(hash);
             if (count > 0) {
                 holdNow(position, tier, count);
@@ -176,7 +176,7 @@ final class CacheByContent extends Cache {
     private int nowhereIn(long hash) {
         int tiers = 0;
         for (Tier tier : Tier.values()) {
-            if (nowhere[tier.ordinal()].get(hash) > 0) {
+            if (nowhere[tier.rank].get(hash) > 0) {
                 tiers |= tier.bit;
             }
         }

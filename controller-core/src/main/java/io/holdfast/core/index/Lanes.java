@@ -32,7 +32,7 @@ final class Lanes {
     }
 
     static int lane(int cache, Tier tier) {
-        return cache << TIER_BITS | tier.ordinal();
+        return cache << TIER_BITS | tier.rank;
     }
 
     static int laneOf(int entry) {

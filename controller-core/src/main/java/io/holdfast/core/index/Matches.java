@@ -18,8 +18,6 @@ public final class Matches {
     private int[] strips = new int[64];
     private int[] versions = new int[64];
     private int visited;
-    private int absentStripe = -1;
-    private int absentStamp;
 
     /** How many caches hold the first block of the path. */
     public int count() {
@@ -38,12 +36,12 @@ public final class Matches {
 
     /** How many leading blocks it holds in this tier or a nearer one, each block in any of them. */
     public int depth(int index, Tier tier) {
-        return reach[caches[index] << Lanes.TIER_BITS | Math.min(tier.ordinal(), deepestTier)];
+        return reach[caches[index] << Lanes.TIER_BITS | Math.min(tier.rank, deepestTier)];
     }
 
     /** {@link #depth(int, Tier)} of the cache with this id; 0 when it does not hold the first block. */
     public int depthOf(int cache, Tier tier) {
-        int lane = cache << Lanes.TIER_BITS | Math.min(tier.ordinal(), deepestTier);
+        int lane = cache << Lanes.TIER_BITS | Math.min(tier.rank, deepestTier);
         return lane < reach.length ? reach[lane] : 0;
     }
 
@@ -53,7 +51,6 @@ public final class Matches {
         }
         count = 0;
         visited = 0;
-        absentStripe = -1;
         deepestTier = deepest;
     }
 
@@ -65,12 +62,6 @@ public final class Matches {
         }
         strips[visited] = strip;
         versions[visited++] = version;
-    }
-
-    /** The path ended below a strip of this stripe, since no child was there when it had this stamp. */
-    void absent(int stripe, int stamp) {
-        absentStripe = stripe;
-        absentStamp = stamp;
     }
 
     int deepestTier() {
@@ -87,14 +78,6 @@ public final class Matches {
 
     int version(int index) {
         return versions[index];
-    }
-
-    int absentStripe() {
-        return absentStripe;
-    }
-
-    int absentStamp() {
-        return absentStamp;
     }
 
     /** Makes room for a cache that may hold the first block. */

@@ -142,10 +142,19 @@ final class Strips {
         return used;
     }
 
+    /** Whether the block with this name is the next one in the strip. */
+    boolean follows(int position, long name) {
+        int strip = position >>> PLACE_BITS;
+        int place = (position & PLACES - 1) + 1;
+        Page page = page(strip);
+        return place < length(page, strip) && page.names[names(strip) + place] == name;
+    }
+
     /** Whether the block at this position is the last of a strip that has room for another. */
     boolean canExtend(int position) {
-        int place = position & PLACES - 1;
-        return position != ROOT && place < PLACES - 1 && length(position >>> PLACE_BITS) == place + 1;
+        int place = (position & PLACES - 1) + 1;
+        int strip = position >>> PLACE_BITS;
+        return position > ROOT && place < PLACES && length(page(strip), strip) == place;
     }
 
     /** Whether children may hang under this position. */

@@ -6,7 +6,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -14,12 +16,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class BlockTreeModelTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     /** For each naming. */
-    private static final int SEEDS = DEEP ? 100 : 12;
+    private static final int SEEDS = DEEP ? 100 : 6;
 
-    private static final int STEPS = DEEP ? 20_000 : 1_500;
+    private static final int STEPS = DEEP ? 20_000 : 1_000;
     private static final int MOST_ATTEMPTS = 4_000;
 
     @ParameterizedTest
+    @Timeout(value = 1, unit = TimeUnit.HOURS)
     @EnumSource(Naming.class)
     void tree_randomEvents_equalsOracle(Naming naming) {
         for (int seed = 1; seed <= SEEDS; seed++) {

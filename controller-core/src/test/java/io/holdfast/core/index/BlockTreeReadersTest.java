@@ -19,7 +19,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -27,10 +29,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class BlockTreeReadersTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     private static final int RUNS = DEEP ? 100 : 3;
-    private static final int STEPS = DEEP ? 20_000 : 4_000;
+    private static final int STEPS = DEEP ? 20_000 : 1_500;
 
     /** Batches that change a path in several places at once. */
     @ParameterizedTest
+    @Timeout(value = 1, unit = TimeUnit.HOURS)
     @EnumSource(Naming.class)
     void match_batchesThatChangeAPathInSeveralPlaces_isNeverTorn(Naming naming) throws InterruptedException {
         long overlapping = 0;
@@ -44,6 +47,7 @@ final class BlockTreeReadersTest {
     }
 
     @ParameterizedTest
+    @Timeout(value = 1, unit = TimeUnit.HOURS)
     @EnumSource(Naming.class)
     void match_randomEvents_isNeverTorn(Naming naming) throws InterruptedException {
         long overlapping = 0;
@@ -119,10 +123,12 @@ final class BlockTreeReadersTest {
         }
 
         private void next(int place, List<Step> steps) {
-            int[] tail = random.nextBoolean() ? TAIL : OTHER_TAIL;
-            int[] otherTail = tail == TAIL ? OTHER_TAIL : TAIL;
-            int[] path = random.nextBoolean() ? LONG : OTHER_LONG;
-            int[] otherPath = path == LONG ? OTHER_LONG : LONG;
+            boolean swapped = random.nextBoolean();
+            int[] tail = swapped ? OTHER_TAIL : TAIL;
+            int[] otherTail = swapped ? TAIL : OTHER_TAIL;
+            boolean other = random.nextBoolean();
+            int[] path = other ? OTHER_LONG : LONG;
+            int[] otherPath = other ? LONG : OTHER_LONG;
             int last = COMMON[COMMON.length - 1];
             int hole = path[random.nextInt(1, 30)];
             int otherHole = path[random.nextInt(30, 100)];

@@ -56,7 +56,7 @@ final class NaiveForest {
      * -----------------
      * A tree may remember the place of a dead block for as long as something above it lives, and so believe or disbelieve an
      * engine that gives it another place: no engine does, since its hash covers all that precedes. For the same reason a name
-     * of the content chain that appears in two places is nobody's. Events that depend on either are {@link #open}.
+     * of the content chain that appears in two places is nobody's. Announcements that depend on either are open.
      */
 
     private static final class Node {
@@ -218,8 +218,7 @@ final class NaiveForest {
 
     void cleared(NaiveCache cache) {
         if (cache.traits.clearEmptiesGpuOnly()) {
-            empty(cache, Tier.GPU, cache.main);
-            cache.others.values().forEach(group -> empty(cache, Tier.GPU, group));
+            empty(cache, Tier.GPU);
         } else {
             forget(cache);
         }
@@ -245,7 +244,7 @@ final class NaiveForest {
         cache.certain = seen == 0;
     }
 
-    /** Leading blocks of the path that the cache holds in each tier or a nearer one, by {@link Tier#ordinal}. */
+    /** Leading blocks of the path that the cache holds in each tier or a nearer one, by {@link #index}. */
     int[] match(NaiveCache cache, long[] path, int from, int blocks) {
         int[] depths = new int[Tier.values().length];
         int nearest = 0;
@@ -261,6 +260,11 @@ final class NaiveForest {
             }
         }
         return depths;
+    }
+
+    /** The tier's place in an array, the nearest first. */
+    static int index(Tier tier) {
+        return Integer.numberOfTrailingZeros(tier.bit);
     }
 
     /** How many nodes live. */
@@ -373,7 +377,7 @@ final class NaiveForest {
         int nearest = Tier.values().length;
         for (long hash : node.holders.getOrDefault(cache, Set.of())) {
             for (Tier tier : held(cache, hash).copies.keySet()) {
-                nearest = Math.min(nearest, tier.ordinal());
+                nearest = Math.min(nearest, index(tier));
             }
         }
         return nearest;
@@ -412,23 +416,24 @@ final class NaiveForest {
         return Optional.ofNullable(nodes.get(name)).orElseThrow();
     }
 
-    private void empty(NaiveCache cache, Tier tier, Map<Long, Held> blocks) {
-        for (Map.Entry<Long, Held> entry : List.copyOf(blocks.entrySet())) {
+    private void empty(NaiveCache cache, Tier tier) {
+        for (Map<Long, Held> group : cache.others.values()) {
+            group.values().forEach(held -> held.copies.remove(tier));
+            group.values().removeIf(held -> held.copies.isEmpty());
+        }
+        for (Map.Entry<Long, Held> entry : List.copyOf(cache.main.entrySet())) {
             Held held = entry.getValue();
             held.copies.remove(tier);
             if (held.copies.isEmpty()) {
-                blocks.remove(entry.getKey());
-                if (blocks == cache.main) {
-                    leave(cache, entry.getKey(), held);
-                }
+                cache.main.remove(entry.getKey());
+                leave(cache, entry.getKey(), held);
             }
         }
     }
 
     private void forget(NaiveCache cache) {
-        cache.others.clear();
         for (Tier tier : Tier.values()) {
-            empty(cache, tier, cache.main);
+            empty(cache, tier);
         }
     }
 
@@ -451,14 +456,16 @@ final class NaiveForest {
         mayBeDead.clear();
     }
 
-    private void buryIfDead(long name) {
-        Node node = nodes.get(name);
-        if (node != null && node.holders.isEmpty() && node.children.isEmpty()) {
+    private void buryIfDead(long last) {
+        for (Optional<Long> at = Optional.of(last); at.isPresent(); ) {
+            long name = at.get();
+            Node node = nodes.get(name);
+            if (node == null || !node.holders.isEmpty() || !node.children.isEmpty()) {
+                return;
+            }
             nodes.remove(name);
-            node.parent.ifPresent(parent -> {
-                node(parent).children.remove(name);
-                buryIfDead(parent);
-            });
+            node.parent.ifPresent(parent -> node(parent).children.remove(name));
+            at = node.parent;
         }
     }
 }

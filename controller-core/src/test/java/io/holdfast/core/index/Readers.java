@@ -148,9 +148,11 @@ final class Readers {
                 .append(answer.path)
                 .append(" told ")
                 .append(answer.text)
+                .append(" before step ")
+                .append(answer.stepsBegun + 1)
                 .append(" but");
         Twins twins = new Twins(script.naming());
-        for (int done = 0; done <= answer.stepsBegun; done++) {
+        for (int done = 0; done <= Math.min(answer.stepsBegun, answer.stepsDone + STEPS_SHOWN); done++) {
             if (done > 0) {
                 twins.play(script.steps().get(done - 1));
             }

@@ -79,7 +79,7 @@ final class Twins {
             int[] depths = forest.match(entry.getValue(), path, from, blocks);
             int id = cache(entry.getKey()).id();
             for (Tier tier : TIERS) {
-                same &= matches.depthOf(id, tier) == depths[tier.ordinal()];
+                same &= matches.depthOf(id, tier) == depths[NaiveForest.index(tier)];
             }
             found += depths[TIERS.length - 1] > 0 ? 1 : 0;
         }
@@ -97,7 +97,7 @@ final class Twins {
         for (int i = 0; i < matches.count(); i++) {
             int[] depths = new int[TIERS.length];
             for (Tier tier : TIERS) {
-                depths[tier.ordinal()] = matches.depth(i, tier);
+                depths[NaiveForest.index(tier)] = matches.depth(i, tier);
                 if (matches.depthOf(matches.cache(i), tier) != matches.depth(i, tier)
                         || matches.depth(i) != matches.depth(i, Tier.GPU)) {
                     throw new AssertionError("cache " + matches.cache(i) + " has two depths in " + tier);

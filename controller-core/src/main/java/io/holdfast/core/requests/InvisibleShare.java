@@ -1,0 +1,56 @@
+package io.holdfast.core.requests;
+
+import java.util.OptionalDouble;
+
+/**
+ * How many of the engine's requests its events do not show: what the engine counted less what was seen, both since the
+ * first reading.
+ *
+ * <p>The two are counted at different moments of a request's life, so the share wavers by the requests that run; it is
+ * unknown until the engine counted one.
+ */
+public final class InvisibleShare {
+    private boolean based;
+    private long firstCount;
+    private long lastCount;
+    private long firstSeen;
+    private long lastSeen;
+
+    /**
+     * Takes a reading.
+     *
+     * @param requests requests that the engine counted in its life; fewer than before: it is another life
+     * @param seen requests that its events showed, ever growing
+     */
+    public void counted(long requests, long seen) {
+        if (!based || requests < lastCount) {
+            based = true;
+            firstCount = requests;
+            firstSeen = seen;
+        }
+        lastCount = requests;
+        lastSeen = seen;
+    }
+
+    /** Begins anew with the next reading: events were lost. */
+    public void reset() {
+        based = false;
+        firstCount = 0;
+        lastCount = 0;
+    }
+
+    /** Requests that the engine counted. */
+    public long requests() {
+        return lastCount - firstCount;
+    }
+
+    /** Of those, the ones that its events did not show. */
+    public long invisible() {
+        return based ? Math.max(0, requests() - (lastSeen - firstSeen)) : 0;
+    }
+
+    /** Between 0 and 1; absent before the engine counted a request. */
+    public OptionalDouble share() {
+        return requests() == 0 ? OptionalDouble.empty() : OptionalDouble.of((double) invisible() / requests());
+    }
+}

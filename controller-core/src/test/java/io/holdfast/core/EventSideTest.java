@@ -1,0 +1,101 @@
+package io.holdfast.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.index.Gap;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.requests.RequestRules;
+import org.junit.jupiter.api.Test;
+
+final class EventSideTest {
+    private static final int SIZE = 16;
+    private static final long MILLI = 1_000_000;
+    private static final long ORIGIN = 7_000_000_000L;
+
+    private final EventSide events = new EventSide(RequestRules.vllm(), () -> {});
+    private long nanos = MILLI;
+    private long sequence;
+
+    @Test
+    void prompts_chunksAndDecodeBlocks_areNoPromptsOfTheirOwn() {
+        batch(0, chain(1, 80));
+        batch(200, chain(81, 30).under(80));
+        for (int block = 111; block <= 120; block++) {
+            batch(400, chain(block, 1).under(block - 1));
+        }
+        batch(50, chain(500, 4));
+        assertThat(events.prompts().count()).isEqualTo(2);
+        assertThat(events.prompts().p90()).isEqualTo(110 * SIZE);
+        assertThat(events.counters().visibleRequests()).isEqualTo(2);
+        batch(100_000, chain(700, 1));
+        events.readings(readings(3, 0, 9000), ORIGIN);
+        assertThat(events.prompts().largest()).isEqualTo(110 * SIZE);
+        nanos += 200 * MILLI;
+        events.readings(readings(3, 0, 9000), ORIGIN);
+        assertThat(events.prompts().largest()).isEqualTo(120 * SIZE);
+    }
+
+    @Test
+    void invisibleShare_isWhatTheEngineServedAndEventsDidNotShow() {
+        assertThat(events.invisibleShare()).isInstanceOf(Reading.Unknown.class);
+        events.readings(readings(10, 1, 500), ORIGIN);
+        assertThat(events.invisibleShare()).isInstanceOf(Reading.Unknown.class);
+        batch(0, chain(1, 3), chain(11, 3), chain(21, 3));
+        events.readings(readings(14, 1, 900), ORIGIN);
+        assertThat(events.invisibleShare().number()).hasValue(0.25);
+        events.gap(new Gap(Gap.Cause.DROPPED, 1, 3));
+        events.readings(readings(20, 1, 900), ORIGIN);
+        assertThat(events.invisibleShare()).isInstanceOf(Reading.Unknown.class);
+        events.readings(EngineReadings.unknown("it does not answer"), ORIGIN);
+        assertThat(events.invisibleShare()).isEqualTo(Reading.unknown("it does not answer"));
+    }
+
+    @Test
+    void idleEngine_endsRequestsWhenWhatItPublishedHasHadTimeToArrive() {
+        batch(0, chain(1, 2));
+        events.readings(readings(1, 0, 32), ORIGIN);
+        batch(300, chain(3, 1).under(2));
+        assertThat(events.counters().visibleRequests()).isEqualTo(1);
+        nanos += 200 * MILLI;
+        events.readings(readings(1, 0, 32), ORIGIN);
+        batch(300, chain(4, 1).under(3));
+        assertThat(events.counters().visibleRequests()).isEqualTo(2);
+    }
+
+    private EngineReadings readings(int requests, int running, int promptTokens) {
+        Reading unknown = Reading.unknown("not asked");
+        return new EngineReadings(
+                unknown,
+                unknown,
+                unknown,
+                known(running),
+                known(0),
+                unknown,
+                unknown,
+                known(requests),
+                known(promptTokens),
+                unknown);
+    }
+
+    private Reading known(double value) {
+        return Reading.known(value, "a test", ORIGIN + nanos);
+    }
+
+    private void batch(long laterMillis, StoredBlocks... chains) {
+        nanos += laterMillis * MILLI;
+        events.now(nanos);
+        events.batchStarted(sequence++, nanos / 1000);
+        for (StoredBlocks chain : chains) {
+            events.stored(chain);
+        }
+        events.batchEnded();
+    }
+
+    private static StoredBlocks chain(long first, int count) {
+        StoredBlocks chain = new StoredBlocks().blockTokens(SIZE);
+        for (int i = 0; i < count; i++) {
+            chain.add(first + i);
+        }
+        return chain;
+    }
+}

@@ -1,0 +1,282 @@
+package io.holdfast.events;
+
+import io.holdfast.core.index.KvEventSink;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZEvent;
+import org.zeromq.ZMQ;
+import org.zeromq.ZMQException;
+import zmq.Msg;
+import zmq.io.Metadata;
+
+/**
+ * The sockets of one cache: the one that hears it, and while its past is asked for, the one that asks.
+ *
+ * <p>Connections are counted as they are made, and every message says by which it came: both sides name a connection by its
+ * port on this machine. The asking socket is a new one for each question, so that no answer to an older question, and no
+ * connection to an earlier publisher, can get in between.
+ */
+final class EventLine implements EventStream.Asker {
+    private static final int RECONNECT_MILLIS = 50;
+    private static final int HANDSHAKE_MILLIS = 1000;
+    private static final int BURST = 256;
+    private static final int BURST_BYTES = 8 << 20;
+    private static final int LARGEST_MESSAGE = 64 << 20;
+    private static final int MOST_FRAMES = 4;
+    private static final long END = -1;
+    private static final String PORT_PROPERTY = "Self-Address";
+    private static final byte[] NOTHING = new byte[0];
+
+    private final ZContext context;
+    private final ZMQ.Poller poller;
+    private final EventSource source;
+    private final Subscription subscription;
+    private final EventStream stream;
+    private final ZMQ.Socket subscriber;
+    private Optional<ZMQ.Socket> asker = Optional.empty();
+    private String unaskable = "";
+    /** Set by the sockets' thread. */
+    private AtomicBoolean askerLost = new AtomicBoolean();
+
+    /** Written by the sockets' thread, before the new connection brings its first message. */
+    private final Map<String, Long> connections = new ConcurrentHashMap<>();
+
+    private volatile long connection;
+    private String connecting = "";
+
+    private Optional<Metadata> lastOrigin = Optional.empty();
+    private long lastConnection;
+    private final List<byte[]> frames = new ArrayList<>();
+    private int frameCount;
+
+    /** @throws IllegalArgumentException with one sentence when the publisher's host is none */
+    EventLine(
+            ZContext context,
+            ZMQ.Poller poller,
+            EventSource source,
+            Subscription subscription,
+            KvEventSink sink,
+            KvEventDecoder decoder,
+            long now) {
+        this.context = context;
+        this.poller = poller;
+        this.source = source;
+        this.subscription = subscription;
+        this.stream = new EventStream(
+                subscription,
+                sink,
+                decoder,
+                source.replayEndpoint().isPresent() ? Optional.of(this) : Optional.empty(),
+                now);
+        this.subscriber = open(SocketType.SUB);
+        subscriber.setSelfAddressPropertyName(PORT_PROPERTY);
+        subscriber.setEventHook(
+                this::happened, ZMQ.EVENT_CONNECTED | ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED);
+        subscriber.subscribe(source.topic().getBytes(ZMQ.CHARSET));
+        try {
+            connect(subscriber, source.endpoint());
+        } catch (ZMQException | IllegalArgumentException e) {
+            subscriber.close();
+            throw new IllegalArgumentException(
+                    "The events endpoint \"" + source.endpoint() + "\" cannot be connected to: is \"" + source.host()
+                            + "\" the name of a host?",
+                    e);
+        }
+        poller.register(subscriber, ZMQ.Poller.POLLIN);
+    }
+
+    Subscription subscription() {
+        return subscription;
+    }
+
+    /** Applies what has arrived, up to a burst of it; answers how many batches reached the sink. */
+    int drain(long now) {
+        stream.round(now, connection, subscription.connected());
+        hear();
+        asker.ifPresent(this::readAnswer);
+        if (!unaskable.isEmpty()) {
+            String why = unaskable;
+            unaskable = "";
+            stream.failed(why);
+        }
+        return stream.takeApplied();
+    }
+
+    long idleNanos() {
+        return stream.idleNanos();
+    }
+
+    void close() {
+        stop();
+        poller.unregister(subscriber);
+        subscriber.close();
+    }
+
+    @Override
+    public void ask(long from) {
+        stop();
+        String endpoint = source.replayEndpoint().orElseThrow();
+        ZMQ.Socket socket = open(SocketType.DEALER);
+        asker = Optional.of(socket);
+        AtomicBoolean lost = new AtomicBoolean();
+        askerLost = lost;
+        socket.setEventHook(event -> lost.set(true), ZMQ.EVENT_DISCONNECTED);
+        poller.register(socket, ZMQ.Poller.POLLIN);
+        try {
+            connect(socket, endpoint);
+            // The empty frame stands in for the envelope that the publisher's end expects.
+            socket.send(NOTHING, ZMQ.SNDMORE);
+            socket.send(ByteBuffer.allocate(Long.BYTES).putLong(from).array());
+        } catch (ZMQException | IllegalArgumentException e) {
+            unaskable = "\"" + endpoint + "\" cannot be connected to";
+        }
+    }
+
+    @Override
+    public void stop() {
+        asker.ifPresent(socket -> {
+            poller.unregister(socket);
+            socket.close();
+        });
+        asker = Optional.empty();
+    }
+
+    private ZMQ.Socket open(SocketType type) {
+        ZMQ.Socket socket = context.createSocket(type);
+        socket.setRcvHWM(KvEventLoop.RECEIVE_QUEUE);
+        socket.setReconnectIVL(RECONNECT_MILLIS);
+        socket.setHandshakeIvl(HANDSHAKE_MILLIS);
+        socket.setMaxMsgSize(LARGEST_MESSAGE);
+        socket.setLinger(0);
+        socket.setIPv6(source.host().startsWith("["));
+        return socket;
+    }
+
+    private static void connect(ZMQ.Socket socket, String endpoint) {
+        if (!socket.connect(endpoint)) {
+            throw new ZMQException(socket.errno());
+        }
+    }
+
+    private void happened(ZEvent event) {
+        switch (event.getEvent()) {
+            case CONNECTED -> {
+                SocketChannel channel = event.getValue();
+                connecting = port(String.valueOf(channel.socket().getLocalSocketAddress()));
+            }
+            case HANDSHAKE_PROTOCOL -> {
+                long made = connection + 1;
+                connections.put(connecting, made);
+                connection = made;
+                subscription.connected(true);
+            }
+            default -> subscription.connected(false);
+        }
+    }
+
+    private static String port(String address) {
+        return address.substring(address.lastIndexOf(':') + 1);
+    }
+
+    private void hear() {
+        long bytes = 0;
+        for (int taken = 0; taken < BURST && bytes < BURST_BYTES; taken++) {
+            long size = receive(subscriber);
+            if (size < 0) {
+                return;
+            }
+            bytes += size;
+            subscription.arrived();
+            accept();
+        }
+        subscription.fullRound();
+    }
+
+    private void accept() {
+        if (frameCount != 3) {
+            subscription.refuse("A message of " + frameCount + " frames came from " + source.endpoint()
+                    + "; a batch has three: topic, sequence, payload.");
+            return;
+        }
+        byte[] sequence = frames.get(1);
+        if (sequence.length < Long.BYTES) {
+            subscription.refuse(
+                    "A sequence of " + sequence.length + " bytes came from " + source.endpoint() + "; it has eight.");
+            return;
+        }
+        Message batch = new Message(lastConnection, sequence, frames.get(2), stream.asks());
+        if (batch.sequence < 0) {
+            subscription.refuse("The sequence " + batch.sequence + " came from " + source.endpoint()
+                    + "; a live batch has none below 0.");
+            return;
+        }
+        stream.live(batch);
+    }
+
+    private void readAnswer(ZMQ.Socket socket) {
+        // What is applied may end this question and begin another, by another socket.
+        for (int taken = 0; taken < BURST && asker.filter(socket::equals).isPresent(); taken++) {
+            boolean gone = askerLost.get();
+            if (receive(socket) < 0) {
+                if (gone) {
+                    stream.cutOff();
+                }
+                return;
+            }
+            // An empty frame, in newer builds the topic, the sequence and the payload.
+            int at = frameCount - 2;
+            if (at < 1 || at > 2 || frames.get(0).length > 0 || frames.get(at).length < Long.BYTES) {
+                stream.failed("an answer of " + frameCount + " frames is none");
+                return;
+            }
+            Message batch = new Message(0, frames.get(at), frames.get(at + 1), stream.asks());
+            if (batch.sequence == END && batch.payload.length == 0) {
+                stream.ended();
+            } else if (batch.sequence < 0) {
+                stream.failed("an answer has the number " + batch.sequence);
+            } else {
+                stream.answered(batch);
+            }
+        }
+    }
+
+    /** Takes one message into {@link #frames} and answers its size; negative when there is none. */
+    private long receive(ZMQ.Socket socket) {
+        frames.clear();
+        frameCount = 0;
+        long bytes = 0;
+        // A message arrives whole or not at all, so its later frames are there.
+        do {
+            Msg frame = socket.recvMsg(ZMQ.DONTWAIT);
+            if (frame == null) {
+                break;
+            }
+            if (frameCount == 0 && socket.equals(subscriber)) {
+                cameBy(frame);
+            }
+            if (frameCount < MOST_FRAMES) {
+                frames.add(frame.data());
+            }
+            frameCount++;
+            bytes += frame.size();
+        } while (socket.hasReceiveMore());
+        return frameCount == 0 ? -1 : bytes;
+    }
+
+    @SuppressWarnings("ReferenceEquality") // one object for each connection
+    private void cameBy(Msg frame) {
+        Metadata origin = frame.getMetadata();
+        if (origin != null && lastOrigin.filter(known -> known == origin).isEmpty()) {
+            lastOrigin = Optional.of(origin);
+            lastConnection = connections.getOrDefault(port(String.valueOf(origin.get(PORT_PROPERTY))), connection);
+        }
+    }
+}

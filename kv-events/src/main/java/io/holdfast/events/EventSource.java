@@ -1,0 +1,89 @@
+package io.holdfast.events;
+
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Where one engine publishes its events.
+ *
+ * @param endpoint where the first of its caches publishes, {@code tcp://host:port}
+ * @param replayEndpoint where that cache's past batches can be asked for; absent when the engine keeps none
+ * @param topic the beginning of the topics wanted; empty for all
+ * @param ranks how many caches the engine has, one for each data-parallel rank: each publishes, and answers, one port
+ *     above the rank before it
+ */
+public record EventSource(String endpoint, Optional<String> replayEndpoint, String topic, int ranks) {
+    private static final Pattern TCP = Pattern.compile("tcp://(\\[[0-9A-Fa-f:.%]+]|[^\\[\\]:/;\\s]+):(\\d{1,5})");
+
+    /** @throws IllegalArgumentException with one sentence when this can be no engine's */
+    public EventSource {
+        if (ranks < 1) {
+            throw new IllegalArgumentException(
+                    "An engine with " + ranks + " caches publishes nothing: write 1 or more.");
+        }
+        Place publishes = Place.of("events", endpoint, ranks);
+        replayEndpoint.ifPresent(text -> {
+            Place answers = Place.of("replay", text, ranks);
+            if (answers.host.equals(publishes.host) && Math.abs(answers.port - publishes.port) < ranks) {
+                throw new IllegalArgumentException("The replay endpoint \"" + text
+                        + "\" lies among the ports at which the engine publishes, " + publishes.port + " to "
+                        + (publishes.port + ranks - 1) + ": write the port that it answers at.");
+            }
+        });
+    }
+
+    /** An engine with one cache that repeats nothing. */
+    public static EventSource of(String endpoint, String topic) {
+        return new EventSource(endpoint, Optional.empty(), topic, 1);
+    }
+
+    /** The same engine, which can be asked for its past batches. */
+    public EventSource withReplay(String answersAt) {
+        return new EventSource(endpoint, Optional.of(answersAt), topic, ranks);
+    }
+
+    /** Where the cache of one rank publishes, as a source of its own. */
+    EventSource ofRank(int rank) {
+        return new EventSource(
+                Place.of("events", endpoint, ranks).above(rank),
+                replayEndpoint.map(text -> Place.of("replay", text, ranks).above(rank)),
+                topic,
+                1);
+    }
+
+    String host() {
+        return Place.of("events", endpoint, ranks).host;
+    }
+
+    /** A host and the first of as many ports as there are ranks. */
+    private record Place(String host, int port) {
+        static Place of(String what, String text, int ports) {
+            String subject = "The " + what + " endpoint \"" + text + "\" ";
+            Matcher parts = TCP.matcher(text);
+            if (!parts.matches()) {
+                throw new IllegalArgumentException(subject
+                        + "is not of the form tcp://host:port, the one transport that engines and this client share.");
+            }
+            String host = parts.group(1);
+            int port = Integer.parseInt(parts.group(2));
+            if (host.equals("*") || host.equals("0.0.0.0") || host.equals("[::]")) {
+                throw new IllegalArgumentException(
+                        subject + "says where the engine listens, not where it is: write the engine's host in place of "
+                                + host + ".");
+            }
+            if (port < 1 || port > 65535) {
+                throw new IllegalArgumentException(subject + "has a port outside 1 to 65535.");
+            }
+            if (port + ports - 1 > 65535) {
+                throw new IllegalArgumentException(subject + "leaves no ports for " + ports + " caches: the last is "
+                        + (port + ports - 1) + ", above 65535.");
+            }
+            return new Place(host, port);
+        }
+
+        String above(int rank) {
+            return "tcp://" + host + ":" + (port + rank);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package io.holdfast.events;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** A batch as it came: its number, its bytes, and by what connection. */
+final class Message {
+    private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final long MIX = 0x9E3779B97F4A7C15L;
+
+    /** Counts the connections to the publisher, from 1; 0 for a batch that was asked for. */
+    final long connection;
+
+    final long sequence;
+    /** Who says so, where the publisher appends that to its numbers; 0 where it does not. */
+    final long publisher;
+
+    final byte[] payload;
+    /** Tells batches apart that have the same number. */
+    final long print;
+
+    /** How many asks had begun when it came. */
+    final int asks;
+
+    Message(long connection, byte[] sequenceFrame, byte[] payload, int asks) {
+        this.connection = connection;
+        this.sequence = ByteBuffer.wrap(sequenceFrame).getLong(0);
+        this.publisher = sequenceFrame.length > Long.BYTES ? print(sequenceFrame, Long.BYTES) | 1 : 0;
+        this.payload = payload;
+        this.print = print(payload, 0);
+        this.asks = asks;
+    }
+
+    /** Whether both say who published them, and not the same. */
+    boolean contradicts(long otherPublisher) {
+        return publisher != 0 && otherPublisher != 0 && publisher != otherPublisher;
+    }
+
+    private static long print(byte[] bytes, int from) {
+        long print = bytes.length * MIX;
+        int at = from;
+        for (; at + Long.BYTES <= bytes.length; at += Long.BYTES) {
+            print = mixed(print ^ (long) WORD.get(bytes, at));
+        }
+        for (; at < bytes.length; at++) {
+            print = mixed(print ^ bytes[at]);
+        }
+        return print;
+    }
+
+    private static long mixed(long value) {
+        long product = value * MIX;
+        return product ^ (product >>> 32);
+    }
+}
