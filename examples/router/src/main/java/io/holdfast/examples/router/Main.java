@@ -14,7 +14,7 @@ import java.util.Scanner;
 public final class Main {
     public static void main(String[] args) throws InterruptedException {
         try {
-            KvEventLoop loop = new KvEventLoop();
+            KvEventLoop loop = new KvEventLoop(System::nanoTime);
             PrefixRouter router = router(loop, args);
             Thread.ofPlatform().daemon().start(() -> {
                 while (true) {
@@ -37,15 +37,13 @@ public final class Main {
     static PrefixRouter router(KvEventLoop loop, String... args) {
         if (args.length < 4 || args.length % 3 != 1 || !args[0].matches("[1-9]\\d{0,4}")) {
             throw new IllegalArgumentException(
-                    "Give the tokens of a block, then each engine's kind, URL and events endpoint:"
-                            + " 16 sglang http://127.0.0.1:30000 tcp://127.0.0.1:5557");
+                    "Give the tokens of a block, then of each engine: sglang or vllm, its URL, its events endpoint.");
         }
         PrefixRouter router = new PrefixRouter(Integer.parseInt(args[0]));
         for (int i = 1; i < args.length; i += 3) {
             if (!args[i].matches("sglang|vllm") || !args[i + 1].matches("https?://[\\w.:\\[\\]-]+")) {
                 throw new IllegalArgumentException(
-                        "An engine is sglang or vllm at http://host:port, not \"%s\" at \"%s\"."
-                                .formatted(args[i], args[i + 1]));
+                        "An engine is sglang or vllm at http://host:port, not " + args[i] + " at " + args[i + 1] + ".");
             }
             CacheTraits traits = args[i].equals("vllm") ? CacheTraits.vllm() : CacheTraits.sglang();
             PrefixRouter.Engine engine = router.add(URI.create(args[i + 1]), traits);

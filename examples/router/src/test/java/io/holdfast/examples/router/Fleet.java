@@ -30,7 +30,7 @@ final class Fleet implements AutoCloseable {
     final List<PrefixRouter.Engine> engines;
 
     private final Vertx vertx = Vertx.vertx();
-    private final KvEventLoop loop = new KvEventLoop();
+    private final KvEventLoop loop = new KvEventLoop(System::nanoTime);
     private final HttpClient http = HttpClient.newHttpClient();
     private final List<Emulator> emulators;
     private final Thread follower = Thread.ofPlatform().unstarted(this::follow);

@@ -24,8 +24,8 @@ class MainTest {
     void arguments_notOfTheRightNumberOrKind_areToldHowToBe(String line) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> arguments(line))
-                .withMessage("Give the tokens of a block, then each engine's kind, URL and events endpoint:"
-                        + " 16 sglang http://127.0.0.1:30000 tcp://127.0.0.1:5557");
+                .withMessage("Give the tokens of a block, then of each engine: sglang or vllm, its URL, its events"
+                        + " endpoint.");
     }
 
     @ParameterizedTest
@@ -38,8 +38,7 @@ class MainTest {
     void engine_ofAnotherKindOrUrl_isNamed(String kind, String url) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> arguments("16 " + kind + " " + url + " " + EVENTS))
-                .withMessage(
-                        "An engine is sglang or vllm at http://host:port, not \"" + kind + "\" at \"" + url + "\".");
+                .withMessage("An engine is sglang or vllm at http://host:port, not " + kind + " at " + url + ".");
     }
 
     @Test
@@ -85,7 +84,7 @@ class MainTest {
     }
 
     private static PrefixRouter arguments(String line) {
-        try (KvEventLoop loop = new KvEventLoop()) {
+        try (KvEventLoop loop = new KvEventLoop(System::nanoTime)) {
             return Main.router(loop, line.split(" ", -1));
         }
     }
