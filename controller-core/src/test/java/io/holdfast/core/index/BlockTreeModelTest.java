@@ -1,6 +1,7 @@
 package io.holdfast.core.index;
 
 import io.holdfast.core.index.BlockTree.Naming;
+import io.holdfast.core.index.ScriptWriter.Temper;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -30,21 +31,31 @@ final class BlockTreeModelTest {
         }
     }
 
-    private static ScriptWriter.Temper temper(int seed, SplittableRandom random) {
+    /** So many blocks that every table and list is beyond its first shape. */
+    @ParameterizedTest
+    @EnumSource(Naming.class)
+    void tree_manyBlocks_equalsOracle(Naming naming) {
+        play(naming, 0, DEEP ? 2_000 : 150, new Temper(2, 400_000, 4_000, 0.002, 0.0005, 0, 1), new SplittableRandom(1));
+    }
+
+    private static Temper temper(int seed, SplittableRandom random) {
         double nonsense = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 0.02 : 0.2;
         return switch (seed % 6) {
-            case 0 -> new ScriptWriter.Temper(random.nextInt(3, 24), 24, 0.3, 0.2, nonsense, 60);
-            case 1 -> new ScriptWriter.Temper(random.nextInt(24, 120), 60, 0.1, 0.05, nonsense, 30);
-            case 2 -> new ScriptWriter.Temper(random.nextInt(100, 400), 400, 0.05, 0.01, nonsense, 10);
-            case 3 -> new ScriptWriter.Temper(random.nextInt(400, 4_000), 100, 0.03, 0.02, nonsense, 4);
-            case 4 -> new ScriptWriter.Temper(random.nextInt(200, 1_000), 3, 0.1, 0.02, nonsense, 4);
-            default -> new ScriptWriter.Temper(random.nextInt(20_000, 60_000), 700, 0.004, 0.004, nonsense, 1);
+            case 0 -> new Temper(5, random.nextInt(3, 24), 24, 0.3, 0.2, nonsense, 60);
+            case 1 -> new Temper(2, random.nextInt(24, 120), 60, 0.1, 0.05, nonsense, 30);
+            case 2 -> new Temper(4, random.nextInt(100, 400), 400, 0.05, 0.01, nonsense, 10);
+            case 3 -> new Temper(3, random.nextInt(400, 4_000), 100, 0.03, 0.02, nonsense, 4);
+            case 4 -> new Temper(60, random.nextInt(50, 300), 20, 0.1, 0.02, nonsense, 30);
+            default -> new Temper(2, random.nextInt(20_000, 60_000), 700, 0.004, 0.004, nonsense, 1);
         };
     }
 
     private static void play(Naming naming, int seed, int steps) {
         SplittableRandom random = new SplittableRandom(seed);
-        ScriptWriter.Temper temper = temper(seed, random);
+        play(naming, seed, steps, temper(seed, random), random);
+    }
+
+    private static void play(Naming naming, int seed, int steps, Temper temper, SplittableRandom random) {
         Universe universe = new Universe(naming, temper.blocks(), temper.branching(), temper.rooting(), random.split());
         Twins twins = new Twins(naming);
         ScriptWriter writer = new ScriptWriter(universe, temper, random.split(), twins.naives());
@@ -78,7 +89,8 @@ final class BlockTreeModelTest {
     private static long[] hashes(Universe universe, int last, Map<Integer, ?> places) {
         List<Long> hashes = new ArrayList<>();
         int[] path = universe.path(last);
-        for (int i = Math.max(0, path.length - 40); i < path.length; i++) {
+        int tail = 1 + 200 / (1 + places.size() * places.size());
+        for (int i = Math.max(0, path.length - tail); i < path.length; i++) {
             for (int place : places.keySet()) {
                 hashes.add(universe.hash(place, path[i]));
             }

@@ -16,6 +16,7 @@ import io.holdfast.core.index.Script.Restart;
 import io.holdfast.core.index.Script.Step;
 import io.holdfast.core.index.Script.Store;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
@@ -54,7 +55,7 @@ final class BlockTreeReadersTest {
         for (int seed = 1; seed <= RUNS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
             int blocks = seed % 3 == 0 ? 40 : seed % 3 == 1 ? 400 : 3_000;
-            ScriptWriter.Temper temper = new ScriptWriter.Temper(blocks, 200, 0.03, 0.02, seed % 2 * 0.05, 5);
+            ScriptWriter.Temper temper = new ScriptWriter.Temper(seed % 3 == 0 ? 24 : 3, blocks, 200, 0.03, 0.02, seed % 2 * 0.05, 5);
             Universe universe = new Universe(naming, blocks, temper.branching(), temper.rooting(), random.split());
             Twins rehearsal = new Twins(naming);
             ScriptWriter writer = new ScriptWriter(universe, temper, random.split(), rehearsal.naives());
@@ -132,7 +133,7 @@ final class BlockTreeReadersTest {
             int last = COMMON[COMMON.length - 1];
             int hole = path[random.nextInt(1, 30)];
             int otherHole = path[random.nextInt(30, 100)];
-            switch (random.nextInt(14)) {
+            switch (random.nextInt(15)) {
                 case 0, 1, 2 ->
                     batch(steps, place, remove(place, Tier.GPU, tail), store(place, last, Tier.GPU, otherTail));
                 case 3 ->
@@ -178,6 +179,12 @@ final class BlockTreeReadersTest {
                     batch(steps, place, remove(place, Tier.GPU, LONGER), remove(place, Tier.GPU, hole));
                 }
                 case 12 -> {
+                    // Tables grow.
+                    Event[] roots = new Event[40];
+                    Arrays.setAll(roots, i -> store(place, 0, Tier.GPU, fresh++));
+                    batch(steps, place, roots);
+                }
+                case 13 -> {
                     steps.add(random.nextBoolean() ? new Restart(place, 0) : new Lost(place, Gap.Cause.DROPPED));
                     batch(steps, place, store(place, 0, Tier.GPU, join(COMMON, tail)));
                 }

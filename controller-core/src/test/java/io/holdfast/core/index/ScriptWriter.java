@@ -24,10 +24,10 @@ import java.util.SplittableRandom;
 
 /** Invents what engines do next, knowing what they hold, and how strange they are. */
 final class ScriptWriter {
-    /** Of blocks: how many there are at most and how long one announcement may be; in 1000 batches: how many go wrong. */
-    record Temper(int blocks, int longest, double branching, double rooting, double nonsense, int upheavals) {}
+    /** How many caches and blocks there are, how long one announcement may be, and how much goes wrong. */
+    record Temper(
+            int caches, int blocks, int longest, double branching, double rooting, double nonsense, int upheavals) {}
 
-    private static final int PLACES = 5;
     private static final Tier[] TIERS = Tier.values();
     private static final Gap.Cause[] CAUSES = Gap.Cause.values();
 
@@ -65,17 +65,17 @@ final class ScriptWriter {
         target = random.nextInt(universe.size());
         int what = random.nextInt(10_000);
         int upheavals = temper.upheavals;
-        int place = random.nextInt(PLACES);
-        if (caches.isEmpty() || what < 3 * upheavals) {
+        int place = random.nextInt(temper.caches);
+        if (caches.isEmpty() || (caches.size() < temper.caches && random.nextInt(8) == 0)) {
             return new Add(place, new CacheTraits(random.nextBoolean(), random.nextInt(4) != 0));
         }
         List<Integer> places = List.copyOf(caches.keySet());
         place = places.get(random.nextInt(places.size()));
-        if (what < 4 * upheavals) {
+        if (what < upheavals) {
             return new Drop(place);
-        } else if (what < 5 * upheavals) {
+        } else if (what < 2 * upheavals) {
             return new Restart(place, random.nextInt(3));
-        } else if (what < 6 * upheavals) {
+        } else if (what < 3 * upheavals) {
             return new Lost(place, CAUSES[random.nextInt(CAUSES.length)]);
         }
         List<Event> events = new ArrayList<>();
