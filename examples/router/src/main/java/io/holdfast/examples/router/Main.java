@@ -22,7 +22,7 @@ public final class Main {
                 }
             });
             HttpClient http = HttpClient.newHttpClient();
-            for (Scanner lines = new Scanner(System.in); lines.hasNextLine(); ) {
+            for (Scanner lines = new Scanner(System.in, "UTF-8"); lines.hasNextLine(); ) {
                 int[] tokens = tokens(lines.nextLine());
                 PrefixRouter.Engine engine = router.choose(tokens);
                 System.out.println(engine.url() + " holds " + router.cachedTokens(engine, tokens) + " of "

@@ -24,7 +24,15 @@ final class Fleet implements AutoCloseable {
     private static final Pattern SAID = Pattern.compile("t(\\d+)");
 
     /** What an engine answered, and how much of the prompt it had cached. */
-    record Answer(int cachedTokens, int[] said) {}
+    record Answer(int cachedTokens, String text) {
+        /** The emulated model's words are its tokens. */
+        int[] said() {
+            return SAID.matcher(text)
+                    .results()
+                    .mapToInt(token -> Integer.parseInt(token.group(1)))
+                    .toArray();
+        }
+    }
 
     final PrefixRouter router = new PrefixRouter(BLOCK);
     final List<PrefixRouter.Engine> engines;
@@ -61,13 +69,9 @@ final class Fleet implements AutoCloseable {
         try {
             JsonObject answer = new JsonObject(Main.forward(http, engine.url(), prompt));
             JsonObject details = answer.getJsonObject("usage").getJsonObject("prompt_tokens_details");
-            String text = answer.getJsonArray("choices").getJsonObject(0).getString("text");
             return new Answer(
                     details == null ? 0 : details.getInteger("cached_tokens"),
-                    SAID.matcher(text)
-                            .results()
-                            .mapToInt(token -> Integer.parseInt(token.group(1)))
-                            .toArray());
+                    answer.getJsonArray("choices").getJsonObject(0).getString("text"));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
@@ -131,10 +135,14 @@ final class Fleet implements AutoCloseable {
     }
 
     @Override
-    public void close() throws InterruptedException {
+    public void close() {
         closing = true;
         loop.wakeup();
-        follower.join();
+        try {
+            follower.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         http.close();
         emulators.forEach(Emulator::close);
         vertx.close().toCompletionStage().toCompletableFuture().join();
