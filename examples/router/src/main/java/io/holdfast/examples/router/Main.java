@@ -7,6 +7,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Scanner;
 
@@ -22,7 +23,7 @@ public final class Main {
                 }
             });
             HttpClient http = HttpClient.newHttpClient();
-            for (Scanner lines = new Scanner(System.in, "UTF-8"); lines.hasNextLine(); ) {
+            for (Scanner lines = new Scanner(System.in, StandardCharsets.UTF_8); lines.hasNextLine(); ) {
                 int[] tokens = tokens(lines.nextLine());
                 PrefixRouter.Engine engine = router.choose(tokens);
                 System.out.println(engine.url() + " holds " + router.cachedTokens(engine, tokens) + " of "

@@ -12,8 +12,7 @@ import java.util.List;
 
 /**
  * Chooses the engine that holds most of a prompt, by what each engine says that it stores and removes. Load is not weighed.
- * Blocks go by their tokens, so engines need not hash alike, but their blocks must be of one size. The thread that reads the
- * events adds engines; any thread may choose.
+ * Blocks go by their tokens, however engines hash, and are of one size. The events' thread adds; any thread may choose.
  */
 public final class PrefixRouter {
     /** An engine, and its cache: the sink for its events. */
