@@ -98,7 +98,7 @@ public final class Follow {
                     }
                     case "match" -> {
                         for (String line : Files.readAllLines(Path.of(words[1]))) {
-                            System.out.println(match(line.split(" ")));
+                            System.out.println(match(line.split(" ", -1)));
                         }
                     }
                     case "stop" -> {
