@@ -21,7 +21,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
@@ -55,7 +54,8 @@ public final class Follow {
         Follow follow = new Follow(Naming.valueOf(arguments[0].toUpperCase(Locale.ROOT)));
         for (int i = 1; i < arguments.length; i += 4) {
             CacheTraits traits = arguments[i].equals("vllm") ? CacheTraits.vllm() : CacheTraits.sglang();
-            follow.add(traits, new EventSource(arguments[i + 1], Optional.of(arguments[i + 2]), arguments[i + 3], 1));
+            follow.add(
+                    traits, EventSource.of(arguments[i + 1], arguments[i + 3]).withReplay(arguments[i + 2]));
         }
         Thread.ofPlatform().daemon().start(follow::read);
         follow.run();
@@ -98,7 +98,7 @@ public final class Follow {
                     }
                     case "match" -> {
                         for (String line : Files.readAllLines(Path.of(words[1]))) {
-                            System.out.println(match(line.split(" ")));
+                            System.out.println(match(line.split(" ", -1)));
                         }
                     }
                     case "stop" -> {
