@@ -62,7 +62,16 @@ final class StreamPublishers {
         }
     }
 
-    private record Batch(long sequence, byte[] payload) {}
+    /** A payload under its number. */
+    private static final class Batch {
+        private final long sequence;
+        private final byte[] payload;
+
+        Batch(long sequence, byte[] payload) {
+            this.sequence = sequence;
+            this.payload = payload;
+        }
+    }
 
     /** One engine's sockets and the cache that they speak of. */
     private static final class Engine {

@@ -41,6 +41,11 @@ public record EventSource(
         });
     }
 
+    /** An engine whose ranks have ports of their own. */
+    public EventSource(String endpoint, Optional<String> replayEndpoint, String topic, int ranks) {
+        this(endpoint, replayEndpoint, topic, ranks, false);
+    }
+
     /** An engine with one cache that repeats nothing. */
     public static EventSource of(String endpoint, String topic) {
         return new EventSource(endpoint, Optional.empty(), topic, 1, false);
