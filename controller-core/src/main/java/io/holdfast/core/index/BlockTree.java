@@ -308,18 +308,21 @@ public final class BlockTree {
 
     /** The position of the block with this name under a block, made if need be; 0 when the name is another block's. */
     int placeByContent(int above, long name) {
-        if (strips.follows(above, name)) {
+        int next = strips.follow(above, name);
+        if (next == above + 1) {
+            return next;
+        }
+        if (next == Strips.EXTENDED) {
+            blocks++;
             return above + 1;
         }
-        boolean extend = strips.canExtend(above);
-        if (!extend || strips.forks(above)) {
-            int known = table.find(name);
-            if (known != 0) {
-                return strips.parent(known >>> Strips.PLACE_BITS) == above ? known : 0;
-            }
+        int known = table.find(name);
+        if (known != 0) {
+            return strips.parent(known >>> Strips.PLACE_BITS) == above ? known : 0;
         }
+        boolean first = !strips.canExtend(above);
         int position = append(above, name);
-        if (!extend) {
+        if (first) {
             table.insert(name, position);
         }
         return position;
