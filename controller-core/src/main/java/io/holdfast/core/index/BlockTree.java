@@ -90,7 +90,7 @@ public final class BlockTree {
 
     public BlockTree(Naming naming) {
         this.naming = naming;
-        this.table = PositionTable.ofNames(strips);
+        this.table = new PositionTable(strips);
     }
 
     public Naming naming() {

@@ -16,6 +16,9 @@ import java.util.List;
  */
 public abstract sealed class Cache implements KvEventSink permits CacheByHash, CacheByContent {
     private static final int NO_GROUP = -1;
+    /** How many blocks are looked for at once, so that memory answers for all of them in the time of one. */
+    static final int AHEAD = PositionTable.AHEAD;
+
     private static final Tier[] TIERS = Tier.values();
 
     final BlockTree tree;
@@ -128,13 +131,8 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     @Override
     public final void removed(long[] hashes, int from, int to, Tier tier, int group) {
         if (group == mainGroup) {
-            PositionTable table = table();
-            for (int next = from; next < to; next += PositionTable.AHEAD) {
-                int count = Math.min(PositionTable.AHEAD, to - next);
-                table.findAll(hashes, next, count);
-                for (int i = 0; i < count; i++) {
-                    remove(table.found(i, hashes[next + i]), hashes[next + i], tier);
-                }
+            for (int next = from; next < to; next += AHEAD) {
+                remove(hashes, next, Math.min(to, next + AHEAD), tier);
             }
             tellGone();
             return;
@@ -200,11 +198,8 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     /** Finds or makes the chain's blocks, and says of each that it is {@link #hold held}. */
     abstract void store(StoredBlocks chain, Tier tier);
 
-    /** Lets go of the block with this hash, whose position, 0 for none, the table has just found. */
-    abstract void remove(int position, long hash, Tier tier);
-
-    /** Leads from its engine's hashes to blocks. */
-    abstract PositionTable table();
+    /** Finds these blocks, at most {@link #AHEAD}, and {@link #letGo lets go} of them. */
+    abstract void remove(long[] hashes, int from, int to, Tier tier);
 
     abstract boolean held(long hash, Tier tier);
 

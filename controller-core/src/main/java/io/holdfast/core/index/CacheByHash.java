@@ -42,9 +42,9 @@ final class CacheByHash extends Cache {
         PositionTable table = tree.table();
         int count = chain.count();
         for (int i = 0; i < count; i++) {
-            int ahead = i % PositionTable.AHEAD;
+            int ahead = i % AHEAD;
             if (ahead == 0) {
-                table.findAll(chain.hashArray(), chain.hashFrom() + i, Math.min(PositionTable.AHEAD, count - i));
+                table.findAll(chain.hashArray(), chain.hashFrom() + i, Math.min(AHEAD, count - i));
             }
             long hash = chain.hash(i);
             above = tree.placeByHash(above, hash, table.found(ahead, hash));
@@ -53,16 +53,16 @@ final class CacheByHash extends Cache {
     }
 
     @Override
-    PositionTable table() {
-        return tree.table();
-    }
-
-    @Override
-    void remove(int position, long hash, Tier tier) {
-        if (position == 0) {
-            unknownRemoval();
-        } else if (!takeCopy(position, tier)) {
-            letGo(position, tier);
+    void remove(long[] hashes, int from, int to, Tier tier) {
+        PositionTable table = tree.table();
+        table.findAll(hashes, from, to - from);
+        for (int i = from; i < to; i++) {
+            int position = table.found(i - from, hashes[i]);
+            if (position == 0) {
+                unknownRemoval();
+            } else if (!takeCopy(position, tier)) {
+                letGo(position, tier);
+            }
         }
     }
 

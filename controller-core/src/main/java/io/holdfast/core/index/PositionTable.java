@@ -3,11 +3,9 @@ package io.holdfast.core.index;
 import java.util.Arrays;
 
 /**
- * Leads from a block's name to its position, for one writer and any number of readers; or from an engine's hash, for the
- * writer.
+ * Leads from a block's name to its position, for one writer and any number of readers.
  *
- * <p>Where the key is the block's name, the strips have it, and the table keeps positions alone; otherwise it keeps the key
- * beside the position. Position 0 is no block.
+ * <p>It keeps positions alone: the names are in the strips. Position 0 is no block.
  */
 final class PositionTable {
     /*
@@ -41,28 +39,23 @@ final class PositionTable {
     private static final int UNSETTLED = -1;
     private static final int LARGEST = 3 << 13;
 
-    /** Told of each entry. */
-    interface Visitor {
-        void visit(long key, int position);
-    }
-
     private static final class Segment {
         final long[] groups;
-        /** By slot: the position, and behind it the key's halves if keys are kept. */
+        /** By slot: the position. */
         final int[] slots;
 
         final int depth;
         int room;
 
-        Segment(int count, int depth, int stride) {
+        Segment(int count, int depth) {
             groups = new long[count];
-            slots = new int[count * SLOTS * stride];
+            slots = new int[count * SLOTS];
             this.depth = depth;
             room = count * SLOTS * 3 / 4;
         }
 
         int home(int bits) {
-            return (int) (((bits & 0xFFFF_FFFFL) * groups.length) >>> 32);
+            return (int) ((bits & 0xFFFF_FFFFL) * groups.length >>> 32);
         }
 
         /**
@@ -79,57 +72,35 @@ final class PositionTable {
     }
 
     /** A power of two of segments, chosen by the top bits; never written once readers can see it. */
-    @SuppressWarnings("ArrayRecordComponent")
     private record Directory(Segment[] segments, int bits) {
         Segment segment(long mixed) {
             return segments[index(mixed)];
         }
 
         int index(long mixed) {
-            return (int) (mixed >>> 1 >>> (63 - bits));
+            return (int) (mixed >>> 1 >>> 63 - bits);
         }
     }
 
     private final Strips strips;
-    private final boolean keyed;
-    private final int stride;
     private volatile Directory shared;
     private Directory directory;
-    private int size;
     private int foundSlot;
 
     /* Of the keys that were looked for at once. */
     private int growths;
     private int allGrowths;
-    private final Segment[] allSegments = new Segment[AHEAD];
     private final int[] allGroups = new int[AHEAD];
     private final long[] allWords = new long[AHEAD];
     private final int[] allSlots = new int[AHEAD];
     private final int[] allPositions = new int[AHEAD];
     /** Written so that reads which only bring memory near are not taken for idle. */
-    @SuppressWarnings("UnusedVariable")
     private int read;
 
-    private PositionTable(Strips strips, boolean keyed) {
+    PositionTable(Strips strips) {
         this.strips = strips;
-        this.keyed = keyed;
-        stride = keyed ? 3 : 1;
-        directory = new Directory(new Segment[] {new Segment(SMALLEST, 0, stride)}, 0);
+        directory = new Directory(new Segment[] {new Segment(SMALLEST, 0)}, 0);
         shared = directory;
-    }
-
-    /** A table of blocks by their names. */
-    static PositionTable ofNames(Strips strips) {
-        return new PositionTable(strips, false);
-    }
-
-    /** A table of blocks by other keys. */
-    static PositionTable ofKeys(Strips strips) {
-        return new PositionTable(strips, true);
-    }
-
-    int size() {
-        return size;
     }
 
     /**
@@ -145,30 +116,30 @@ final class PositionTable {
             long mixed = keys[from + i] * PHI;
             Segment segment = segments.length == 1 ? segments[0] : directory.segment(mixed);
             int group = segment.home(bits(mixed));
-            allSegments[i] = segment;
             allGroups[i] = group;
             sum += (int) segment.groups[group];
         }
         for (int i = 0; i < count; i++) {
-            Segment segment = allSegments[i];
+            long mixed = keys[from + i] * PHI;
+            Segment segment = segments.length == 1 ? segments[0] : directory.segment(mixed);
             int group = allGroups[i];
             long word = segment.groups[group];
-            long hits = matches(word, tag(bits(keys[from + i] * PHI)));
+            long hits = matches(word, tag(bits(mixed)));
             // Whoever is not there is about to be put where there is room.
             long likely = hits == 0 ? matches(word, 0) : hits;
-            int slot = group * SLOTS + (Long.numberOfTrailingZeros(likely | 1L << (PASSED - 1)) >>> 3);
+            int slot = group * SLOTS + (Long.numberOfTrailingZeros(likely | 1L << PASSED - 1) >>> 3);
             allWords[i] = word;
             allSlots[i] = hits == 0 ? -1 : slot;
-            sum += segment.slots[slot * stride];
+            sum += segment.slots[slot];
         }
         for (int i = 0; i < count; i++) {
             int slot = allSlots[i];
             int position = 0;
             if (slot >= 0) {
-                int[] slots = allSegments[i].slots;
-                position = slots[slot * stride];
                 long key = keys[from + i];
-                if (position == 0 || key != (keyed ? keyAt(slots, slot) : strips.name(position))) {
+                Segment segment = segments.length == 1 ? segments[0] : directory.segment(key * PHI);
+                position = segment.slots[slot];
+                if (position == 0 || key != strips.name(position)) {
                     position = UNSETTLED;
                 }
             } else if (allWords[i] >>> PASSED != 0) {
@@ -182,13 +153,13 @@ final class PositionTable {
 
     /** What {@link #findAll} found for one of its keys, brought up to what was inserted and removed since. */
     int found(int index, long key) {
-        int position = allPositions[index];
-        Segment segment = allSegments[index];
         if (growths != allGrowths) {
             return find(key);
         }
+        int position = allPositions[index];
+        Segment segment = directory.segment(key * PHI);
         if (position > 0) {
-            if (segment.slots[allSlots[index] * stride] == position) {
+            if (segment.slots[allSlots[index]] == position) {
                 foundSlot = allSlots[index];
                 return position;
             }
@@ -208,8 +179,8 @@ final class PositionTable {
             long word = segment.groups[group];
             for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
                 int slot = group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3);
-                int position = segment.slots[slot * stride];
-                if (position != 0 && key == (keyed ? keyAt(segment.slots, slot) : strips.name(position))) {
+                int position = segment.slots[slot];
+                if (position != 0 && key == strips.name(position)) {
                     foundSlot = slot;
                     return position;
                 }
@@ -224,8 +195,7 @@ final class PositionTable {
     void insert(long key, int position) {
         long mixed = key * PHI;
         Segment segment = directory.segment(mixed);
-        put(segment, key, bits(mixed), position);
-        size++;
+        put(segment, bits(mixed), position);
         if (segment.room == 0) {
             grow(mixed, segment);
         }
@@ -245,10 +215,9 @@ final class PositionTable {
                 groups[group] -= ONE_PASSED;
             }
         }
-        groups[last] &= ~(0xFFL << ((slot - last * SLOTS) << 3));
-        segment.slots[slot * stride] = 0;
+        groups[last] &= ~(0xFFL << (slot - last * SLOTS << 3));
+        segment.slots[slot] = 0;
         segment.room++;
-        size--;
     }
 
     /** A reader's look, in the pages that it sees: a position that had the name just now, or 0 when none had. */
@@ -278,21 +247,7 @@ final class PositionTable {
         return 0;
     }
 
-    /** Shows every entry of a table that keeps its keys. */
-    void forEach(Visitor visitor) {
-        Segment[] segments = directory.segments();
-        for (int i = 0; i < segments.length; i++) {
-            int[] slots = segments[i].slots;
-            boolean first = i == 0 || segments[i - 1] != segments[i];
-            for (int slot = 0; first && slot * stride < slots.length; slot++) {
-                if (slots[slot * stride] != 0) {
-                    visitor.visit(keyAt(slots, slot), slots[slot * stride]);
-                }
-            }
-        }
-    }
-
-    private void put(Segment segment, long key, int bits, int position) {
+    private static void put(Segment segment, int bits, int position) {
         long[] groups = segment.groups;
         int group = segment.home(bits);
         long free = matches(groups[group], 0);
@@ -304,12 +259,7 @@ final class PositionTable {
             free = matches(groups[group], 0);
         }
         int place = Long.numberOfTrailingZeros(free) >>> 3;
-        int at = (group * SLOTS + place) * stride;
-        segment.slots[at] = position;
-        if (keyed) {
-            segment.slots[at + 1] = (int) key;
-            segment.slots[at + 2] = (int) (key >>> 32);
-        }
+        segment.slots[group * SLOTS + place] = position;
         groups[group] |= tag(bits) << (place << 3);
         segment.room--;
     }
@@ -320,14 +270,13 @@ final class PositionTable {
         boolean split = count == LARGEST;
         // A power of two grows by half, and that by a third; two halves are four thirds of it together.
         int more = split ? 2 * (count / 3) : Integer.bitCount(count) == 1 ? count + (count >> 1) : count + count / 3;
-        Segment low = new Segment(more, split ? old.depth + 1 : old.depth, stride);
-        Segment high = split ? new Segment(more, old.depth + 1, stride) : low;
+        Segment low = new Segment(more, split ? old.depth + 1 : old.depth);
+        Segment high = split ? new Segment(more, old.depth + 1) : low;
         for (int slot = 0; slot < count * SLOTS; slot++) {
-            int position = old.slots[slot * stride];
+            int position = old.slots[slot];
             if (position != 0) {
-                long key = keyed ? keyAt(old.slots, slot) : strips.name(position);
-                boolean upper = split && (key * PHI) << old.depth < 0;
-                put(upper ? high : low, key, bits(key * PHI), position);
+                long moved = strips.name(position) * PHI;
+                put(split && moved << old.depth < 0 ? high : low, bits(moved), position);
             }
         }
         int bits = directory.bits();
@@ -341,15 +290,11 @@ final class PositionTable {
         Directory next = new Directory(segments, bits);
         int span = segments.length >>> old.depth;
         int first = next.index(mixed) & -span;
-        int middle = first + ((span + 1) >>> 1);
+        int middle = first + (span + 1 >>> 1);
         Arrays.fill(segments, first, middle, low);
         Arrays.fill(segments, middle, first + span, high);
         directory = next;
         shared = next;
-    }
-
-    private long keyAt(int[] slots, int slot) {
-        return (slots[slot * stride + 1] & 0xFFFFFFFFL) | (long) slots[slot * stride + 2] << 32;
     }
 
     /** The slots that have this tag, by the top bit of their bytes; of several, those above the first may be wrong. */
@@ -359,7 +304,7 @@ final class PositionTable {
     }
 
     private static long tag(int bits) {
-        return (((bits & 0xFF) * 255) >>> 8) + 1L;
+        return ((bits & 0xFF) * 255 >>> 8) + 1L;
     }
 
     /** Bits below those that choose a segment: the upper ones choose a group, the lowest are the tag. */
