@@ -49,7 +49,7 @@ final class CacheByContent extends Cache {
         int above = chain.rooted() ? Strips.ROOT : table.find(chain.parent());
         boolean placed = chain.rooted() || above != 0;
         boolean nameable =
-                chain.named() || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
+                chain.named() || (chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens());
         int count = chain.count();
         for (int i = 0; i < count; i++) {
             if (i % AHEAD == 0) {

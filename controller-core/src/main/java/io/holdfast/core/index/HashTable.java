@@ -43,7 +43,7 @@ final class HashTable {
 
         /** By bits below those that choose a segment. */
         static int home(long mixed, int slots) {
-            return (int) ((mixed >>> 20 & 0xFFFF_FFFFL) * slots >>> 32);
+            return (int) (((mixed >>> 20 & 0xFFFF_FFFFL) * slots) >>> 32);
         }
 
         void put(int slot, long hash, int position) {
@@ -53,7 +53,7 @@ final class HashTable {
         }
 
         long hash(int slot) {
-            return entries[slot * EACH + 1] & 0xFFFF_FFFFL | (long) entries[slot * EACH + 2] << 32;
+            return (entries[slot * EACH + 1] & 0xFFFF_FFFFL) | (long) entries[slot * EACH + 2] << 32;
         }
     }
 
@@ -62,6 +62,7 @@ final class HashTable {
     private int size;
     private int foundSlot;
     /** Written so that reads which only bring memory near are not taken for idle. */
+    @SuppressWarnings("UnusedVariable")
     private int read;
 
     int size() {
@@ -98,7 +99,7 @@ final class HashTable {
         while (true) {
             int at = slot * EACH;
             int position = entries[at];
-            if (position == 0 || entries[at + 1] == low && entries[at + 2] == high) {
+            if (position == 0 || (entries[at + 1] == low && entries[at + 2] == high)) {
                 foundSlot = slot;
                 return position;
             }
@@ -169,7 +170,7 @@ final class HashTable {
         for (int slot = 0; slot < slots; slot++) {
             if (old.entries[slot * EACH] != 0) {
                 long hash = old.hash(slot);
-                boolean upper = split && hash * PHI << old.depth < 0;
+                boolean upper = split && (hash * PHI) << old.depth < 0;
                 move(upper ? high : low, hash, old.entries[slot * EACH]);
             }
         }
@@ -181,7 +182,7 @@ final class HashTable {
         }
         int span = directory.length >>> old.depth;
         int first = index(mixed) & -span;
-        int middle = first + (span + 1 >>> 1);
+        int middle = first + ((span + 1) >>> 1);
         Arrays.fill(directory, first, middle, low);
         Arrays.fill(directory, middle, first + span, high);
     }
@@ -202,6 +203,6 @@ final class HashTable {
     }
 
     private int index(long mixed) {
-        return (int) (mixed >>> 1 >>> 63 - bits);
+        return (int) (mixed >>> 1 >>> (63 - bits));
     }
 }

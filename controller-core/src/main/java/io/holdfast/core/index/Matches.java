@@ -47,7 +47,7 @@ public final class Matches {
 
     void begin(int deepest) {
         for (int i = 0; i < count; i++) {
-            Arrays.fill(reach, caches[i] << Lanes.TIER_BITS, caches[i] + 1 << Lanes.TIER_BITS, 0);
+            Arrays.fill(reach, caches[i] << Lanes.TIER_BITS, (caches[i] + 1) << Lanes.TIER_BITS, 0);
         }
         count = 0;
         visited = 0;
@@ -83,7 +83,7 @@ public final class Matches {
     /** Makes room for a cache that may hold the first block. */
     void makeRoom(int cache) {
         if ((cache + 1) << Lanes.TIER_BITS > reach.length) {
-            reach = Arrays.copyOf(reach, Integer.highestOneBit(cache + 1) << Lanes.TIER_BITS + 1);
+            reach = Arrays.copyOf(reach, Integer.highestOneBit(cache + 1) << (Lanes.TIER_BITS + 1));
         }
     }
 
@@ -97,7 +97,7 @@ public final class Matches {
 
     /** Whether the cache may hold the first block. */
     boolean opened(int cache) {
-        return cache + 1 << Lanes.TIER_BITS <= reach.length;
+        return (cache + 1) << Lanes.TIER_BITS <= reach.length;
     }
 
     /**

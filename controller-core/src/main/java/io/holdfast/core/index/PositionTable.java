@@ -55,7 +55,7 @@ final class PositionTable {
         }
 
         int home(int bits) {
-            return (int) ((bits & 0xFFFF_FFFFL) * groups.length >>> 32);
+            return (int) (((bits & 0xFFFF_FFFFL) * groups.length) >>> 32);
         }
 
         /**
@@ -72,13 +72,14 @@ final class PositionTable {
     }
 
     /** A power of two of segments, chosen by the top bits; never written once readers can see it. */
+    @SuppressWarnings("ArrayRecordComponent")
     private record Directory(Segment[] segments, int bits) {
         Segment segment(long mixed) {
             return segments[index(mixed)];
         }
 
         int index(long mixed) {
-            return (int) (mixed >>> 1 >>> 63 - bits);
+            return (int) (mixed >>> 1 >>> (63 - bits));
         }
     }
 
@@ -95,6 +96,7 @@ final class PositionTable {
     private final int[] allSlots = new int[AHEAD];
     private final int[] allPositions = new int[AHEAD];
     /** Written so that reads which only bring memory near are not taken for idle. */
+    @SuppressWarnings("UnusedVariable")
     private int read;
 
     PositionTable(Strips strips) {
@@ -127,7 +129,7 @@ final class PositionTable {
             long hits = matches(word, tag(bits(mixed)));
             // Whoever is not there is about to be put where there is room.
             long likely = hits == 0 ? matches(word, 0) : hits;
-            int slot = group * SLOTS + (Long.numberOfTrailingZeros(likely | 1L << PASSED - 1) >>> 3);
+            int slot = group * SLOTS + (Long.numberOfTrailingZeros(likely | 1L << (PASSED - 1)) >>> 3);
             allWords[i] = word;
             allSlots[i] = hits == 0 ? -1 : slot;
             sum += segment.slots[slot];
@@ -215,7 +217,7 @@ final class PositionTable {
                 groups[group] -= ONE_PASSED;
             }
         }
-        groups[last] &= ~(0xFFL << (slot - last * SLOTS << 3));
+        groups[last] &= ~(0xFFL << ((slot - last * SLOTS) << 3));
         segment.slots[slot] = 0;
         segment.room++;
     }
@@ -290,7 +292,7 @@ final class PositionTable {
         Directory next = new Directory(segments, bits);
         int span = segments.length >>> old.depth;
         int first = next.index(mixed) & -span;
-        int middle = first + (span + 1 >>> 1);
+        int middle = first + ((span + 1) >>> 1);
         Arrays.fill(segments, first, middle, low);
         Arrays.fill(segments, middle, first + span, high);
         directory = next;
@@ -304,7 +306,7 @@ final class PositionTable {
     }
 
     private static long tag(int bits) {
-        return ((bits & 0xFF) * 255 >>> 8) + 1L;
+        return (((bits & 0xFF) * 255) >>> 8) + 1L;
     }
 
     /** Bits below those that choose a segment: the upper ones choose a group, the lowest are the tag. */

@@ -99,7 +99,7 @@ final class Strips {
     }
 
     static boolean forks(Page page, int strip, int place) {
-        return (page.fields[fields(strip) + SHAPE] >>> FORK_SHIFT + place & 1) != 0;
+        return (page.fields[fields(strip) + SHAPE] >>> (FORK_SHIFT + place) & 1) != 0;
     }
 
     static int lanes(Page page, int strip) {
@@ -210,7 +210,7 @@ final class Strips {
             Page upperPage = page(upper);
             int fields = fields(upper);
             upperPage.fields[fields + CHILDREN]++;
-            upperPage.fields[fields + SHAPE] |= 1 << FORK_SHIFT + (above & PLACES - 1);
+            upperPage.fields[fields + SHAPE] |= 1 << (FORK_SHIFT + (above & PLACES - 1));
             upperPage.fields[fields + NEXT] = strip;
         }
     }
