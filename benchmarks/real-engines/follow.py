@@ -149,6 +149,7 @@ class Run:
                 self.settle(a.dead, "after-engine-restart")
                 print("  engine restarted before request %d" % (self.sent + 1), flush=True)
             if requests is None:
+                self.quiet()
                 self.unsaid = self.heard()
                 self.engine.clear()
             else:

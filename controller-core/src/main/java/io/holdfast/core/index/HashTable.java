@@ -11,12 +11,12 @@ import java.util.Arrays;
  * at once.
  *
  * <p>A table grows by halves and thirds, to twice its size every other time, and is at most three quarters full. From
- * 196,608 slots on it is split in two instead, so that no store pays for moving more than that.
+ * 49,152 slots on it is split in two instead, so that no store pays for moving more than that.
  */
 final class HashTable {
     private static final long PHI = 0x9E3779B97F4A7C15L;
     private static final int SMALLEST = 1 << 3;
-    private static final int LARGEST = 3 << 16;
+    private static final int LARGEST = 3 << 14;
     private static final int EACH = 3;
 
     /** Told of each entry. */
@@ -43,7 +43,7 @@ final class HashTable {
 
         /** By bits below those that choose a segment. */
         static int home(long mixed, int slots) {
-            return (int) (((mixed >>> 20 & 0xFFFF_FFFFL) * slots) >>> 32);
+            return (int) ((((mixed >>> 20) & 0xFFFF_FFFFL) * slots) >>> 32);
         }
 
         void put(int slot, long hash, int position) {
@@ -53,7 +53,7 @@ final class HashTable {
         }
 
         long hash(int slot) {
-            return (entries[slot * EACH + 1] & 0xFFFF_FFFFL) | (long) entries[slot * EACH + 2] << 32;
+            return (entries[slot * EACH + 1] & 0xFFFF_FFFFL) | ((long) entries[slot * EACH + 2] << 32);
         }
     }
 
@@ -170,7 +170,7 @@ final class HashTable {
         for (int slot = 0; slot < slots; slot++) {
             if (old.entries[slot * EACH] != 0) {
                 long hash = old.hash(slot);
-                boolean upper = split && (hash * PHI) << old.depth < 0;
+                boolean upper = split && ((hash * PHI) << old.depth) < 0;
                 move(upper ? high : low, hash, old.entries[slot * EACH]);
             }
         }

@@ -23,7 +23,7 @@ final class PositionTable {
      * Growth
      * ------
      * A table grows by halves and thirds, to twice its size every other time, so that it is between half and three quarters
-     * full; beyond that too many groups are, and stay, full. From 24576 groups on, 129 thousand keys, it is split in two
+     * full; beyond that too many groups are, and stay, full. From 6144 groups on, 32 thousand keys, it is split in two
      * by another bit instead, so that no store pays for moving more than that.
      */
     /** How many keys are looked for at once. */
@@ -37,7 +37,7 @@ final class PositionTable {
     private static final long ONE_PASSED = 1L << PASSED;
     private static final int SMALLEST = 1 << 2;
     private static final int UNSETTLED = -1;
-    private static final int LARGEST = 3 << 13;
+    private static final int LARGEST = 3 << 11;
 
     private static final class Segment {
         final long[] groups;
@@ -278,7 +278,7 @@ final class PositionTable {
             int position = old.slots[slot];
             if (position != 0) {
                 long moved = strips.name(position) * PHI;
-                put(split && moved << old.depth < 0 ? high : low, bits(moved), position);
+                put(split && (moved << old.depth) < 0 ? high : low, bits(moved), position);
             }
         }
         int bits = directory.bits();
