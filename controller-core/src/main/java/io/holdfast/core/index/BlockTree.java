@@ -233,7 +233,9 @@ public final class BlockTree {
         if (count == 1 && tiers == 0 && done > 0) {
             // Nearly every strip, and long paths have hundreds.
             int lane = Lanes.laneOf(list);
-            return into.opened(lane >>> Lanes.TIER_BITS) && into.advance(lane, done, same, Lanes.presenceOf(list)) ? 1 : 0;
+            return into.opened(lane >>> Lanes.TIER_BITS) && into.advance(lane, done, same, Lanes.presenceOf(list))
+                    ? 1
+                    : 0;
         }
         if (count > 1 && !Lanes.within(lists, list, count)) {
             return -1;
