@@ -165,8 +165,10 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         certainty = switch (gap.cause()) {
             case JOINED_LATE -> "joined late: what was stored before batch " + gap.seen() + " is not known";
             case DROPPED ->
-                "batches " + gap.expected() + " to " + (gap.seen() - 1)
-                        + " were dropped on the way: what they stored or removed is not known";
+                (gap.batches() == 0
+                                ? "batches before " + gap.seen() + " may have been dropped"
+                                : "batches " + gap.expected() + " to " + (gap.seen() - 1) + " were dropped")
+                        + " on the way: what they stored or removed is not known";
             case DISCONNECTED ->
                 "the connection was lost before batch " + gap.seen() + ": what happened meanwhile is not known";
         };

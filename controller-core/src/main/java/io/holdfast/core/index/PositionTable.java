@@ -177,7 +177,9 @@ final class PositionTable {
         Segment segment = directory.segment(mixed);
         int bits = bits(mixed);
         long tag = tag(bits);
-        for (int group = segment.home(bits); ; group = segment.next(group, bits)) {
+        int group = segment.home(bits);
+        // Hashes chosen to collide could fill the counts of all groups for good; then a miss has looked at each.
+        for (int left = segment.groups.length; left > 0; left--) {
             long word = segment.groups[group];
             for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
                 int slot = group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3);
@@ -190,7 +192,9 @@ final class PositionTable {
             if (word >>> PASSED == 0) {
                 return 0;
             }
+            group = segment.next(group, bits);
         }
+        return 0;
     }
 
     /** Inserts a key that is not in the table. */
