@@ -44,6 +44,10 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private Tier openTier = Tier.GPU;
     private int openPlaces;
 
+    /* The last block stored, which the next store most likely goes on from; no position once anything went. */
+    private long lastHash;
+    private int lastPosition;
+
     private boolean followed;
     private volatile boolean certain;
     private volatile String certainty =
@@ -131,6 +135,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     @Override
     public final void removed(long[] hashes, int from, int to, Tier tier, int group) {
         if (group == mainGroup) {
+            lastPosition = 0;
             for (int next = from; next < to; next += AHEAD) {
                 remove(hashes, next, Math.min(to, next + AHEAD), tier);
             }
@@ -240,6 +245,17 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     final boolean taken(int position) {
         boolean open = position >>> Strips.PLACE_BITS == openStrip && (openPlaces & bit(position)) != 0;
         return open || presentIn(position) != 0;
+    }
+
+    /** The position of the last block stored if this is it; 0 says nothing. */
+    final int last(long hash) {
+        return hash == lastHash ? lastPosition : 0;
+    }
+
+    /** A store ended with this block; position 0 when it has none. */
+    final void storedUpTo(long hash, int position) {
+        lastHash = hash;
+        lastPosition = position;
     }
 
     final void hold(int position, Tier tier) {
@@ -358,6 +374,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     }
 
     private void forget(int bits) {
+        lastPosition = 0;
         forgetPlaced(bits);
         copies.removeIf(key -> (TIERS[(int) key & Lanes.TIERS - 1].bit & bits) != 0);
         for (int i = 0; i < others.size(); i++) {

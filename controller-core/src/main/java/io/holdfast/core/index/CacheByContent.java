@@ -46,13 +46,16 @@ final class CacheByContent extends Cache {
 
     @Override
     void store(StoredBlocks chain, Tier tier) {
-        int above = chain.rooted() ? Strips.ROOT : table.find(chain.parent());
+        int above = chain.rooted() ? Strips.ROOT : last(chain.parent());
+        if (!chain.rooted() && above == 0) {
+            above = table.find(chain.parent());
+        }
         boolean placed = chain.rooted() || above != 0;
         boolean nameable =
                 chain.named() || (chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens());
         int count = chain.count();
         for (int i = 0; i < count; i++) {
-            if (i % AHEAD == 0) {
+            if (i % AHEAD == 0 && count > 1) {
                 table.approach(chain.hashArray(), chain.hashFrom() + i, chain.hashFrom() + Math.min(count, i + AHEAD));
             }
             long hash = chain.hash(i);
@@ -78,6 +81,7 @@ final class CacheByContent extends Cache {
                 holdNowhere(hash, tier);
             }
         }
+        storedUpTo(chain.hash(count - 1), placed ? above : 0);
     }
 
     @Override

@@ -34,7 +34,10 @@ final class CacheByHash extends Cache {
     void store(StoredBlocks chain, Tier tier) {
         int above = Strips.ROOT;
         if (!chain.rooted()) {
-            above = tree.find(chain.parent());
+            above = last(chain.parent());
+            if (above == 0) {
+                above = tree.find(chain.parent());
+            }
             if (above == 0) {
                 above = tree.placeOrphan(chain.parent());
             }
@@ -43,13 +46,14 @@ final class CacheByHash extends Cache {
         int count = chain.count();
         for (int i = 0; i < count; i++) {
             int ahead = i % AHEAD;
-            if (ahead == 0) {
+            if (ahead == 0 && count > 1) {
                 table.findAll(chain.hashArray(), chain.hashFrom() + i, Math.min(AHEAD, count - i));
             }
             long hash = chain.hash(i);
-            above = tree.placeByHash(above, hash, table.found(ahead, hash));
+            above = tree.placeByHash(above, hash, count > 1 ? table.found(ahead, hash) : table.find(hash));
             hold(above, tier);
         }
+        storedUpTo(chain.hash(count - 1), above);
     }
 
     @Override
