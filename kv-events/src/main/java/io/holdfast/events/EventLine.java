@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntFunction;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZEvent;
@@ -18,7 +19,7 @@ import zmq.Msg;
 import zmq.io.Metadata;
 
 /**
- * The sockets of one cache: the one that hears it, and while its past is asked for, the one that asks.
+ * The sockets of one endpoint: the one that hears it, and while its past is asked for, the one that asks.
  *
  * <p>Connections are counted as they are made, and every message says by which it came: both sides name a connection by its
  * port on this machine. The asking socket is a new one for each question, so that no answer to an older question, and no
@@ -38,8 +39,9 @@ final class EventLine implements EventStream.Asker {
     private final ZContext context;
     private final ZMQ.Poller poller;
     private final EventSource source;
-    private final Subscription subscription;
-    private final EventStream stream;
+    private final List<Subscription> subscriptions;
+    private final List<EventStream> streams = new ArrayList<>();
+    private final KvEventDecoder decoder;
     private final ZMQ.Socket subscriber;
     private Optional<ZMQ.Socket> asker = Optional.empty();
     private String unaskable = "";
@@ -50,33 +52,42 @@ final class EventLine implements EventStream.Asker {
     private final Map<String, Long> connections = new ConcurrentHashMap<>();
 
     private volatile long connection;
+    private volatile boolean connected;
     private String connecting = "";
 
     private Optional<Metadata> lastOrigin = Optional.empty();
     private long lastConnection;
     private final List<byte[]> frames = new ArrayList<>();
     private int frameCount;
+    private boolean full;
 
-    /** @throws IllegalArgumentException with one sentence when the publisher's host is none */
+    /**
+     * One subscription for the cache that publishes there, or several for the ranks that share the endpoint.
+     *
+     * @throws IllegalArgumentException with one sentence when the publisher's host is none
+     */
     EventLine(
             ZContext context,
             ZMQ.Poller poller,
             EventSource source,
-            Subscription subscription,
-            KvEventSink sink,
+            List<Subscription> subscriptions,
+            IntFunction<KvEventSink> sinkOfRank,
             KvEventDecoder decoder,
             long now) {
         this.context = context;
         this.poller = poller;
         this.source = source;
-        this.subscription = subscription;
-        this.stream = new EventStream(
-                subscription,
-                sink,
-                decoder,
-                source.replayEndpoint().isPresent() ? Optional.of(this) : Optional.empty(),
-                now);
-        this.subscriber = open(SocketType.SUB);
+        this.subscriptions = subscriptions;
+        this.decoder = decoder;
+        for (Subscription subscription : subscriptions) {
+            streams.add(new EventStream(
+                    subscription,
+                    sinkOfRank.apply(subscription.rank()),
+                    decoder,
+                    source.replayEndpoint().isPresent() ? Optional.of(this) : Optional.empty(),
+                    now));
+        }
+        this.subscriber = open(SocketType.SUB, source.endpoint());
         subscriber.setSelfAddressPropertyName(PORT_PROPERTY);
         subscriber.setEventHook(
                 this::happened, ZMQ.EVENT_CONNECTED | ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED);
@@ -93,25 +104,31 @@ final class EventLine implements EventStream.Asker {
         poller.register(subscriber, ZMQ.Poller.POLLIN);
     }
 
-    Subscription subscription() {
-        return subscription;
+    List<Subscription> subscriptions() {
+        return subscriptions;
     }
 
     /** Applies what has arrived, up to a burst of it; answers how many batches reached the sink. */
     int drain(long now) {
-        stream.round(now, connection, subscription.connected());
+        for (EventStream stream : streams) {
+            stream.round(now, connection, connected);
+        }
         hear();
         asker.ifPresent(this::readAnswer);
         if (!unaskable.isEmpty()) {
             String why = unaskable;
             unaskable = "";
-            stream.failed(why);
+            streams.getFirst().failed(why);
         }
-        return stream.takeApplied();
+        int applied = 0;
+        for (EventStream stream : streams) {
+            applied += stream.takeApplied();
+        }
+        return applied;
     }
 
     long idleNanos() {
-        return stream.idleNanos();
+        return streams.getFirst().idleNanos();
     }
 
     void close() {
@@ -124,7 +141,7 @@ final class EventLine implements EventStream.Asker {
     public void ask(long from) {
         stop();
         String endpoint = source.replayEndpoint().orElseThrow();
-        ZMQ.Socket socket = open(SocketType.DEALER);
+        ZMQ.Socket socket = open(SocketType.DEALER, endpoint);
         asker = Optional.of(socket);
         AtomicBoolean lost = new AtomicBoolean();
         askerLost = lost;
@@ -149,14 +166,14 @@ final class EventLine implements EventStream.Asker {
         asker = Optional.empty();
     }
 
-    private ZMQ.Socket open(SocketType type) {
+    private ZMQ.Socket open(SocketType type, String endpoint) {
         ZMQ.Socket socket = context.createSocket(type);
         socket.setRcvHWM(KvEventLoop.RECEIVE_QUEUE);
         socket.setReconnectIVL(RECONNECT_MILLIS);
         socket.setHandshakeIvl(HANDSHAKE_MILLIS);
         socket.setMaxMsgSize(LARGEST_MESSAGE);
         socket.setLinger(0);
-        socket.setIPv6(source.host().startsWith("["));
+        socket.setIPv6(endpoint.contains("["));
         return socket;
     }
 
@@ -176,17 +193,28 @@ final class EventLine implements EventStream.Asker {
                 long made = connection + 1;
                 connections.put(connecting, made);
                 connection = made;
-                subscription.connected(true);
+                connected(true);
             }
-            default -> subscription.connected(false);
+            default -> connected(false);
         }
+    }
+
+    private void connected(boolean now) {
+        connected = now;
+        subscriptions.forEach(subscription -> subscription.connected(now));
     }
 
     private static String port(String address) {
         return address.substring(address.lastIndexOf(':') + 1);
     }
 
+    /** Whether the last burst left something behind. */
+    boolean full() {
+        return full;
+    }
+
     private void hear() {
+        full = false;
         long bytes = 0;
         for (int taken = 0; taken < BURST && bytes < BURST_BYTES; taken++) {
             long size = receive(subscriber);
@@ -194,34 +222,53 @@ final class EventLine implements EventStream.Asker {
                 return;
             }
             bytes += size;
-            subscription.arrived();
             accept();
         }
-        subscription.fullRound();
+        full = true;
+        subscriptions.forEach(Subscription::fullRound);
     }
 
     private void accept() {
-        if (frameCount != 3) {
-            subscription.refuse("A message of " + frameCount + " frames came from " + source.endpoint()
-                    + "; a batch has three: topic, sequence, payload.");
+        int rank = 0;
+        Optional<String> refusal = shape();
+        if (refusal.isEmpty() && streams.size() > 1) {
+            rank = decoder.read(frames.get(2)) ? decoder.rank() : 0;
+            if (rank < 0 || rank >= streams.size()) {
+                refusal = Optional.of("A batch of rank " + rank + " came from " + source.endpoint()
+                        + ", which the ranks 0 to " + (streams.size() - 1) + " were said to share.");
+                rank = 0;
+            }
+        }
+        Subscription subscription = subscriptions.get(rank);
+        subscription.arrived();
+        if (refusal.isPresent()) {
+            subscription.refuse(refusal.get());
             return;
+        }
+        EventStream stream = streams.get(rank);
+        stream.live(new Message(lastConnection, frames.get(1), frames.get(2), stream.asks()));
+    }
+
+    /** Why the message is no batch by its outside. */
+    private Optional<String> shape() {
+        if (frameCount != 3) {
+            return Optional.of("A message of " + frameCount + " frames came from " + source.endpoint()
+                    + "; a batch has three: topic, sequence, payload.");
         }
         byte[] sequence = frames.get(1);
         if (sequence.length < Long.BYTES) {
-            subscription.refuse(
+            return Optional.of(
                     "A sequence of " + sequence.length + " bytes came from " + source.endpoint() + "; it has eight.");
-            return;
         }
-        Message batch = new Message(lastConnection, sequence, frames.get(2), stream.asks());
-        if (batch.sequence < 0) {
-            subscription.refuse("The sequence " + batch.sequence + " came from " + source.endpoint()
-                    + "; a live batch has none below 0.");
-            return;
-        }
-        stream.live(batch);
+        long number = ByteBuffer.wrap(sequence).getLong(0);
+        return number < 0
+                ? Optional.of("The sequence " + number + " came from " + source.endpoint()
+                        + "; a live batch has none below 0.")
+                : Optional.empty();
     }
 
     private void readAnswer(ZMQ.Socket socket) {
+        EventStream stream = streams.getFirst();
         // What is applied may end this question and begin another, by another socket.
         for (int taken = 0; taken < BURST && asker.filter(socket::equals).isPresent(); taken++) {
             boolean gone = askerLost.get();

@@ -10,10 +10,12 @@ import java.util.regex.Pattern;
  * @param endpoint where the first of its caches publishes, {@code tcp://host:port}
  * @param replayEndpoint where that cache's past batches can be asked for; absent when the engine keeps none
  * @param topic the beginning of the topics wanted; empty for all
- * @param ranks how many caches the engine has, one for each data-parallel rank: each publishes, and answers, one port
- *     above the rank before it
+ * @param ranks how many caches the engine has, one for each data-parallel rank
+ * @param sharedEndpoint whether all ranks publish at the same endpoint, so that each batch says whose it is; else each
+ *     publishes, and answers, one port above the rank before it
  */
-public record EventSource(String endpoint, Optional<String> replayEndpoint, String topic, int ranks) {
+public record EventSource(
+        String endpoint, Optional<String> replayEndpoint, String topic, int ranks, boolean sharedEndpoint) {
     private static final Pattern TCP = Pattern.compile("tcp://(\\[[0-9A-Fa-f:.%]+]|[^\\[\\]:/;\\s]+):(\\d{1,5})");
 
     /** @throws IllegalArgumentException with one sentence when this can be no engine's */
@@ -22,7 +24,13 @@ public record EventSource(String endpoint, Optional<String> replayEndpoint, Stri
             throw new IllegalArgumentException(
                     "An engine with " + ranks + " caches publishes nothing: write 1 or more.");
         }
-        Place publishes = Place.of("events", endpoint, ranks);
+        int ports = sharedEndpoint ? 1 : ranks;
+        Place publishes = Place.of("events", endpoint, ports);
+        if (sharedEndpoint && replayEndpoint.isPresent()) {
+            throw new IllegalArgumentException("The replay endpoint \"" + replayEndpoint.get()
+                    + "\" can answer for one publisher only, not for all that share \"" + endpoint
+                    + "\": leave it out, or subscribe to each of them where it publishes itself.");
+        }
         replayEndpoint.ifPresent(text -> {
             Place answers = Place.of("replay", text, ranks);
             if (answers.host.equals(publishes.host) && Math.abs(answers.port - publishes.port) < ranks) {
@@ -33,14 +41,29 @@ public record EventSource(String endpoint, Optional<String> replayEndpoint, Stri
         });
     }
 
+    /** An engine whose ranks have ports of their own. */
+    public EventSource(String endpoint, Optional<String> replayEndpoint, String topic, int ranks) {
+        this(endpoint, replayEndpoint, topic, ranks, false);
+    }
+
     /** An engine with one cache that repeats nothing. */
     public static EventSource of(String endpoint, String topic) {
-        return new EventSource(endpoint, Optional.empty(), topic, 1);
+        return new EventSource(endpoint, Optional.empty(), topic, 1, false);
     }
 
     /** The same engine, which can be asked for its past batches. */
     public EventSource withReplay(String answersAt) {
-        return new EventSource(endpoint, Optional.of(answersAt), topic, ranks);
+        return new EventSource(endpoint, Optional.of(answersAt), topic, ranks, sharedEndpoint);
+    }
+
+    /** An engine whose ranks publish, and answer, at consecutive ports from these on. */
+    public EventSource withRanks(int caches) {
+        return new EventSource(endpoint, replayEndpoint, topic, caches, false);
+    }
+
+    /** Engines that publish through one endpoint, each batch with its rank. */
+    public EventSource shared(int caches) {
+        return new EventSource(endpoint, replayEndpoint, topic, caches, true);
     }
 
     /** Where the cache of one rank publishes, as a source of its own. */
@@ -49,11 +72,12 @@ public record EventSource(String endpoint, Optional<String> replayEndpoint, Stri
                 Place.of("events", endpoint, ranks).above(rank),
                 replayEndpoint.map(text -> Place.of("replay", text, ranks).above(rank)),
                 topic,
-                1);
+                1,
+                false);
     }
 
     String host() {
-        return Place.of("events", endpoint, ranks).host;
+        return Place.of("events", endpoint, 1).host;
     }
 
     /** A host and the first of as many ports as there are ranks. */

@@ -5,10 +5,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
@@ -25,6 +28,10 @@ import org.zeromq.ZMQ;
  * first; Subscription.fullRounds counts how often that was so. A message above 64 MiB ends the connection instead of being
  * buffered. While past batches are asked for, at most 4096 live batches or 16 MiB wait for each cache.
  *
+ * Cost. A poll looks at every socket several times, which for 64 of them costs more than a batch does. While batches keep
+ * coming, a round therefore waits 10 ms for more of them instead of polling, and then looks at each socket once; a wakeup
+ * ends that wait like any other. After 50 ms without a batch it polls again, so that a quiet loop costs next to nothing.
+ *
  * Loss. ZeroMQ drops silently when a queue is full; the receive queue is made as long as the engines' own send queue, and
  * what is lost all the same shows in the sequence and is asked for again, where the engine can be asked. A publisher that
  * goes away is reconnected to by ZeroMQ.
@@ -40,6 +47,9 @@ public final class KvEventLoop implements AutoCloseable {
     /** Messages that each receive queue holds; as many as engines keep for a slow subscriber. */
     public static final int RECEIVE_QUEUE = 100_000;
 
+    private static final int GATHER_MILLIS = 10;
+    private static final long STREAMING_NANOS = 50_000_000;
+
     private final LongSupplier clock;
     private final ZContext context = new ZContext();
     private final ZMQ.Poller poller = context.createPoller(4);
@@ -47,6 +57,10 @@ public final class KvEventLoop implements AutoCloseable {
     private final List<EventLine> lines = new ArrayList<>();
     private final Pipe pipe;
     private final ByteBuffer woken = ByteBuffer.allocate(64);
+    private final Selector gatherer;
+    private boolean full;
+    private boolean arrived;
+    private long arrivedAt;
     private boolean closed;
 
     /** {@code clock} gives nanoseconds from an origin of its own, such as {@code System::nanoTime}; it is read by {@link #doWork}. */
@@ -56,6 +70,8 @@ public final class KvEventLoop implements AutoCloseable {
             pipe = Pipe.open();
             pipe.source().configureBlocking(false);
             pipe.sink().configureBlocking(false);
+            gatherer = Selector.open();
+            pipe.source().register(gatherer, SelectionKey.OP_READ);
         } catch (IOException e) {
             context.close();
             throw new UncheckedIOException("The system has no pipe left to wake the event loop with.", e);
@@ -75,23 +91,29 @@ public final class KvEventLoop implements AutoCloseable {
     public List<Subscription> subscribe(EventSource source, IntFunction<KvEventSink> sinkOfRank) {
         List<EventLine> fresh = new ArrayList<>();
         try {
-            for (int rank = 0; rank < source.ranks(); rank++) {
-                EventSource own = source.ofRank(rank);
-                fresh.add(new EventLine(
-                        context,
-                        poller,
-                        own,
-                        new Subscription(own, rank),
-                        sinkOfRank.apply(rank),
-                        decoder,
-                        clock.getAsLong()));
+            if (source.sharedEndpoint()) {
+                fresh.add(line(
+                        source,
+                        IntStream.range(0, source.ranks())
+                                .mapToObj(rank -> new Subscription(source, rank))
+                                .toList(),
+                        sinkOfRank));
+            } else {
+                for (int rank = 0; rank < source.ranks(); rank++) {
+                    EventSource own = source.ofRank(rank);
+                    fresh.add(line(own, List.of(new Subscription(own, rank)), sinkOfRank));
+                }
             }
         } catch (RuntimeException e) {
             fresh.forEach(EventLine::close);
             throw e;
         }
         lines.addAll(fresh);
-        return fresh.stream().map(EventLine::subscription).toList();
+        return fresh.stream().flatMap(line -> line.subscriptions().stream()).toList();
+    }
+
+    private EventLine line(EventSource source, List<Subscription> subscriptions, IntFunction<KvEventSink> sinkOfRank) {
+        return new EventLine(context, poller, source, subscriptions, sinkOfRank, decoder, clock.getAsLong());
     }
 
     /**
@@ -105,10 +127,10 @@ public final class KvEventLoop implements AutoCloseable {
         return subscribe(EventSource.of(endpoint, topic), rank -> sink).getFirst();
     }
 
-    /** Ends a subscription; its sink is told nothing any more. On the loop's thread. */
+    /** Ends a subscription and those that share its endpoint; their sinks are told nothing more. On the loop's thread. */
     public void unsubscribe(Subscription subscription) {
         lines.removeIf(line -> {
-            boolean meant = line.subscription() == subscription;
+            boolean meant = line.subscriptions().contains(subscription);
             if (meant) {
                 line.close();
             }
@@ -124,6 +146,10 @@ public final class KvEventLoop implements AutoCloseable {
     public int doWork(int timeoutMillis) {
         if (closed) {
             throw new IllegalStateException("The event loop is closed.");
+        }
+        if (gathering() && timeoutMillis > 0) {
+            gather(Math.min(timeoutMillis, GATHER_MILLIS));
+            return drain();
         }
         int applied = drain();
         if (applied == 0 && poller.poll(patience(timeoutMillis)) > 0) {
@@ -152,6 +178,7 @@ public final class KvEventLoop implements AutoCloseable {
         poller.close();
         context.close();
         try {
+            gatherer.close();
             pipe.sink().close();
             pipe.source().close();
         } catch (IOException e) {
@@ -162,10 +189,33 @@ public final class KvEventLoop implements AutoCloseable {
     private int drain() {
         long now = clock.getAsLong();
         int applied = 0;
+        full = false;
         for (int i = 0; i < lines.size(); i++) {
-            applied += lines.get(i).drain(now);
+            EventLine line = lines.get(i);
+            applied += line.drain(now);
+            full |= line.full();
+        }
+        if (applied > 0) {
+            arrived = true;
+            arrivedAt = now;
         }
         return applied;
+    }
+
+    /** Whether more is about to come, of which nothing waits yet. */
+    private boolean gathering() {
+        return arrived && !full && clock.getAsLong() - arrivedAt < STREAMING_NANOS;
+    }
+
+    private void gather(int millis) {
+        try {
+            if (gatherer.select(millis) > 0) {
+                gatherer.selectedKeys().clear();
+                swallowWakeups();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("The event loop cannot wait.", e);
+        }
     }
 
     /** How long to wait at most, so that no time limit is overslept. */

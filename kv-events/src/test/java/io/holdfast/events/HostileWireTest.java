@@ -2,8 +2,15 @@ package io.holdfast.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.index.BlockTree;
+import io.holdfast.core.index.Cache;
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.index.Tier;
 import io.holdfast.events.KvEventEncoder.Dialect;
 import io.holdfast.events.TestEngine.Form;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -16,6 +23,9 @@ import org.junit.jupiter.api.Timeout;
 final class HostileWireTest {
     private static final boolean DEEP =
             System.getProperty("holdfast.scale", "slice").equals("deep");
+    private static final List<Tier> TIERS = List.of(Tier.GPU, Tier.HOST, Tier.DISK, Tier.EXTERNAL);
+    private static final List<Form> FORMS = List.of(Form.values());
+    private static final List<Dialect> DIALECTS = List.of(Dialect.values());
 
     @Test
     void atRestTheViewIsTheTruthOrSaysThatItIsUncertain() {
@@ -36,6 +46,7 @@ final class HostileWireTest {
         private final boolean recoverable;
         private final ModelCache cache;
         private final MirrorSink view = new MirrorSink();
+        private final Cache tree = new BlockTree(BlockTree.Naming.ENGINE_HASH).addCache(CacheTraits.sglang());
         private final TestEngine engine;
         private final FaultyWire wire;
         private final FaultyWire replayWire;
@@ -50,12 +61,11 @@ final class HostileWireTest {
             boolean calmReplay = random.nextInt(3) > 0;
             boolean deepMemory = random.nextInt(3) > 0;
             this.recoverable = replay && calmReplay && deepMemory;
-            Dialect[] dialects = Dialect.values();
             this.cache = new ModelCache(
                     random.split(),
-                    dialects[random.nextInt(dialects.length)],
+                    DIALECTS.get(random.nextInt(DIALECTS.size())),
                     deepMemory ? 10_000 : random.nextInt(1, 9));
-            this.engine = new TestEngine(Form.values()[random.nextInt(3)], cache);
+            this.engine = new TestEngine(FORMS.get(random.nextInt(FORMS.size())), cache);
             this.wire = new FaultyWire(random.split(), false);
             this.replayWire = new FaultyWire(random.split(), calmReplay);
             lead();
@@ -66,8 +76,10 @@ final class HostileWireTest {
                     wire.endpoint(),
                     replay ? Optional.of(replayWire.endpoint()) : Optional.empty(),
                     random.nextBoolean() ? TestEngine.TOPIC : "",
-                    1);
-            this.subscription = loop.subscribe(source, rank -> view).getFirst();
+                    1,
+                    false);
+            this.subscription =
+                    loop.subscribe(source, rank -> new BothSinks(view, tree)).getFirst();
         }
 
         boolean run() {
@@ -83,6 +95,14 @@ final class HostileWireTest {
                 engine.publish();
             }
             rest();
+            Map<Long, Integer> tiers = new HashMap<>();
+            view.copies()
+                    .forEach((tier, blocks) -> blocks.keySet()
+                            .forEach(block -> tiers.merge(block, 1 << TIERS.indexOf(tier), Integer::sum)));
+            Map<Long, Integer> held = new HashMap<>();
+            tree.forEachHash(held::put);
+            assertThat(held).as("seed %d, the tree", seed).isEqualTo(tiers);
+            assertThat(tree.certain()).as("seed %d, the tree", seed).isEqualTo(view.certain());
             if (view.certain()) {
                 assertThat(view.copies()).as("seed %d", seed).isEqualTo(cache.copies());
             } else {

@@ -9,6 +9,7 @@ import io.holdfast.events.KvEventEncoder.Dialect;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -201,6 +202,30 @@ final class KvEventLoopTest {
             assertThat(otherLog.lines())
                     .containsExactly(
                             "batch 0", "removed [1] from GPU", "end", "batch 1", "removed [2] from GPU", "end");
+        }
+    }
+
+    @Test
+    void ranksThatShareAnEndpoint_haveTheirOwnSinksAndSequences() {
+        EventLog otherLog = new EventLog();
+        try (Publisher both = new Publisher("tcp://127.0.0.1:*")) {
+            List<Subscription> ranks =
+                    loop.subscribe(EventSource.of(both.endpoint, TOPIC).shared(2), rank -> rank == 0 ? log : otherLog);
+            until(both::hasSubscriber);
+            both.send(0, removed(1, 0));
+            both.send(0, removed(2, 1));
+            both.send(1, removed(3, 1));
+            both.send(1, removed(4, 0));
+            both.send(0, removed(5, 2));
+            until(() -> ranks.get(0).received() + ranks.get(1).received() == 5);
+            assertThat(log.lines())
+                    .containsExactly(
+                            "batch 0", "removed [1] from GPU", "end", "batch 1", "removed [4] from GPU", "end");
+            assertThat(otherLog.lines())
+                    .containsExactly(
+                            "batch 0", "removed [2] from GPU", "end", "batch 1", "removed [3] from GPU", "end");
+            assertThat(ranks.get(0).lastRefusal().orElseThrow()).startsWith("A batch of rank 2 came from ");
+            assertThat(ranks).allMatch(Subscription::connected);
         }
     }
 
@@ -399,9 +424,13 @@ final class KvEventLoopTest {
     }
 
     private static byte[] removed(long hash) {
+        return removed(hash, 0);
+    }
+
+    private static byte[] removed(long hash, int rank) {
         KvEventEncoder encoder = new KvEventEncoder(Dialect.VLLM_ARRAYS);
         encoder.removed(new long[] {hash}, 0, 1, Tier.GPU, 0);
-        return encoder.finish(1.5, 0);
+        return encoder.finish(1.5, rank);
     }
 
     private static byte[] sequence(long number) {

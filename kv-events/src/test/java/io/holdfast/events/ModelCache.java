@@ -78,7 +78,7 @@ final class ModelCache {
             }
         }
         store(new long[] {1_000_000 + batches}, Tier.GPU);
-        Batch batch = new Batch(sequence++, List.of(encoder.finish(batches, 0)));
+        Batch batch = new Batch(sequence++, List.of(encoder.finish((double) batches, 0)));
         memory.addLast(batch);
         while (memory.size() > remembered) {
             memory.removeFirst();
@@ -105,17 +105,19 @@ final class ModelCache {
         if (copies.isEmpty()) {
             return;
         }
-        Tier tier = copies.keySet().stream()
-                .skip(random.nextInt(copies.size()))
-                .findFirst()
-                .orElseThrow();
-        Map<Long, Integer> blocks = copies.get(tier);
-        long block = blocks.keySet().stream()
-                .skip(random.nextInt(blocks.size()))
-                .findFirst()
-                .orElseThrow();
+        Map.Entry<Tier, Map<Long, Integer>> chosen = pick(copies);
+        Tier tier = chosen.getKey();
+        Map<Long, Integer> blocks = chosen.getValue();
+        long block = pick(blocks).getKey();
         blocks.computeIfPresent(block, (same, count) -> count == 1 ? null : count - 1);
         copies.values().removeIf(Map::isEmpty);
         encoder.removed(new long[] {block}, 0, 1, tier, 0);
+    }
+
+    private <K, V> Map.Entry<K, V> pick(Map<K, V> among) {
+        return among.entrySet().stream()
+                .skip(random.nextInt(among.size()))
+                .findFirst()
+                .orElseThrow();
     }
 }

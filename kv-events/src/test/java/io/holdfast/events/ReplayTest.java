@@ -47,7 +47,7 @@ final class ReplayTest {
             assertThat(view.certain()).isTrue();
             assertThat(view.copies()).isEqualTo(cache.copies());
             assertThat(subscription.received()).isZero();
-            assertThat(subscription.replays()).isEqualTo(1);
+            assertThat(subscription.failedReplays()).isZero();
         }
     }
 
@@ -177,7 +177,9 @@ final class ReplayTest {
     @Test
     void ranks_areStreamsOfTheirOwn_onePortAboveEachOther() {
         List<MirrorSink> views = new ArrayList<>();
-        EventSource source = new EventSource("tcp://127.0.0.1:40001", Optional.of("tcp://127.0.0.1:40011"), "", 3);
+        EventSource source = EventSource.of("tcp://127.0.0.1:40001", "")
+                .withReplay("tcp://127.0.0.1:40011")
+                .withRanks(3);
         List<Subscription> ranks = loop.subscribe(source, rank -> {
             views.add(new MirrorSink());
             return views.get(rank);
@@ -204,10 +206,18 @@ final class ReplayTest {
                 "tcp://h:5557  | ipc://x       | 1 | The replay endpoint \"ipc://x\" is not of the form"
             })
     void sourceThatCannotBe_isOneSentence(String events, String replay, int ranks, String part) {
-        assertThatThrownBy(() -> new EventSource(events, Optional.of(replay), "", ranks))
+        assertThatThrownBy(() -> new EventSource(events, Optional.of(replay), "", ranks, false))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(part)
                 .hasMessageEndingWith(".");
+    }
+
+    @Test
+    void ranksThatShareAnEndpoint_cannotBeAskedThere() {
+        assertThatThrownBy(() ->
+                        EventSource.of("tcp://h:1", "").withReplay("tcp://h:2").shared(2))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("can answer for one publisher only");
     }
 
     @Test

@@ -92,7 +92,7 @@ interface EngineProbe {
 
     private static Events at(EngineConfig config, String endpoint, Optional<String> knownReplay, String topic) {
         try {
-            return new Events.At(new EventSource(endpoint, config.replay().or(() -> knownReplay), topic, 1));
+            return new Events.At(new EventSource(endpoint, config.replay().or(() -> knownReplay), topic, 1, false));
         } catch (IllegalArgumentException e) {
             return new Events.Unknown(String.valueOf(e.getMessage()));
         }

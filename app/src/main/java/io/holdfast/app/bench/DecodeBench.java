@@ -18,15 +18,16 @@ import java.util.List;
  * hashes, and one that computes the content chain from the tokens.
  */
 final class DecodeBench {
-    private static final int BLOCKS_PER_ROUND = 400_000;
     private static final double MILLION = 1e6;
 
     private final ProcessTime process = new ProcessTime();
     private final int rounds;
+    private final int blocksPerRound;
 
-    /** Each figure is the median of this many rounds, after half as many that do not count. */
-    DecodeBench(int rounds) {
+    /** Each figure is the median of this many rounds of so many blocks, after half as many that do not count. */
+    DecodeBench(int rounds, int blocksPerRound) {
         this.rounds = rounds;
+        this.blocksPerRound = blocksPerRound;
     }
 
     /** The recordings, and what is made of them to have more blocks in an event. */
@@ -47,7 +48,7 @@ final class DecodeBench {
     Figures run(Frames frames) {
         CountingSink once = new CountingSink();
         play(frames, once, new KvEventDecoder(), 0);
-        int turns = (int) Math.max(1, BLOCKS_PER_ROUND / Math.max(1, once.blocks()));
+        int turns = (int) Math.max(1, blocksPerRound / Math.max(1, once.blocks()));
         double blocks = (double) turns * once.blocks();
 
         Cache byHash = new BlockTree(Naming.ENGINE_HASH).addCache(frames.traits());

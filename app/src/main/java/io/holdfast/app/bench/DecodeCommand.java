@@ -20,6 +20,7 @@ import picocli.CommandLine.Spec;
         sortOptions = false)
 final class DecodeCommand implements Callable<Integer> {
     private static final int MOST_ROUNDS = 1000;
+    private static final int BLOCKS_PER_ROUND = 400_000;
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -52,7 +53,7 @@ final class DecodeCommand implements Callable<Integer> {
                         + known.stream().collect(Collectors.joining(", ")) + ".");
             }
         }
-        DecodeBench bench = new DecodeBench(rounds);
+        DecodeBench bench = new DecodeBench(rounds, BLOCKS_PER_ROUND);
         for (Frames frames : sets) {
             if (names.isEmpty() || names.contains(frames.name())) {
                 Figures figures = bench.run(frames);

@@ -13,22 +13,24 @@ import java.util.function.IntFunction;
 final class GrowthBench {
     private static final int CHUNK = 512;
     private static final int ROUNDS = 5;
-    private static final int OPERATIONS_PER_ROUND = 2_000_000;
     private static final double MILLION = 1e6;
 
     private final IntFunction<Index> indexes;
+    private final int operationsPerRound;
     private final ProcessTime process = new ProcessTime();
     private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
 
-    GrowthBench(IntFunction<Index> indexes) {
+    /** Each rate is a median of rounds of so many blocks stored and removed. */
+    GrowthBench(IntFunction<Index> indexes, int operationsPerRound) {
         this.indexes = indexes;
+        this.operationsPerRound = operationsPerRound;
     }
 
     Figures run(int engines, int fewBlocks, int manyBlocks) {
         for (int warming = 0; warming < 2; warming++) {
-            rates(engines, fewBlocks, Math.max(1, OPERATIONS_PER_ROUND / fewBlocks));
+            rates(engines, fewBlocks, Math.max(1, operationsPerRound / fewBlocks));
         }
-        Rates few = rates(engines, fewBlocks, Math.max(1, OPERATIONS_PER_ROUND / fewBlocks));
+        Rates few = rates(engines, fewBlocks, Math.max(1, operationsPerRound / fewBlocks));
         Rates many = rates(engines, manyBlocks, 1);
         Worst worst = worst(engines, manyBlocks);
         return Figures.of("growth")
@@ -66,7 +68,7 @@ final class GrowthBench {
         }
         double[] full = new double[ROUNDS];
         for (int round = 0; round < ROUNDS; round++) {
-            full[round] = ingest(index, engines, requests, OPERATIONS_PER_ROUND / (2 * Requests.OWN));
+            full[round] = ingest(index, engines, requests, operationsPerRound / (2 * Requests.OWN));
         }
         return new Rates(Times.median(filling), Times.median(full), index.errors());
     }

@@ -19,6 +19,7 @@ final class GrowthCommand implements Callable<Integer> {
     private static final int LEAST = 1_024;
     private static final int MOST = 100_000_000;
     private static final int SEVERAL = 8;
+    private static final int OPERATIONS_PER_ROUND = 2_000_000;
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -48,7 +49,7 @@ final class GrowthCommand implements Callable<Integer> {
             throw new BenchException("--few and --many are " + LEAST + " to " + MOST + " and in this order, not " + few
                     + " and " + many + ".");
         }
-        GrowthBench bench = new GrowthBench(TreeIndex::new);
+        GrowthBench bench = new GrowthBench(TreeIndex::new, OPERATIONS_PER_ROUND);
         for (int engines : new int[] {1, SEVERAL}) {
             Figures figures = bench.run(engines, few, many);
             spec.commandLine().getOut().println(json ? figures.json() : figures.toString());

@@ -43,7 +43,7 @@ class DecodeBenchTest {
 
     @Test
     void run_playsARecordingOverAndOverWithoutAnError() {
-        Figures figures = new DecodeBench(1).run(DecodeBench.sets().get(1));
+        Figures figures = new DecodeBench(1, 4_000).run(DecodeBench.sets().get(1));
 
         assertThat(figures.toString())
                 .startsWith("impl=holdfast mode=decode set=vllm-0.22.1-arrays frames=12 bytes=6446 blocks=80 ")

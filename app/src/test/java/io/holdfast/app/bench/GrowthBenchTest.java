@@ -38,7 +38,7 @@ class GrowthBenchTest {
 
     @Test
     void run_tree_makesNoError() {
-        Figures figures = new GrowthBench(TreeIndex::new).run(2, 2_048, 50_000);
+        Figures figures = new GrowthBench(TreeIndex::new, 20_000).run(2, 2_048, 50_000);
 
         assertThat(figures.toString())
                 .startsWith("impl=holdfast mode=growth engines=2 few=2048 many=50000 ")

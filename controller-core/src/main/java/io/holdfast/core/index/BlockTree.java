@@ -90,7 +90,7 @@ public final class BlockTree {
 
     public BlockTree(Naming naming) {
         this.naming = naming;
-        this.table = PositionTable.ofNames(strips);
+        this.table = new PositionTable(strips);
     }
 
     public Naming naming() {
@@ -141,7 +141,7 @@ public final class BlockTree {
     public void match(long[] path, int from, int count, Matches into) {
         Objects.checkFromIndexSize(from, count, path.length);
         while (true) {
-            into.begin(deepestTier);
+            into.begin(deepestTier, idLimit);
             if (walk(path, from, count, into) && unchanged(into)) {
                 return;
             }
@@ -151,29 +151,26 @@ public final class BlockTree {
 
     private boolean walk(long[] path, int from, int count, Matches into) {
         Strips.Page[] pages = strips.pages();
+        int[][] lists = lanes.pages();
         int above = Strips.ROOT;
         int done = 0;
         while (done < count) {
-            long name = path[from + done];
-            int strip = child(pages, above, name);
+            int at = from + done;
+            int strip = child(pages, above, path[at]);
             if (strip == Strips.NO_STRIP) {
                 return true;
             }
             Strips.Page page = Strips.page(pages, strip);
             int version = settled(page, strip);
-            int first = Strips.names(strip);
-            if (Strips.parent(page, strip) != above || page.names[first] != name) {
-                return false;
-            }
             into.visit(strip, version);
+            int first = Strips.names(strip);
             int most = Math.min(Strips.length(page, strip), count - done);
-            int at = from + done;
             int differs = Arrays.mismatch(page.names, first, first + most, path, at, at + most);
             int same = differs < 0 ? most : differs;
-            if (same <= 0) {
+            if (same <= 0 || Strips.parent(page, strip) != above) {
                 return false;
             }
-            int further = holders(page, strip, done, same, into);
+            int further = holders(page, strip, done, same, lists, into);
             if (further < 0) {
                 return false;
             }
@@ -181,7 +178,7 @@ public final class BlockTree {
                 return true;
             }
             done += same;
-            above = strip << Strips.PLACE_BITS | same - 1;
+            above = (strip << Strips.PLACE_BITS) | (same - 1);
         }
         return true;
     }
@@ -211,7 +208,8 @@ public final class BlockTree {
     }
 
     /** The strip's version, once no batch is about to change it. */
-    @SuppressWarnings("ThreadPriorityCheck") // To wait for a writer that may need this very core is what a yield is for.
+    @SuppressWarnings(
+            "ThreadPriorityCheck") // To wait for a writer that may need this very core is what a yield is for.
     private static int settled(Strips.Page page, int strip) {
         for (int looks = 1; ; looks++) {
             int version = Strips.versionAcquire(page, strip);
@@ -227,15 +225,21 @@ public final class BlockTree {
     }
 
     /** Counts for each lane how far it goes on; how many of them hold all of it, or -1 for nonsense. */
-    private int holders(Strips.Page page, int strip, int done, int same, Matches into) {
+    private int holders(Strips.Page page, int strip, int done, int same, int[][] lists, Matches into) {
         int count = Strips.laneCount(page, strip);
         int list = Strips.lanes(page, strip);
-        int[][] lists = lanes.pages();
+        int tiers = into.deepestTier();
+        int caches = into.caches();
+        if (count == 1 && tiers == 0 && done > 0) {
+            // Nearly every strip, and long paths have hundreds.
+            int lane = Lanes.laneOf(list);
+            return into.opened(lane >>> Lanes.TIER_BITS) && into.advance(lane, done, same, Lanes.presenceOf(list))
+                    ? 1
+                    : 0;
+        }
         if (count > 1 && !Lanes.within(lists, list, count)) {
             return -1;
         }
-        int tiers = into.deepestTier();
-        int caches = idLimit;
         int further = 0;
         int index = 0;
         while (index < count) {
@@ -294,12 +298,8 @@ public final class BlockTree {
         return table;
     }
 
-    /** The position of the block with this engine's hash under a block, made and hung up if need be. */
-    int placeByHash(int above, long name) {
-        if (strips.follows(above, name)) {
-            return above + 1;
-        }
-        int known = table.find(name);
+    /** The position under a block of the block with this hash, whose position is known or 0, made and hung up if need be. */
+    int placeByHash(int above, long name, int known) {
         if (known != 0) {
             link(known, above);
             return known;
@@ -311,18 +311,21 @@ public final class BlockTree {
 
     /** The position of the block with this name under a block, made if need be; 0 when the name is another block's. */
     int placeByContent(int above, long name) {
-        if (strips.follows(above, name)) {
+        int next = strips.follow(above, name);
+        if (next == above + 1) {
+            return next;
+        }
+        if (next == Strips.EXTENDED) {
+            blocks++;
             return above + 1;
         }
-        boolean extend = strips.canExtend(above);
-        if (!extend || strips.forks(above)) {
-            int known = table.find(name);
-            if (known != 0) {
-                return strips.parent(known >>> Strips.PLACE_BITS) == above ? known : 0;
-            }
+        int known = table.find(name);
+        if (known != 0) {
+            return strips.parent(known >>> Strips.PLACE_BITS) == above ? known : 0;
         }
+        boolean first = !strips.canExtend(above);
         int position = append(above, name);
-        if (!extend) {
+        if (first) {
             table.insert(name, position);
         }
         return position;
@@ -416,7 +419,7 @@ public final class BlockTree {
             int above = strips.parent(strip);
             strips.release(strip);
             if (above != Strips.ORPHAN) {
-                        if (above != Strips.ROOT) {
+                if (above != Strips.ROOT) {
                     thinned(above >>> Strips.PLACE_BITS);
                 }
             }

@@ -17,7 +17,7 @@ import java.util.List;
 public abstract sealed class Cache implements KvEventSink permits CacheByHash, CacheByContent {
     private static final int NO_GROUP = -1;
     /** How many blocks are looked for at once, so that memory answers for all of them in the time of one. */
-    static final int AHEAD = 16;
+    static final int AHEAD = PositionTable.AHEAD;
 
     private static final Tier[] TIERS = Tier.values();
 
@@ -43,9 +43,6 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private int openStrip = Strips.NO_STRIP;
     private Tier openTier = Tier.GPU;
     private int openPlaces;
-
-    /** Written so that the reads that it is made of are not taken for idle. */
-    private int approached;
 
     private boolean followed;
     private volatile boolean certain;
@@ -134,11 +131,8 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     @Override
     public final void removed(long[] hashes, int from, int to, Tier tier, int group) {
         if (group == mainGroup) {
-            for (int i = from; i < to; i++) {
-                if ((i - from & AHEAD - 1) == 0) {
-                    approach(hashes, i, Math.min(to, i + AHEAD));
-                }
-                remove(hashes[i], tier);
+            for (int next = from; next < to; next += AHEAD) {
+                remove(hashes, next, Math.min(to, next + AHEAD), tier);
             }
             tellGone();
             return;
@@ -171,8 +165,10 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         certainty = switch (gap.cause()) {
             case JOINED_LATE -> "joined late: what was stored before batch " + gap.seen() + " is not known";
             case DROPPED ->
-                "batches " + gap.expected() + " to " + (gap.seen() - 1)
-                        + " were dropped on the way: what they stored or removed is not known";
+                (gap.batches() == 0
+                                ? "batches before " + gap.seen() + " may have been dropped"
+                                : "batches " + gap.expected() + " to " + (gap.seen() - 1) + " were dropped")
+                        + " on the way: what they stored or removed is not known";
             case DISCONNECTED ->
                 "the connection was lost before batch " + gap.seen() + ": what happened meanwhile is not known";
         };
@@ -204,33 +200,8 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     /** Finds or makes the chain's blocks, and says of each that it is {@link #hold held}. */
     abstract void store(StoredBlocks chain, Tier tier);
 
-    abstract void remove(long hash, Tier tier);
-
-    /** Leads from its engine's hashes to blocks. */
-    abstract PositionTable table();
-
-    /** Brings near what the next blocks of a chain will be looked up in. */
-    final void approach(StoredBlocks chain, int index) {
-        PositionTable table = table();
-        int to = Math.min(chain.count(), index + AHEAD);
-        int sum = 0;
-        for (int i = index; i < to; i++) {
-            sum += table.approach(chain.hash(i));
-        }
-        approached = sum;
-    }
-
-    private void approach(long[] hashes, int from, int to) {
-        PositionTable table = table();
-        int sum = 0;
-        for (int i = from; i < to; i++) {
-            sum += table.approach(hashes[i]);
-        }
-        for (int i = from; i < to; i++) {
-            sum += table.approachSlot(hashes[i]);
-        }
-        approached = sum;
-    }
+    /** Finds these blocks, at most {@link #AHEAD}, and {@link #letGo lets go} of them. */
+    abstract void remove(long[] hashes, int from, int to, Tier tier);
 
     abstract boolean held(long hash, Tier tier);
 

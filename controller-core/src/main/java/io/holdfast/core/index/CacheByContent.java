@@ -11,12 +11,11 @@ import java.util.Arrays;
  */
 final class CacheByContent extends Cache {
     private final LongCounts[] nowhere = new LongCounts[Lanes.TIERS];
-    private PositionTable table;
+    private HashTable table = new HashTable();
     private boolean someNowhere;
 
     CacheByContent(BlockTree tree, int id, CacheTraits traits) {
         super(tree, id, traits);
-        table = PositionTable.ofKeys(tree.strips);
         Arrays.setAll(nowhere, tier -> new LongCounts());
     }
 
@@ -50,11 +49,11 @@ final class CacheByContent extends Cache {
         int above = chain.rooted() ? Strips.ROOT : table.find(chain.parent());
         boolean placed = chain.rooted() || above != 0;
         boolean nameable =
-                chain.named() || chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens();
+                chain.named() || (chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens());
         int count = chain.count();
         for (int i = 0; i < count; i++) {
-            if ((i & AHEAD - 1) == 0) {
-                approach(chain, i);
+            if (i % AHEAD == 0) {
+                table.approach(chain.hashArray(), chain.hashFrom() + i, chain.hashFrom() + Math.min(count, i + AHEAD));
             }
             long hash = chain.hash(i);
             int position = table.find(hash);
@@ -82,17 +81,20 @@ final class CacheByContent extends Cache {
     }
 
     @Override
-    void remove(long hash, Tier tier) {
-        int position = table.find(hash);
-        if (position == 0) {
-            if (!nowhere[tier.rank].take(hash)) {
-                unknownRemoval();
-            }
-        } else if (!takeCopy(position, tier)) {
-            boolean last = only(tier) || presentIn(position) == tier.bit;
-            letGo(position, tier);
-            if (last) {
-                table.removeFound(hash);
+    void remove(long[] hashes, int from, int to, Tier tier) {
+        table.approach(hashes, from, to);
+        for (int i = from; i < to; i++) {
+            int position = table.find(hashes[i]);
+            if (position == 0) {
+                if (!nowhere[tier.rank].take(hashes[i])) {
+                    unknownRemoval();
+                }
+            } else if (!takeCopy(position, tier)) {
+                boolean last = only(tier) || presentIn(position) == tier.bit;
+                letGo(position, tier);
+                if (last) {
+                    table.removeFound(hashes[i]);
+                }
             }
         }
     }
@@ -105,12 +107,13 @@ final class CacheByContent extends Cache {
 
     @Override
     void forgetPlaced(int bits) {
-        PositionTable before = table;
-        table = PositionTable.ofKeys(tree.strips);
+        HashTable before = table;
+        table = new HashTable();
         before.forEach((hash, position) -> forgetStrip(position >>> Strips.PLACE_BITS, bits));
         if (bits != Tier.ALL) {
             before.forEach((hash, position) -> {
                 if (presentIn(position) != 0) {
+                    table.find(hash);
                     table.insert(hash, position);
                 }
             });
@@ -120,11 +123,6 @@ final class CacheByContent extends Cache {
                 nowhere[tier.rank].clear();
             }
         }
-    }
-
-    @Override
-    PositionTable table() {
-        return table;
     }
 
     private static long name(StoredBlocks chain, int index, int above, Strips strips) {

@@ -39,28 +39,30 @@ final class CacheByHash extends Cache {
                 above = tree.placeOrphan(chain.parent());
             }
         }
+        PositionTable table = tree.table();
         int count = chain.count();
         for (int i = 0; i < count; i++) {
-            if ((i & AHEAD - 1) == 0) {
-                approach(chain, i);
+            int ahead = i % AHEAD;
+            if (ahead == 0) {
+                table.findAll(chain.hashArray(), chain.hashFrom() + i, Math.min(AHEAD, count - i));
             }
-            above = tree.placeByHash(above, chain.hash(i));
+            long hash = chain.hash(i);
+            above = tree.placeByHash(above, hash, table.found(ahead, hash));
             hold(above, tier);
         }
     }
 
     @Override
-    PositionTable table() {
-        return tree.table();
-    }
-
-    @Override
-    void remove(long hash, Tier tier) {
-        int position = tree.find(hash);
-        if (position == 0) {
-            unknownRemoval();
-        } else if (!takeCopy(position, tier)) {
-            letGo(position, tier);
+    void remove(long[] hashes, int from, int to, Tier tier) {
+        PositionTable table = tree.table();
+        table.findAll(hashes, from, to - from);
+        for (int i = from; i < to; i++) {
+            int position = table.found(i - from, hashes[i]);
+            if (position == 0) {
+                unknownRemoval();
+            } else if (!takeCopy(position, tier)) {
+                letGo(position, tier);
+            }
         }
     }
 

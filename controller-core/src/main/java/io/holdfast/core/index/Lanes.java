@@ -175,7 +175,7 @@ final class Lanes {
         int low = 0;
         int high = count;
         while (low < high) {
-            int middle = low + high >>> 1;
+            int middle = (low + high) >>> 1;
             if (laneOf(page[from + middle]) < lane) {
                 low = middle + 1;
             } else {
@@ -211,7 +211,7 @@ final class Lanes {
             shared = more;
             used = 0;
         }
-        list = pages.length - 1 << PAGE_BITS | used;
+        list = (pages.length - 1) << PAGE_BITS | used;
         used += 1 << sizeClass;
         return list;
     }

@@ -124,6 +124,6 @@ final class LongCounts {
     }
 
     private int home(long key) {
-        return (int) (key * PHI >>> Long.numberOfLeadingZeros(keys.length) + 1);
+        return (int) ((key * PHI) >>> (Long.numberOfLeadingZeros(keys.length) + 1));
     }
 }

@@ -14,6 +14,7 @@ public final class Matches {
     private int[] caches = new int[16];
     private int count;
     private int deepestTier;
+    private int cacheLimit;
 
     private int[] strips = new int[64];
     private int[] versions = new int[64];
@@ -45,13 +46,14 @@ public final class Matches {
         return lane < reach.length ? reach[lane] : 0;
     }
 
-    void begin(int deepest) {
+    void begin(int deepest, int limit) {
         for (int i = 0; i < count; i++) {
-            Arrays.fill(reach, caches[i] << Lanes.TIER_BITS, caches[i] + 1 << Lanes.TIER_BITS, 0);
+            Arrays.fill(reach, caches[i] << Lanes.TIER_BITS, (caches[i] + 1) << Lanes.TIER_BITS, 0);
         }
         count = 0;
         visited = 0;
         deepestTier = deepest;
+        cacheLimit = limit;
     }
 
     /** A strip was looked at when it had this version. */
@@ -62,6 +64,11 @@ public final class Matches {
         }
         strips[visited] = strip;
         versions[visited++] = version;
+    }
+
+    /** No cache has an id from this on. */
+    int caches() {
+        return cacheLimit;
     }
 
     int deepestTier() {
@@ -83,7 +90,7 @@ public final class Matches {
     /** Makes room for a cache that may hold the first block. */
     void makeRoom(int cache) {
         if ((cache + 1) << Lanes.TIER_BITS > reach.length) {
-            reach = Arrays.copyOf(reach, Integer.highestOneBit(cache + 1) << Lanes.TIER_BITS + 1);
+            reach = Arrays.copyOf(reach, Integer.highestOneBit(cache + 1) << (Lanes.TIER_BITS + 1));
         }
     }
 
@@ -97,7 +104,7 @@ public final class Matches {
 
     /** Whether the cache may hold the first block. */
     boolean opened(int cache) {
-        return cache + 1 << Lanes.TIER_BITS <= reach.length;
+        return (cache + 1) << Lanes.TIER_BITS <= reach.length;
     }
 
     /**

@@ -3,11 +3,9 @@ package io.holdfast.core.index;
 import java.util.Arrays;
 
 /**
- * Leads from a block's name to its position, for one writer and any number of readers; or from an engine's hash, for the
- * writer.
+ * Leads from a block's name to its position, for one writer and any number of readers.
  *
- * <p>Where the key is the block's name, the strips have it, and the table keeps positions alone; otherwise it keeps the key
- * beside the position. Position 0 is no block.
+ * <p>It keeps positions alone: the names are in the strips. Position 0 is no block.
  */
 final class PositionTable {
     /*
@@ -25,9 +23,12 @@ final class PositionTable {
      * Growth
      * ------
      * A table grows by halves and thirds, to twice its size every other time, so that it is between half and three quarters
-     * full; beyond that too many groups are, and stay, full. From 24576 groups on, 129 thousand keys, it is split in two
+     * full; beyond that too many groups are, and stay, full. From 6144 groups on, 32 thousand keys, it is split in two
      * by another bit instead, so that no store pays for moving more than that.
      */
+    /** How many keys are looked for at once. */
+    static final int AHEAD = 16;
+
     private static final long PHI = 0x9E3779B97F4A7C15L;
     private static final int SLOTS = 7;
     private static final long LOWEST = 0x0001_0101_0101_0101L;
@@ -35,30 +36,26 @@ final class PositionTable {
     private static final int PASSED = 56;
     private static final long ONE_PASSED = 1L << PASSED;
     private static final int SMALLEST = 1 << 2;
-    private static final int LARGEST = 3 << 13;
-
-    /** Told of each entry. */
-    interface Visitor {
-        void visit(long key, int position);
-    }
+    private static final int UNSETTLED = -1;
+    private static final int LARGEST = 3 << 11;
 
     private static final class Segment {
         final long[] groups;
-        /** By slot: the position, and behind it the key's halves if keys are kept. */
+        /** By slot: the position. */
         final int[] slots;
 
         final int depth;
         int room;
 
-        Segment(int count, int depth, int stride) {
+        Segment(int count, int depth) {
             groups = new long[count];
-            slots = new int[count * SLOTS * stride];
+            slots = new int[count * SLOTS];
             this.depth = depth;
             room = count * SLOTS * 3 / 4;
         }
 
         int home(int bits) {
-            return (int) ((bits & 0xFFFF_FFFFL) * groups.length >>> 32);
+            return (int) (((bits & 0xFFFF_FFFFL) * groups.length) >>> 32);
         }
 
         /**
@@ -75,62 +72,103 @@ final class PositionTable {
     }
 
     /** A power of two of segments, chosen by the top bits; never written once readers can see it. */
+    @SuppressWarnings("ArrayRecordComponent")
     private record Directory(Segment[] segments, int bits) {
         Segment segment(long mixed) {
             return segments[index(mixed)];
         }
 
         int index(long mixed) {
-            return (int) (mixed >>> 1 >>> 63 - bits);
+            return (int) (mixed >>> 1 >>> (63 - bits));
         }
     }
 
     private final Strips strips;
-    private final boolean keyed;
-    private final int stride;
     private volatile Directory shared;
     private Directory directory;
-    private int size;
     private int foundSlot;
 
-    private PositionTable(Strips strips, boolean keyed) {
+    /* Of the keys that were looked for at once. */
+    private int growths;
+    private int allGrowths;
+    private final int[] allGroups = new int[AHEAD];
+    private final long[] allWords = new long[AHEAD];
+    private final int[] allSlots = new int[AHEAD];
+    private final int[] allPositions = new int[AHEAD];
+    /** Written so that reads which only bring memory near are not taken for idle. */
+    @SuppressWarnings("UnusedVariable")
+    private int read;
+
+    PositionTable(Strips strips) {
         this.strips = strips;
-        this.keyed = keyed;
-        stride = keyed ? 3 : 1;
-        directory = new Directory(new Segment[] {new Segment(SMALLEST, 0, stride)}, 0);
+        directory = new Directory(new Segment[] {new Segment(SMALLEST, 0)}, 0);
         shared = directory;
     }
 
-    /** A table of blocks by their names. */
-    static PositionTable ofNames(Strips strips) {
-        return new PositionTable(strips, false);
+    /**
+     * Looks for some keys, {@link #AHEAD} at most, all at once; {@link #found} then tells each result.
+     *
+     * <p>A table that outgrew the processor's caches answers a look in the time of a hundred others. In three short loops,
+     * each of which only asks memory for what the next one needs, that time passes once for all keys.
+     */
+    void findAll(long[] keys, int from, int count) {
+        Segment[] segments = directory.segments();
+        int sum = 0;
+        for (int i = 0; i < count; i++) {
+            long mixed = keys[from + i] * PHI;
+            Segment segment = segments.length == 1 ? segments[0] : directory.segment(mixed);
+            int group = segment.home(bits(mixed));
+            allGroups[i] = group;
+            sum += (int) segment.groups[group];
+        }
+        for (int i = 0; i < count; i++) {
+            long mixed = keys[from + i] * PHI;
+            Segment segment = segments.length == 1 ? segments[0] : directory.segment(mixed);
+            int group = allGroups[i];
+            long word = segment.groups[group];
+            long hits = matches(word, tag(bits(mixed)));
+            // Whoever is not there is about to be put where there is room.
+            long likely = hits == 0 ? matches(word, 0) : hits;
+            int slot = group * SLOTS + (Long.numberOfTrailingZeros(likely | 1L << (PASSED - 1)) >>> 3);
+            allWords[i] = word;
+            allSlots[i] = hits == 0 ? -1 : slot;
+            sum += segment.slots[slot];
+        }
+        for (int i = 0; i < count; i++) {
+            int slot = allSlots[i];
+            int position = 0;
+            if (slot >= 0) {
+                long key = keys[from + i];
+                Segment segment = segments.length == 1 ? segments[0] : directory.segment(key * PHI);
+                position = segment.slots[slot];
+                if (position == 0 || key != strips.name(position)) {
+                    position = UNSETTLED;
+                }
+            } else if (allWords[i] >>> PASSED != 0) {
+                position = UNSETTLED;
+            }
+            allPositions[i] = position;
+        }
+        read = sum;
+        allGrowths = growths;
     }
 
-    /** A table of blocks by other keys. */
-    static PositionTable ofKeys(Strips strips) {
-        return new PositionTable(strips, true);
-    }
-
-    int size() {
-        return size;
-    }
-
-    /** Reads where the key would be, so that it is near when it is asked for. */
-    int approach(long key) {
-        long mixed = key * PHI;
-        Segment segment = directory.segment(mixed);
-        int bits = bits(mixed);
-        return (int) segment.groups[segment.home(bits)];
-    }
-
-    /** Reads the slot that the key most likely has; after {@link #approach}. */
-    int approachSlot(long key) {
-        long mixed = key * PHI;
-        Segment segment = directory.segment(mixed);
-        int bits = bits(mixed);
-        int group = segment.home(bits);
-        long hits = matches(segment.groups[group], tag(bits));
-        return hits == 0 ? 0 : segment.slots[(group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3)) * stride];
+    /** What {@link #findAll} found for one of its keys, brought up to what was inserted and removed since. */
+    int found(int index, long key) {
+        if (growths != allGrowths) {
+            return find(key);
+        }
+        int position = allPositions[index];
+        Segment segment = directory.segment(key * PHI);
+        if (position > 0) {
+            if (segment.slots[allSlots[index]] == position) {
+                foundSlot = allSlots[index];
+                return position;
+            }
+        } else if (position == 0 && segment.groups[allGroups[index]] == allWords[index]) {
+            return 0;
+        }
+        return find(key);
     }
 
     /** The writer's look: the position of the key's block, 0 when there is none. */
@@ -139,12 +177,14 @@ final class PositionTable {
         Segment segment = directory.segment(mixed);
         int bits = bits(mixed);
         long tag = tag(bits);
-        for (int group = segment.home(bits); ; group = segment.next(group, bits)) {
+        int group = segment.home(bits);
+        // Hashes chosen to collide could fill the counts of all groups for good; then a miss has looked at each.
+        for (int left = segment.groups.length; left > 0; left--) {
             long word = segment.groups[group];
             for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
                 int slot = group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3);
-                int position = segment.slots[slot * stride];
-                if (position != 0 && key == (keyed ? keyAt(segment.slots, slot) : strips.name(position))) {
+                int position = segment.slots[slot];
+                if (position != 0 && key == strips.name(position)) {
                     foundSlot = slot;
                     return position;
                 }
@@ -152,15 +192,16 @@ final class PositionTable {
             if (word >>> PASSED == 0) {
                 return 0;
             }
+            group = segment.next(group, bits);
         }
+        return 0;
     }
 
     /** Inserts a key that is not in the table. */
     void insert(long key, int position) {
         long mixed = key * PHI;
         Segment segment = directory.segment(mixed);
-        put(segment, key, bits(mixed), position);
-        size++;
+        put(segment, bits(mixed), position);
         if (segment.room == 0) {
             grow(mixed, segment);
         }
@@ -180,10 +221,9 @@ final class PositionTable {
                 groups[group] -= ONE_PASSED;
             }
         }
-        groups[last] &= ~(0xFFL << (slot - last * SLOTS << 3));
-        segment.slots[slot * stride] = 0;
+        groups[last] &= ~(0xFFL << ((slot - last * SLOTS) << 3));
+        segment.slots[slot] = 0;
         segment.room++;
-        size--;
     }
 
     /** A reader's look, in the pages that it sees: a position that had the name just now, or 0 when none had. */
@@ -213,21 +253,7 @@ final class PositionTable {
         return 0;
     }
 
-    /** Shows every entry of a table that keeps its keys. */
-    void forEach(Visitor visitor) {
-        Segment[] segments = directory.segments();
-        for (int i = 0; i < segments.length; i++) {
-            int[] slots = segments[i].slots;
-            boolean first = i == 0 || segments[i - 1] != segments[i];
-            for (int slot = 0; first && slot * stride < slots.length; slot++) {
-                if (slots[slot * stride] != 0) {
-                    visitor.visit(keyAt(slots, slot), slots[slot * stride]);
-                }
-            }
-        }
-    }
-
-    private void put(Segment segment, long key, int bits, int position) {
+    private static void put(Segment segment, int bits, int position) {
         long[] groups = segment.groups;
         int group = segment.home(bits);
         long free = matches(groups[group], 0);
@@ -239,29 +265,24 @@ final class PositionTable {
             free = matches(groups[group], 0);
         }
         int place = Long.numberOfTrailingZeros(free) >>> 3;
-        int at = (group * SLOTS + place) * stride;
-        segment.slots[at] = position;
-        if (keyed) {
-            segment.slots[at + 1] = (int) key;
-            segment.slots[at + 2] = (int) (key >>> 32);
-        }
+        segment.slots[group * SLOTS + place] = position;
         groups[group] |= tag(bits) << (place << 3);
         segment.room--;
     }
 
     private void grow(long mixed, Segment old) {
+        growths++;
         int count = old.groups.length;
         boolean split = count == LARGEST;
         // A power of two grows by half, and that by a third; two halves are four thirds of it together.
         int more = split ? 2 * (count / 3) : Integer.bitCount(count) == 1 ? count + (count >> 1) : count + count / 3;
-        Segment low = new Segment(more, split ? old.depth + 1 : old.depth, stride);
-        Segment high = split ? new Segment(more, old.depth + 1, stride) : low;
+        Segment low = new Segment(more, split ? old.depth + 1 : old.depth);
+        Segment high = split ? new Segment(more, old.depth + 1) : low;
         for (int slot = 0; slot < count * SLOTS; slot++) {
-            int position = old.slots[slot * stride];
+            int position = old.slots[slot];
             if (position != 0) {
-                long key = keyed ? keyAt(old.slots, slot) : strips.name(position);
-                boolean upper = split && key * PHI << old.depth < 0;
-                put(upper ? high : low, key, bits(key * PHI), position);
+                long moved = strips.name(position) * PHI;
+                put(split && (moved << old.depth) < 0 ? high : low, bits(moved), position);
             }
         }
         int bits = directory.bits();
@@ -275,15 +296,11 @@ final class PositionTable {
         Directory next = new Directory(segments, bits);
         int span = segments.length >>> old.depth;
         int first = next.index(mixed) & -span;
-        int middle = first + (span + 1 >>> 1);
+        int middle = first + ((span + 1) >>> 1);
         Arrays.fill(segments, first, middle, low);
         Arrays.fill(segments, middle, first + span, high);
         directory = next;
         shared = next;
-    }
-
-    private long keyAt(int[] slots, int slot) {
-        return slots[slot * stride + 1] & 0xFFFFFFFFL | (long) slots[slot * stride + 2] << 32;
     }
 
     /** The slots that have this tag, by the top bit of their bytes; of several, those above the first may be wrong. */
@@ -293,7 +310,7 @@ final class PositionTable {
     }
 
     private static long tag(int bits) {
-        return ((bits & 0xFF) * 255 >>> 8) + 1L;
+        return (((bits & 0xFF) * 255) >>> 8) + 1L;
     }
 
     /** Bits below those that choose a segment: the upper ones choose a group, the lowest are the tag. */

@@ -24,6 +24,9 @@ final class Strips {
 
     static final int NO_STRIP = -1;
 
+    /** The strip has one block more; no position. */
+    static final int EXTENDED = -2;
+
     private static final int PAGE_BITS = 10;
     private static final int PER_PAGE = 1 << PAGE_BITS;
     private static final int PAGE_MASK = PER_PAGE - 1;
@@ -99,7 +102,7 @@ final class Strips {
     }
 
     static boolean forks(Page page, int strip, int place) {
-        return (page.fields[fields(strip) + SHAPE] >>> FORK_SHIFT + place & 1) != 0;
+        return (page.fields[fields(strip) + SHAPE] >>> (FORK_SHIFT + place) & 1) != 0;
     }
 
     static int lanes(Page page, int strip) {
@@ -142,12 +145,27 @@ final class Strips {
         return used;
     }
 
-    /** Whether the block with this name is the next one in the strip. */
-    boolean follows(int position, long name) {
+    /**
+     * Goes one block further within the strip: the next position if the block there has this name, {@link #EXTENDED} if there
+     * was none, no child either, and now there is, or 0 if this is not so simple.
+     */
+    int follow(int position, long name) {
         int strip = position >>> PLACE_BITS;
-        int place = (position & PLACES - 1) + 1;
         Page page = page(strip);
-        return place < length(page, strip) && page.names[names(strip) + place] == name;
+        int shape = page.fields[fields(strip) + SHAPE];
+        int length = shape & LENGTH_MASK;
+        int place = (position & (PLACES - 1)) + 1;
+        int at = names(strip) + place;
+        if (place < length) {
+            return page.names[at] == name ? position + 1 : 0;
+        }
+        if (place == PLACES || position == ROOT || ((shape >>> (FORK_SHIFT + place - 1)) & 1) != 0) {
+            return 0;
+        }
+        touch(strip);
+        page.names[at] = name;
+        page.fields[fields(strip) + SHAPE] = shape + 1;
+        return EXTENDED;
     }
 
     /** Whether the block at this position is the last of a strip that has room for another. */
@@ -210,7 +228,7 @@ final class Strips {
             Page upperPage = page(upper);
             int fields = fields(upper);
             upperPage.fields[fields + CHILDREN]++;
-            upperPage.fields[fields + SHAPE] |= 1 << FORK_SHIFT + (above & PLACES - 1);
+            upperPage.fields[fields + SHAPE] |= 1 << (FORK_SHIFT + (above & PLACES - 1));
             upperPage.fields[fields + NEXT] = strip;
         }
     }

@@ -19,7 +19,7 @@ final class BlockTreeModelTest {
     /** For each naming. */
     private static final int SEEDS = DEEP ? 100 : 6;
 
-    private static final int STEPS = DEEP ? 20_000 : 1_000;
+    private static final int STEPS = DEEP ? 20_000 : 600;
     private static final int MOST_ATTEMPTS = 4_000;
 
     @ParameterizedTest
@@ -35,7 +35,7 @@ final class BlockTreeModelTest {
     @ParameterizedTest
     @EnumSource(Naming.class)
     void tree_manyBlocks_equalsOracle(Naming naming) {
-        play(naming, 0, DEEP ? 2_000 : 150, new Temper(2, 400_000, 4_000, 0.002, 0.0005, 0, 1), new SplittableRandom(1));
+        play(naming, 0, DEEP ? 2_000 : 60, new Temper(2, 400_000, 4_000, 0.002, 0.0005, 0, 1), new SplittableRandom(1));
     }
 
     private static Temper temper(int seed, SplittableRandom random) {
