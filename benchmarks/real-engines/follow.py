@@ -40,19 +40,19 @@ class Run:
 
     def step(self, session, requests):
         """Sends one step's requests together."""
-        alone = len(requests) == 1 and requests[0]["kind"] != "twin"
-        expected = None
-        if alone and self.a.predict:
+        alone = self.a.predict and len(requests) == 1 and requests[0]["kind"] != "twin"
+        if alone:
             self.quiet()
-            with self.reference.lock:
-                view = self.reference.view
-                if self.unsaid != self.heard():
-                    self.unsaid = None
-                expected = view.cached(requests[0]["prompt"], self.a.block_tokens, requests[0]["salt"])
+            if self.unsaid != self.heard():
+                self.unsaid = None
+        moment = time.time()
         for request, (output, cached) in zip(requests, self.pool.map(self.engine.generate, requests)):
             self.sent += 1
             session.answered(request, output)
-        if expected is not None and self.unsaid is None:
+        if alone and self.unsaid is None:
+            self.quiet()
+            prompt, salt = requests[0]["prompt"], requests[0]["salt"]
+            expected = self.reference.at(moment).cached(prompt, self.a.block_tokens, salt)
             self.predicted += 1
             if cached != expected:
                 self.mispredicted.append("request %d: %d cached, %d expected" % (self.sent, cached, expected))

@@ -140,6 +140,17 @@ class Mirror:
                 for later in whole[len(self.life) :]:
                     self.take(later)
 
+    def at(self, moment):
+        """The view by what the engine had said at a moment of its clock, however late it arrived."""
+        with self.lock:
+            batches = [msgspec.msgpack.decode(payload) for payload in self.life]
+        view = View(self.keeps)
+        for batch in batches:
+            if batch[0] < moment:
+                for event in batch[1]:
+                    view.apply(event)
+        return view
+
     def take(self, payload):
         self.life.append(payload)
         for event in msgspec.msgpack.decode(payload)[1]:
