@@ -101,7 +101,7 @@ class View:
 
 
 class Mirror:
-    """Listens on a thread of its own for as long as the process runs."""
+    """Listens on a thread of its own for as long as the process runs; once made, it knows what the engine said before."""
 
     def __init__(self, events, replay, topic, clear_keeps_other_tiers):
         self.events = events
@@ -114,13 +114,23 @@ class Mirror:
         self.life = []
         self.lives = []
         self.notes = []
+        self.joined = threading.Event()
         threading.Thread(target=self.listen, daemon=True).start()
+        if not self.joined.wait(60):
+            raise AssertionError("nobody publishes at " + events)
 
     def listen(self):
         socket = self.context.socket(zmq.SUB)
         socket.set_hwm(0)
         socket.subscribe(self.topic)
+        monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
         socket.connect(self.events)
+        monitor.recv_multipart()
+        socket.disable_monitor()
+        with self.lock:
+            for payload in self.ask(0):
+                self.take(payload)
+        self.joined.set()
         while True:
             _, sequence, payload = socket.recv_multipart()
             self.heard(int.from_bytes(sequence[:8], "big"), payload)
