@@ -11,12 +11,12 @@ import java.util.Arrays;
  * at once.
  *
  * <p>A table grows by halves and thirds, to twice its size every other time, and is at most three quarters full. From
- * 196,608 slots on it is split in two instead, so that no store pays for moving more than that.
+ * 98,304 slots on it is split in two instead, so that no store pays for moving more than that.
  */
 final class HashTable {
     private static final long PHI = 0x9E3779B97F4A7C15L;
     private static final int SMALLEST = 1 << 3;
-    private static final int LARGEST = 3 << 16;
+    private static final int LARGEST = 3 << 15;
     private static final int EACH = 3;
 
     /** Told of each entry. */

@@ -23,7 +23,7 @@ final class PositionTable {
      * Growth
      * ------
      * A table grows by halves and thirds, to twice its size every other time, so that it is between half and three quarters
-     * full; beyond that too many groups are, and stay, full. From 6144 groups on, 32 thousand keys, it is split in two
+     * full; beyond that too many groups are, and stay, full. From 1536 groups on, 8 thousand keys, it is split in two
      * by another bit instead, so that no store pays for moving more than that.
      */
     /** How many keys are looked for at once. */
@@ -37,7 +37,7 @@ final class PositionTable {
     private static final long ONE_PASSED = 1L << PASSED;
     private static final int SMALLEST = 1 << 2;
     private static final int UNSETTLED = -1;
-    private static final int LARGEST = 3 << 11;
+    private static final int LARGEST = 3 << 9;
 
     private static final class Segment {
         final long[] groups;
