@@ -1,6 +1,7 @@
 package io.holdfast.events;
 
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.events.EventTape.Event;
 import io.holdfast.events.EventTape.Kind;
@@ -278,7 +279,7 @@ public final class KvEventDecoder {
         switch (field) {
             case BLOCK_HASHES -> hashes(event);
             case MEDIUM -> event.in(tier(cursor.word()));
-            case GROUP_IDX -> event.group = cursor.count("group");
+            case GROUP_IDX -> event.group = group();
             case LOCALITY -> locality(event);
             default -> cursor.skip();
         }
@@ -301,7 +302,7 @@ public final class KvEventDecoder {
             case NAME_OR_EXTRAS -> nameOrExtras();
             case EXTRA_KEYS -> keys.keys(cursor);
             case CACHE_SALT -> keys.salt(cursor);
-            case GROUP_IDX -> event.group = cursor.count("group");
+            case GROUP_IDX -> event.group = group();
             case KV_CACHE_SPEC_KIND -> event.windowed = windowed(cursor.word());
             case LOCALITY -> locality(event);
             default -> cursor.skip();
@@ -330,6 +331,16 @@ public final class KvEventDecoder {
         if (cursor.word() == Word.REMOTE) {
             event.remote();
         }
+    }
+
+    /** No model has hundreds, and each is a table for whoever follows it. */
+    private int group() throws FrameRefusal {
+        int group = cursor.count("group");
+        if (group > StoredBlocks.LAST_GROUP) {
+            throw new FrameRefusal(
+                    "a KV cache group has the number " + group + "; none is above " + StoredBlocks.LAST_GROUP);
+        }
+        return group;
     }
 
     private static boolean windowed(Word kind) {

@@ -285,7 +285,8 @@ final class KvEventDecoderTest {
                 "[1, [['BlockRemoved', [1.5]]]] | a value is of another type than its place calls for",
                 "[1, [['BlockStored', [1], null, [[]]]]] | a token is an empty list",
                 "[1, [['BlockStored', [1], null, [], -3]]] | a block size of 18446744073709551613 cannot be",
-                "[1, [['BlockRemoved', [1], null, 2147483648]]] | a group of 2147483648 cannot be"
+                "[1, [['BlockRemoved', [1], null, 2147483648]]] | a group of 2147483648 cannot be",
+                "[1, [['BlockRemoved', [1], null, 256]]] | a KV cache group has the number 256; none is above 255"
             })
     void refusal_saysWhy(String batch, String why) {
         assertThat(decoder.read(Packed.json(batch))).isEqualTo(why == null);

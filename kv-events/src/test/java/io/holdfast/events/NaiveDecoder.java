@@ -389,7 +389,9 @@ final class NaiveDecoder {
             hashes[i] = hash(list.get(i));
         }
         for (Entry field : all(fields, "group_idx")) {
-            count(Optional.of(field.value));
+            if (count(Optional.of(field.value)) > 255) {
+                throw new Refused("no group");
+            }
         }
         return hashes;
     }

@@ -386,8 +386,9 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     }
 
     private LongCounts other(int group, Tier tier) {
-        if (group < 0 || group > 255) {
-            throw new IllegalArgumentException("A KV cache group is numbered from 0 to 255, not " + group + ".");
+        if (group < 0 || group > StoredBlocks.LAST_GROUP) {
+            throw new IllegalArgumentException(
+                    "A KV cache group is numbered from 0 to " + StoredBlocks.LAST_GROUP + ", not " + group + ".");
         }
         int index = group * TIERS.length + tier.rank;
         while (others.size() <= index) {

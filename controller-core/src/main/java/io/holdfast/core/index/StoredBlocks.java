@@ -11,6 +11,9 @@ import java.util.Arrays;
  * else keeps; its own arrays grow to the largest announcement seen and stay.
  */
 public final class StoredBlocks {
+    /** No group is numbered higher. */
+    public static final int LAST_GROUP = 255;
+
     private static final long[] NO_LONGS = {};
     private static final int[] NO_TOKENS = {};
 
