@@ -47,6 +47,9 @@ public final class KvEventLoop implements AutoCloseable {
     /** Messages that each receive queue holds; as many as engines keep for a slow subscriber. */
     public static final int RECEIVE_QUEUE = 100_000;
 
+    /** From so many streams on it pays to let batches gather; the events of a few are wanted at once. */
+    private static final int MANY = 8;
+
     private static final int GATHER_MILLIS = 10;
     private static final long STREAMING_NANOS = 50_000_000;
 
@@ -204,7 +207,7 @@ public final class KvEventLoop implements AutoCloseable {
 
     /** Whether more is about to come, of which nothing waits yet. */
     private boolean gathering() {
-        return arrived && !full && clock.getAsLong() - arrivedAt < STREAMING_NANOS;
+        return lines.size() >= MANY && arrived && !full && clock.getAsLong() - arrivedAt < STREAMING_NANOS;
     }
 
     private void gather(int millis) {
