@@ -418,10 +418,8 @@ public final class BlockTree {
         if (length == 0) {
             int above = strips.parent(strip);
             strips.release(strip);
-            if (above != Strips.ORPHAN) {
-                if (above != Strips.ROOT) {
-                    thinned(above >>> Strips.PLACE_BITS);
-                }
+            if (above > Strips.ROOT) {
+                thinned(above >>> Strips.PLACE_BITS);
             }
         }
     }

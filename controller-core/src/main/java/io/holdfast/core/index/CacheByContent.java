@@ -51,8 +51,8 @@ final class CacheByContent extends Cache {
             above = table.find(chain.parent());
         }
         boolean placed = chain.rooted() || above != 0;
-        boolean nameable =
-                chain.named() || (chain.blockTokens() > 0 && chain.tokenCount() == chain.count() * chain.blockTokens());
+        boolean nameable = chain.named()
+                || (chain.blockTokens() > 0 && chain.tokenCount() == (long) chain.count() * chain.blockTokens());
         int count = chain.count();
         for (int i = 0; i < count; i++) {
             if (i % AHEAD == 0 && count > 1) {

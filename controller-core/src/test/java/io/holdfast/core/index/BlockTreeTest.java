@@ -578,4 +578,16 @@ final class BlockTreeTest {
                 .mapToLong(block -> naming == Naming.ENGINE_HASH ? block : block + APART)
                 .toArray();
     }
+
+    @Test
+    void blocksWithoutTokens_ofASizeThatOverflows_haveNoName() {
+        BlockTree tree = new BlockTree(Naming.CONTENT_CHAIN);
+        Cache cache = tree.addCache(CacheTraits.vllm());
+        StoredBlocks chain = new StoredBlocks().add(1).add(2).add(3).add(4).blockTokens(1 << 30);
+        cache.batchStarted(0, 0);
+        cache.stored(chain);
+        cache.batchEnded();
+        assertThat(cache.unplaced()).isEqualTo(4);
+        assertThat(tree.blocks()).isZero();
+    }
 }
