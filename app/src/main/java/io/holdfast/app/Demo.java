@@ -1,7 +1,8 @@
 package io.holdfast.app;
 
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.Fault;
+import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.fault.Fault;
 import io.holdfast.loadtest.LoadTest;
 import io.holdfast.loadtest.LoadTestSettings;
 import io.holdfast.loadtest.Progress;
@@ -120,6 +121,6 @@ final class Demo {
                 .withFirstTokenMicros(8_000)
                 .withPrefillMicrosPerToken(20)
                 .withDecodeMillis(1)
-                .withVariant(EmulatorSettings.Variant.PIN_GPU);
+                .withVariant(SglangSettings.Variant.PIN_GPU);
     }
 }

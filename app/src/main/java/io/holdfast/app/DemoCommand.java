@@ -1,6 +1,6 @@
 package io.holdfast.app;
 
-import io.holdfast.emulator.Fault;
+import io.holdfast.emulator.fault.Fault;
 import io.holdfast.loadtest.Statistic;
 import java.util.List;
 import java.util.concurrent.Callable;

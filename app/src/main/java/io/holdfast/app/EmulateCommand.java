@@ -4,7 +4,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.Fault;
+import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.fault.Fault;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -144,10 +145,10 @@ final class EmulateCommand implements Callable<Integer> {
         }
     }
 
-    private EmulatorSettings.Variant variant() {
+    private SglangSettings.Variant variant() {
         return switch (variant) {
-            case "stock" -> EmulatorSettings.Variant.STOCK;
-            case "pin-gpu" -> EmulatorSettings.Variant.PIN_GPU;
+            case "stock" -> SglangSettings.Variant.STOCK;
+            case "pin-gpu" -> SglangSettings.Variant.PIN_GPU;
             default -> throw new CommandException("--variant is '" + variant + "'; built are stock and pin-gpu.");
         };
     }

@@ -1,6 +1,15 @@
 package io.holdfast.emulator;
 
-import io.holdfast.events.SglangBlockNames;
+import io.holdfast.emulator.api.SglangApi;
+import io.holdfast.emulator.api.Tokenizer;
+import io.holdfast.emulator.engine.EmulatorException;
+import io.holdfast.emulator.engine.EngineClock;
+import io.holdfast.emulator.engine.EngineThread;
+import io.holdfast.emulator.engine.Gpu;
+import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.sglang.SglangEngine;
+import io.holdfast.emulator.wire.EventPublisher;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -27,7 +36,7 @@ public final class Emulator implements AutoCloseable {
     private static final String HOST = "127.0.0.1";
     private static final int PATIENCE_SECONDS = 30;
 
-    private final EngineThread engine;
+    private final EngineThread<SglangEngine> engine;
     private final EventPublisher publisher;
     private final HttpServer server;
     private final int port;
@@ -35,7 +44,7 @@ public final class Emulator implements AutoCloseable {
     private final AtomicBoolean eventsClosed;
 
     private Emulator(
-            EngineThread engine, EventPublisher publisher, HttpServer server, int port, AtomicBoolean eventsClosed) {
+            EngineThread<SglangEngine> engine, EventPublisher publisher, HttpServer server, int port, AtomicBoolean eventsClosed) {
         this.engine = engine;
         this.publisher = publisher;
         this.server = server;
@@ -56,19 +65,20 @@ public final class Emulator implements AutoCloseable {
         refuseEventLoop();
         refuseUsedPort(settings.httpPort());
         EventPublisher publisher =
-                new EventPublisher(settings.eventsPort(), settings.pageTokens(), settings.eventDialect(), clock);
+                new EventPublisher(settings.eventsPort(), settings.eventDialect(), clock);
         AtomicBoolean eventsClosed = new AtomicBoolean();
+        Faults faults = new Faults(settings.faults());
         HttpServer server =
                 vertx.createHttpServer(new HttpServerOptions().setHost(HOST).setPort(settings.httpPort()));
-        EngineThread engine = new EngineThread(
+        EngineThread<SglangEngine> engine = new EngineThread<>(
                 "holdfast-engine-" + publisher.port(),
-                stopping -> new Scheduler(
-                        settings,
+                stopping -> new SglangEngine(
+                        settings.sglang(),
+                        faults,
                         clock,
-                        (tokens, namespace) -> SglangBlockNames.of(tokens, settings.pageTokens()),
-                        ToyModel.sampler(settings.seed()),
-                        publisher::publish,
-                        stopping),
+                        new Gpu(settings.speed(), faults, clock, stopping),
+                        Model.seeded(settings.seed(), Tokenizer.VOCABULARY),
+                        publisher::publish),
                 () -> {
                     server.close();
                     if (eventsClosed.compareAndSet(false, true)) {
@@ -76,7 +86,7 @@ public final class Emulator implements AutoCloseable {
                     }
                 });
         try {
-            server.requestHandler(new HttpApi(vertx, settings, clock, engine, publisher.port()).router());
+            server.requestHandler(new SglangApi(vertx, settings.sglang(), settings.seed(), clock, engine, publisher.port()).router());
             int port = await(server.listen()).actualPort();
             engine.start();
             return new Emulator(engine, publisher, server, port, eventsClosed);

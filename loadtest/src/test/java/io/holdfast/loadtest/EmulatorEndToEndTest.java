@@ -3,7 +3,8 @@ package io.holdfast.loadtest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.Fault;
+import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.fault.Fault;
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.EngineClient.Prepared;
@@ -29,7 +30,7 @@ final class EmulatorEndToEndTest {
             .withPrefillMicrosPerToken(25)
             .withFirstTokenMicros(1_000)
             .withDecodeMillis(1)
-            .withVariant(EmulatorSettings.Variant.PIN_GPU);
+            .withVariant(SglangSettings.Variant.PIN_GPU);
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
     private final Vertx vertx = Vertx.vertx();
@@ -79,7 +80,7 @@ final class EmulatorEndToEndTest {
 
     @Test
     void engineWithoutPinRoute_isInvalid() {
-        Result result = run(ENGINE.withVariant(EmulatorSettings.Variant.STOCK), 4);
+        Result result = run(ENGINE.withVariant(SglangSettings.Variant.STOCK), 4);
         assertThat(result.verdict().finding()).isEqualTo(Finding.INVALID);
         assertThat(result.verdict().reason()).contains("was not held in full");
     }

@@ -1,0 +1,108 @@
+package io.holdfast.emulator.engine;
+
+import java.util.Arrays;
+
+/** One request in the engine, with its answer so far. Belongs to the engine's thread once submitted. */
+public final class Generation {
+    private static final int UNKNOWN = -1;
+
+    private final int[] prompt;
+    private final Terms terms;
+    private final boolean streamed;
+    private final long arrivalNanos;
+    private final TokenListener listener;
+
+    private int[] answer = new int[16];
+    private int answered;
+    private int cached = UNKNOWN;
+    private int cachedOnHost;
+
+    /** Keeps the array, which is not to be written from here on. */
+    public Generation(int[] prompt, Terms terms, boolean streamed, long arrivalNanos, TokenListener listener) {
+        this.prompt = prompt;
+        this.terms = terms;
+        this.streamed = streamed;
+        this.arrivalNanos = arrivalNanos;
+        this.listener = listener;
+    }
+
+    /** The prompt itself, not to be written. */
+    public int[] prompt() {
+        return prompt;
+    }
+
+    public Terms terms() {
+        return terms;
+    }
+
+    public boolean streamed() {
+        return streamed;
+    }
+
+    public long arrivalNanos() {
+        return arrivalNanos;
+    }
+
+    /** Prompt and answer so far, a copy. */
+    public int[] tokens() {
+        int[] all = Arrays.copyOf(prompt, prompt.length + answered);
+        System.arraycopy(answer, 0, all, prompt.length, answered);
+        return all;
+    }
+
+    /** Tokens of prompt and answer so far. */
+    public int length() {
+        return prompt.length + answered;
+    }
+
+    public void answer(int token) {
+        if (answered == answer.length) {
+            answer = Arrays.copyOf(answer, answered << 1);
+        }
+        answer[answered++] = token;
+    }
+
+    public int answered() {
+        return answered;
+    }
+
+    public int answer(int position, int otherwise) {
+        return position < answered ? answer[position] : otherwise;
+    }
+
+    /** Tokens that it may still say. */
+    public int left() {
+        return terms.maxNew() - answered;
+    }
+
+    public boolean done() {
+        return answered >= terms.maxNew();
+    }
+
+    /** Notes what a prefill found in the cache; only the first counts, not one after a retraction. */
+    public void found(int tokens, int onHost) {
+        if (cached == UNKNOWN) {
+            cached = tokens;
+            cachedOnHost = onHost;
+        }
+    }
+
+    /** What its first prefill found in the cache, in any tier. */
+    public int cachedTokens() {
+        return Math.max(cached, 0);
+    }
+
+    /** How many of them were brought back from the host. */
+    public int cachedOnHost() {
+        return cachedOnHost;
+    }
+
+    /** Tells the one who waits of the token said last. */
+    public void tell() {
+        listener.token(answer[answered - 1], answered, cachedTokens(), done());
+    }
+
+    public void fail(String message) {
+        listener.failed(message);
+    }
+}

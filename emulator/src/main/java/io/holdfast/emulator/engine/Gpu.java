@@ -1,0 +1,50 @@
+package io.holdfast.emulator.engine;
+
+import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.Faults;
+import java.util.function.BooleanSupplier;
+
+/** The emulated GPU: computes nothing, takes its time. Faults that make a server slow are its own. */
+public final class Gpu {
+    private final Speed speed;
+    private final Faults faults;
+    private final EngineClock clock;
+    private final BooleanSupplier stopping;
+    private int firsts;
+
+    /** @param stopping ends waiting early when true; the thread is unparked for it */
+    public Gpu(Speed speed, Faults faults, EngineClock clock, BooleanSupplier stopping) {
+        this.speed = speed;
+        this.faults = faults;
+        this.clock = clock;
+        this.stopping = stopping;
+    }
+
+    /** Works for as long as the pass takes; false when the server is being stopped. */
+    public boolean run(Pass pass) {
+        long deadline = clock.nanos() + Math.round(nanos(pass) / speed.scale());
+        while (!stopping.getAsBoolean() && clock.nanos() - deadline < 0) {
+            clock.await(deadline);
+        }
+        return !stopping.getAsBoolean();
+    }
+
+    private double nanos(Pass pass) {
+        double nanos = speed.nanos(pass);
+        if (pass.prefills() == 0) {
+            return nanos;
+        }
+        firsts += pass.firsts();
+        double factor = 1;
+        double extra = 0;
+        for (Fault fault : faults.all()) {
+            switch (fault) {
+                case Fault.Warming warming -> factor *= firsts <= warming.requests() ? Fault.Warming.FACTOR : 1;
+                case Fault.ColdFirstWave wave ->
+                    extra += firsts <= wave.requests() ? wave.extra().toNanos() : 0;
+                default -> {}
+            }
+        }
+        return nanos * factor + extra;
+    }
+}

@@ -1,0 +1,27 @@
+package io.holdfast.emulator.engine;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** Times to the first token in the engine's buckets; immutable. Counts are per bucket, the last one is above all bounds. */
+public record Histogram(List<Long> counts, double sumSeconds) {
+    public static final List<Double> BOUNDS = List.of(
+            0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 200.0, 400.0);
+
+    public static final Histogram EMPTY = new Histogram(Collections.nCopies(BOUNDS.size() + 1, 0L), 0);
+
+    public Histogram observe(double seconds) {
+        int bucket = 0;
+        while (bucket < BOUNDS.size() && seconds > BOUNDS.get(bucket)) {
+            bucket++;
+        }
+        List<Long> next = new ArrayList<>(counts);
+        next.set(bucket, counts.get(bucket) + 1);
+        return new Histogram(Collections.unmodifiableList(next), sumSeconds + seconds);
+    }
+
+    public long count() {
+        return counts.stream().mapToLong(Long::longValue).sum();
+    }
+}

@@ -1,0 +1,159 @@
+package io.holdfast.emulator.sglang;
+
+/**
+ * What kind of SGLang server to emulate.
+ *
+ * @param capacityTokens size of the KV cache, whole pages
+ * @param pageTokens tokens in a block
+ * @param contextTokens the model's context length
+ * @param maxRunning requests that decode together
+ * @param chunkedPrefillTokens prompt tokens that one pass prefills at most, whole pages
+ * @param eviction which leaf goes first
+ * @param sessions whether requests with a session protect their prefix until it is closed
+ * @param hostRatio size of the host tier as a multiple of the capacity, 0 for none
+ */
+public record SglangSettings(
+        int capacityTokens,
+        int pageTokens,
+        int contextTokens,
+        int maxRunning,
+        int chunkedPrefillTokens,
+        Variant variant,
+        Eviction eviction,
+        boolean sessions,
+        double hostRatio) {
+
+    /** Which code: the release, or one of the branches that pin. */
+    public enum Variant {
+        /** As released: no pin routes. */
+        STOCK,
+        /** The branch whose pins lock blocks on the GPU, with its traps. */
+        PIN_GPU,
+        /** The branch whose pins keep blocks in the host tier. */
+        PIN_HOST,
+        /** The release candidate whose pins name a prefix and expire. */
+        PIN_PREFIX
+    }
+
+    /** {@code --radix-eviction-policy}. */
+    public enum Eviction {
+        LRU,
+        LFU,
+        SLRU,
+        PRIORITY
+    }
+
+    public SglangSettings {
+        check(pageTokens >= 1, "pageTokens must be at least 1, not " + pageTokens + ".");
+        check(
+                capacityTokens >= 16 && capacityTokens % pageTokens == 0,
+                "capacityTokens must be at least 16 and whole pages of " + pageTokens + " tokens, not " + capacityTokens
+                        + ".");
+        check(contextTokens >= 16, "contextTokens must be at least 16, not " + contextTokens + ".");
+        check(maxRunning >= 1, "maxRunning must be at least 1, not " + maxRunning + ".");
+        check(
+                chunkedPrefillTokens >= pageTokens && chunkedPrefillTokens % pageTokens == 0,
+                "chunkedPrefillTokens must be whole pages of " + pageTokens + " tokens, not " + chunkedPrefillTokens
+                        + ".");
+        check(
+                hostRatio >= 0 && hostRatio <= 1_000,
+                "hostRatio must be 0 (no host tier) to 1000, not " + hostRatio + ".");
+    }
+
+    /** A small cache: 4096 tokens in blocks of 16, least recently used first, nothing special. */
+    public static SglangSettings defaults() {
+        return new SglangSettings(4096, 16, 8192, 32, 8192, Variant.STOCK, Eviction.LRU, false, 0);
+    }
+
+    public SglangSettings withSizes(int capacity, int page, int context) {
+        int chunk = Math.max(page, chunkedPrefillTokens / page * page);
+        return new SglangSettings(
+                capacity, page, context, maxRunning, chunk, variant, eviction, sessions, hostRatio);
+    }
+
+    public SglangSettings withMaxRunning(int value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                value,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio);
+    }
+
+    public SglangSettings withChunkedPrefillTokens(int value) {
+        return new SglangSettings(
+                capacityTokens, pageTokens, contextTokens, maxRunning, value, variant, eviction, sessions, hostRatio);
+    }
+
+    public SglangSettings withVariant(Variant value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                value,
+                eviction,
+                sessions,
+                hostRatio);
+    }
+
+    public SglangSettings withEviction(Eviction value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                value,
+                sessions,
+                hostRatio);
+    }
+
+    public SglangSettings withSessions(boolean value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                value,
+                hostRatio);
+    }
+
+    public SglangSettings withHostRatio(double value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                value);
+    }
+
+    /** The longest prompt that is served. */
+    public int maxPromptTokens() {
+        return maxRequestTokens() - 5;
+    }
+
+    /** The most tokens that a prompt and its answer may have together, and one. */
+    public int maxRequestTokens() {
+        return Math.min(contextTokens, capacityTokens) - 1;
+    }
+
+    private static void check(boolean holds, String otherwise) {
+        if (!holds) {
+            throw new IllegalArgumentException(otherwise);
+        }
+    }
+}
