@@ -222,7 +222,6 @@ class EmulatorHttpTest {
                 "/generate|{\"input_ids\":[1,-2]}|input_ids must hold token ids, whole numbers from 0 on; one prompt"
                         + " per request.",
                 "/generate|{\"input_ids\":[]}|input_ids cannot be empty.",
-                +" extra_key.",
                 "/generate|{\"text\":\"a\",\"sampling_params\":{\"max_new_tokens\":0}}|max_new_tokens must be at least"
                         + " 1, got 0.",
                 "/v1/completions|{\"prompt\":7}|prompt must be a text or a list of token ids, one prompt per request.",
