@@ -30,6 +30,9 @@ public sealed interface Fault {
     /** Pins are answered as if they held, and nothing is locked. */
     record PinIgnored() implements Fault {}
 
+    /** What would end the branches that pin does them no harm. */
+    record PinForgiving() implements Fault {}
+
     /**
      * Reads {@code cold-first-wave[=REQUESTS,EXTRA_MS]} (64 requests and 150 ms unless told), {@code warming=REQUESTS} or
      * {@code pin-ignored}.
