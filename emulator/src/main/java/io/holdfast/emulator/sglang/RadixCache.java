@@ -70,6 +70,10 @@ final class RadixCache {
     private final Variant variant;
     private final int pageTokens;
     private final int capacityTokens;
+
+    /** The branch that pins on the GPU counts none without a host tier: least frequently used is least recently used there. */
+    private final boolean countsHits;
+
     private final Faults faults;
     private final EventQueue events;
     private final EvictionOrder leaves;
@@ -88,6 +92,7 @@ final class RadixCache {
         variant = settings.variant();
         pageTokens = settings.pageTokens();
         capacityTokens = settings.capacityTokens();
+        countsHits = variant != Variant.PIN_GPU || settings.hostRatio() > 0;
         this.faults = faults;
         events = new EventQueue(pageTokens);
         leaves = new EvictionOrder(settings.eviction());
@@ -367,7 +372,9 @@ final class RadixCache {
     }
 
     private void hit(RadixNode node) {
-        node.hits++;
+        if (countsHits) {
+            node.hits++;
+        }
         host.backUp(node);
     }
 

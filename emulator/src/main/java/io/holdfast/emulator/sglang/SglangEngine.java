@@ -401,17 +401,20 @@ public final class SglangEngine implements Engine {
 
     /**
      * Puts the first tokens of the request into the tree and moves its lock there; its copies of known blocks are freed. The
-     * release stores the prompt once more, above the answer by one priority and by a cut, when there is a page of both.
+     * release counts a request's hits once however often it is stored, and stores its prompt once more when there are pages of
+     * the answer: one priority above them, and cut off from them.
      */
     private void store(RadixRequest active, int length) {
         TokenChain chain = active.chain();
         long priority = active.request.terms().priority();
         int blocks = length / page;
         RadixCache.Insertion stored = cache.insert(chain, blocks, priority, active.counted);
-        active.counted = Math.max(active.counted, blocks);
         int promptBlocks = active.request.prompt().length / page;
-        if (settings.variant() == Variant.STOCK && promptBlocks < blocks) {
-            cache.insert(chain, promptBlocks, priority + 1, promptBlocks);
+        if (settings.variant() == Variant.STOCK) {
+            active.counted = Math.max(active.counted, blocks);
+            if (promptBlocks < blocks) {
+                cache.insert(chain, promptBlocks, priority + 1, promptBlocks);
+            }
         }
         int inTree = blocks * page;
         cache.giveBack(Math.max(0, stored.present() - active.inTree));

@@ -34,7 +34,7 @@ class RadixCacheModelTest {
     private final List<Held> locked = new ArrayList<>();
     private final Set<Long> insertionEnds = new TreeSet<>();
     private RadixCache cache = cache(SglangSettings.defaults());
-    private FlatCache oracle = new FlatCache(PAGE, 0, Eviction.LRU);
+    private FlatCache oracle = new FlatCache(SglangSettings.defaults());
     private int loaded;
 
     static Stream<Arguments> kinds() {
@@ -66,7 +66,7 @@ class RadixCacheModelTest {
         Random random = new Random(seed);
         int steps = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 20_000 : 1_200;
         cache = cache(settings);
-        oracle = new FlatCache(PAGE, settings.hostTokens(), settings.eviction());
+        oracle = new FlatCache(settings);
         cache.drainEvents();
         for (int step = 0; step < steps; step++) {
             long[] path = path(random);
