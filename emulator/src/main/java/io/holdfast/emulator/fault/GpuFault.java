@@ -18,7 +18,7 @@ public sealed interface GpuFault extends Fault {
                 values -> new ColdFirstWave(values.whole(0), values.millis(1)));
 
         public ColdFirstWave {
-            KIND.check(requests, extra.toMillis());
+            KIND.check(requests, (double) extra.toMillis());
         }
 
         @Override
