@@ -103,7 +103,7 @@ public sealed interface CacheFault extends Fault {
                 List.of(Argument.percent().or("50")),
                 "Of the holds that were accepted (pins, sessions, priorities), PERCENT are let go of right after the"
                         + " answer, and nothing says so.",
-                "pin_prefix of SGLang v0.5.10rc0, which dropped an accepted pin with a warning in its log when the host"
+                "SGLang v0.5.10rc0, whose pin_prefix dropped an accepted pin with a warning in its log when the host"
                         + " pool was full.",
                 values -> new HoldLost(values.number(0)));
 

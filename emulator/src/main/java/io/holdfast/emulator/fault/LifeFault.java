@@ -57,6 +57,10 @@ public sealed interface LifeFault extends Fault {
                 "Stands for a roll-out behind an address that stays; no single incident is recorded.",
                 values -> new OtherModel(values.text(0)));
 
+        public OtherModel {
+            KIND.check(name);
+        }
+
         @Override
         public FaultKind kind() {
             return KIND;
