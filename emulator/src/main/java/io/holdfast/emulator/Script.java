@@ -67,19 +67,21 @@ public record Script(List<Act> acts) {
         }
         Duration at = Duration.ofMillis(Math.round(Double.parseDouble(parts.group(1)) * 1e3));
         String what = parts.group(3);
-        return new Act(at, switch (parts.group(2)) {
-            case "begin" -> new Deed.Begin(Fault.parse(required(what, "begin wants a fault")));
-            case "end" -> new Deed.End(FaultCatalogue.kind(required(what, "end wants the name of a fault")));
-            case "restart" -> {
-                if (what != null) {
-                    throw new IllegalArgumentException("restart stands alone, without \"" + what + "\".");
-                }
-                yield new Deed.Restart();
-            }
-            default ->
-                throw new IllegalArgumentException(
-                        "\"" + parts.group(2) + "\" is none of begin, end and restart.");
-        });
+        return new Act(
+                at,
+                switch (parts.group(2)) {
+                    case "begin" -> new Deed.Begin(Fault.parse(required(what, "begin wants a fault")));
+                    case "end" -> new Deed.End(FaultCatalogue.kind(required(what, "end wants the name of a fault")));
+                    case "restart" -> {
+                        if (what != null) {
+                            throw new IllegalArgumentException("restart stands alone, without \"" + what + "\".");
+                        }
+                        yield new Deed.Restart();
+                    }
+                    default ->
+                        throw new IllegalArgumentException(
+                                "\"" + parts.group(2) + "\" is none of begin, end and restart.");
+                });
     }
 
     private static String required(@Nullable String what, String otherwise) {

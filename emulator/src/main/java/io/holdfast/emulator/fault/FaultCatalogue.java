@@ -65,7 +65,8 @@ public final class FaultCatalogue {
 
     static Fault parse(String text) {
         String[] nameAndRest = text.strip().split("=", 2);
-        return kind(nameAndRest[0]).make(nameAndRest.length == 1 ? List.of() : Arrays.asList(nameAndRest[1].split(",", -1)));
+        return kind(nameAndRest[0])
+                .make(nameAndRest.length == 1 ? List.of() : Arrays.asList(nameAndRest[1].split(",", -1)));
     }
 
     private static String entry(FaultKind kind) {
@@ -73,9 +74,13 @@ public final class FaultCatalogue {
         entry.append("    ").append(kind.effect()).append('\n');
         for (Argument argument : kind.arguments()) {
             entry.append("    ").append(argument.name()).append(": ").append(argument.bounds());
-            argument.otherwise().ifPresent(value -> entry.append("; ").append(value).append(" unless told"));
+            argument.otherwise()
+                    .ifPresent(value -> entry.append("; ").append(value).append(" unless told"));
             entry.append(".\n");
         }
-        return entry.append("    Imitates: ").append(kind.incident()).append('\n').toString();
+        return entry.append("    Imitates: ")
+                .append(kind.incident())
+                .append('\n')
+                .toString();
     }
 }
