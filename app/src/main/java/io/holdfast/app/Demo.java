@@ -1,8 +1,8 @@
 package io.holdfast.app;
 
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.loadtest.LoadTest;
 import io.holdfast.loadtest.LoadTestSettings;
 import io.holdfast.loadtest.Progress;

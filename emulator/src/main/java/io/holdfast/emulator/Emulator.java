@@ -44,7 +44,11 @@ public final class Emulator implements AutoCloseable {
     private final AtomicBoolean eventsClosed;
 
     private Emulator(
-            EngineThread<SglangEngine> engine, EventPublisher publisher, HttpServer server, int port, AtomicBoolean eventsClosed) {
+            EngineThread<SglangEngine> engine,
+            EventPublisher publisher,
+            HttpServer server,
+            int port,
+            AtomicBoolean eventsClosed) {
         this.engine = engine;
         this.publisher = publisher;
         this.server = server;
@@ -64,8 +68,7 @@ public final class Emulator implements AutoCloseable {
     static Emulator start(Vertx vertx, EmulatorSettings settings, EngineClock clock) {
         refuseEventLoop();
         refuseUsedPort(settings.httpPort());
-        EventPublisher publisher =
-                new EventPublisher(settings.eventsPort(), settings.eventDialect(), clock);
+        EventPublisher publisher = new EventPublisher(settings.eventsPort(), settings.eventDialect(), clock);
         AtomicBoolean eventsClosed = new AtomicBoolean();
         Faults faults = new Faults(settings.faults());
         HttpServer server =
@@ -86,7 +89,8 @@ public final class Emulator implements AutoCloseable {
                     }
                 });
         try {
-            server.requestHandler(new SglangApi(vertx, settings.sglang(), settings.seed(), clock, engine, publisher.port()).router());
+            server.requestHandler(
+                    new SglangApi(vertx, settings.sglang(), settings.seed(), clock, engine, publisher.port()).router());
             int port = await(server.listen()).actualPort();
             engine.start();
             return new Emulator(engine, publisher, server, port, eventsClosed);

@@ -128,10 +128,11 @@ public record EmulatorSettings(
     }
 
     public EmulatorSettings withDecodeMillis(double value) {
-        return withSpeed(new Speed(speed.prefillMicrosPerToken(), speed.firstTokenMicros(), value * 1e3, speed.scale()));
+        return withSpeed(
+                new Speed(speed.prefillMicrosPerToken(), speed.firstTokenMicros(), value * 1e3, speed.scale()));
     }
 
-    SglangSettings sglang() {
+    public SglangSettings sglang() {
         if (kind instanceof Kind.Sglang sglang) {
             return sglang.settings();
         }

@@ -3,8 +3,9 @@ package io.holdfast.emulator;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.emulator.engine.Speed;
+import io.holdfast.emulator.fault.Fault;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,11 +55,8 @@ class SettingsTest {
                         .seed())
                 .isEqualTo(9);
         assertThat(defaults.withDecodeMillis(7).withFirstTokenMicros(8).withPrefillMicrosPerToken(9))
-                .extracting(
-                        EmulatorSettings::decodeMillis,
-                        EmulatorSettings::firstTokenMicros,
-                        EmulatorSettings::prefillMicrosPerToken)
-                .containsExactly(7L, 8L, 9L);
+                .extracting(EmulatorSettings::speed)
+                .isEqualTo(new Speed(9, 8, 7_000, 1));
     }
 
     @Test
@@ -70,23 +68,5 @@ class SettingsTest {
                 .hasMessage("httpPort must be 0 (a free one) to 65535, not 70000.");
         assertThatThrownBy(() -> defaults.withMaxRunning(0)).hasMessage("maxRunning must be at least 1, not 0.");
         assertThatThrownBy(() -> defaults.withDecodeMillis(-1)).hasMessageContaining("must not be negative");
-    }
-
-    @Test
-    void toyModel_printedTokensComeBackAsTheyWere() {
-        assertThat(ToyModel.tokens("t17" + ToyModel.text(List.of(5, 31_999)))).containsExactly(17, 5, 31_999);
-        assertThat(ToyModel.tokens("same words")).isEqualTo(ToyModel.tokens(" same\n words "));
-        assertThat(ToyModel.tokens("two")).isNotEqualTo(ToyModel.tokens("words"));
-    }
-
-    @Test
-    void toyModel_longerConversation_continuesTheShorterOnesTokens() {
-        List<ToyModel.Turn> first = List.of(new ToyModel.Turn("user", "a b"));
-        List<ToyModel.Turn> more = List.of(
-                new ToyModel.Turn("user", "a b"),
-                new ToyModel.Turn("assistant", "t1 t2"),
-                new ToyModel.Turn("user", "c"));
-        int[] start = ToyModel.chatTokens(first);
-        assertThat(Arrays.copyOf(ToyModel.chatTokens(more), start.length)).isEqualTo(start);
     }
 }

@@ -3,8 +3,8 @@ package io.holdfast.loadtest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.EngineClient.Prepared;

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.PinCommand;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.SglangSettings.Variant;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.http.EngineHttp;

@@ -66,9 +66,7 @@ final class EventQueue {
     }
 
     private static List<BlockName> names(long[] blocks) {
-        return LongStream.of(blocks)
-                .<BlockName>mapToObj(BlockName.Number::new)
-                .toList();
+        return LongStream.of(blocks).<BlockName>mapToObj(BlockName.Number::new).toList();
     }
 
     private static List<BlockName> joined(List<BlockName> head, List<BlockName> tail) {
