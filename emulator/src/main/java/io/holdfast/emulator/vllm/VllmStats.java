@@ -3,18 +3,17 @@ package io.holdfast.emulator.vllm;
 import io.holdfast.emulator.engine.RequestTally;
 
 /**
- * The engine's own numbers at one moment.
+ * The engine's own numbers as its last pass left them: what arrives later shows after the next one.
  *
  * @param blocks that can be used: without the first one
  * @param freeBlocks that nobody uses, cached or not
- * @param prefixQueries tokens that were looked up in the cache, by requests that were admitted
+ * @param prefixQueries tokens that were looked up in the cache, without those of preempted requests
  * @param prefixHits how many of them it had
- * @param cachedTokens of prompts, found when their request was first admitted
- * @param scheduledTokens computed in all passes
- * @param passes that computed at least one token
+ * @param promptTokens of requests that have their first token
+ * @param cachedTokens how many of them the cache had
  * @param generatedTokens said so far
- * @param whole answered at once
- * @param streamed answered token by token
+ * @param passes that said a token
+ * @param answered requests that said all
  */
 public record VllmStats(
         int running,
@@ -28,10 +27,8 @@ public record VllmStats(
         long promptTokens,
         long cachedTokens,
         long generatedTokens,
-        long scheduledTokens,
         long passes,
-        RequestTally whole,
-        RequestTally streamed,
+        RequestTally answered,
         VllmTimes times) {
 
     /** The share of blocks in use; what is cached and unused counts as free. */
