@@ -77,14 +77,14 @@ final class EmulateCommand implements Callable<Integer> {
             paramLabel = "N",
             defaultValue = "20",
             description = "Prefill time of a token that is not cached (default: ${DEFAULT-VALUE}).")
-    private long prefillMicros;
+    private double prefillMicros;
 
     @Option(
             names = "--decode-ms",
             paramLabel = "N",
             defaultValue = "5",
             description = "Time of a decode step (default: ${DEFAULT-VALUE}).")
-    private long decodeMillis;
+    private double decodeMillis;
 
     @Option(
             names = "--max-running",

@@ -66,7 +66,9 @@ final class EventQueue {
     }
 
     private static List<BlockName> names(long[] blocks) {
-        return LongStream.of(blocks).<BlockName>mapToObj(BlockName.Number::new).toList();
+        return LongStream.of(blocks)
+                .<BlockName>mapToObj(BlockName.Numbered::new)
+                .toList();
     }
 
     private static List<BlockName> joined(List<BlockName> head, List<BlockName> tail) {

@@ -9,7 +9,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Pass;
 import io.holdfast.emulator.engine.RequestTally;
-import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.events.SglangBlockNames;
@@ -99,7 +99,7 @@ public final class SglangEngine implements Engine {
         this.gpu = gpu;
         this.model = model;
         this.publisher = publisher;
-        this.cache = new RadixCache(settings.capacityTokens(), page, !faults.has(Fault.PinIgnored.class));
+        this.cache = new RadixCache(settings.capacityTokens(), page, !faults.has(CacheFault.PinIgnored.class));
         this.stats = snapshot(0);
     }
 

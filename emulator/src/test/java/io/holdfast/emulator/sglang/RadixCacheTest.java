@@ -42,7 +42,10 @@ class RadixCacheTest {
 
     private static CacheEvent removed(long... blocks) {
         return new CacheEvent.Removed(
-                LongStream.of(blocks).<BlockName>mapToObj(BlockName.Number::new).toList(), Tier.GPU);
+                LongStream.of(blocks)
+                        .<BlockName>mapToObj(BlockName.Numbered::new)
+                        .toList(),
+                Tier.GPU);
     }
 
     private int cached(long... blocks) {
@@ -71,8 +74,8 @@ class RadixCacheTest {
         cache.drainEvents();
         store(1, 2, 4);
         assertThat(cache.drainEvents())
-                .containsExactly(
-                        stored(Optional.of(new BlockName.Number(2)), List.of(new BlockName.Number(4)), 40, 41, 42, 43));
+                .containsExactly(stored(
+                        Optional.of(new BlockName.Numbered(2)), List.of(new BlockName.Numbered(4)), 40, 41, 42, 43));
     }
 
     @Test
@@ -85,7 +88,7 @@ class RadixCacheTest {
                 .containsExactly(
                         stored(
                                 Optional.empty(),
-                                List.of(new BlockName.Number(1), new BlockName.Number(2)),
+                                List.of(new BlockName.Numbered(1), new BlockName.Numbered(2)),
                                 10,
                                 11,
                                 12,
@@ -94,7 +97,7 @@ class RadixCacheTest {
                                 21,
                                 22,
                                 23),
-                        stored(Optional.empty(), List.of(new BlockName.Number(7)), 70, 71, 72, 73));
+                        stored(Optional.empty(), List.of(new BlockName.Numbered(7)), 70, 71, 72, 73));
     }
 
     @Test

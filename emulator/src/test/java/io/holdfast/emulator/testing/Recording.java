@@ -76,7 +76,7 @@ public final class Recording {
     }
 
     private static BlockName name(JsonNode hash) {
-        return new BlockName.Number(hash.longValue());
+        return new BlockName.Numbered(hash.longValue());
     }
 
     /** One line for each block that entered or left, in order: the same however events are joined. */
