@@ -162,7 +162,7 @@ final class PagedCache {
             request.names.add(
                     byteHashes
                             ? new BlockName.Digest(request.digest)
-                            : new BlockName.Number(VllmBlockNames.name(request.digest)));
+                            : new BlockName.Numbered(VllmBlockNames.name(request.digest)));
         }
     }
 
