@@ -22,12 +22,19 @@ final class RecordedFrames {
     static final List<String> NAMES = List.of(
             "sglang_p16_lru.jsonl",
             "sglang_p1_lru.jsonl",
+            "sglang_server_p16_priority.jsonl.gz",
             "sglang_server_p16_lru_hicache.jsonl.gz",
             "sglang_long_p16_lru.jsonl.gz",
+            "sglang_long_p1_lru.jsonl.gz",
+            "sglang_long_p16_priority.jsonl.gz",
+            "sglang_long_p16_sessions.jsonl.gz",
+            "sglang_long_p16_lru_hicache.jsonl.gz",
             "sglang_long_p16_lru_hicache_small.jsonl.gz",
             "vllm_maps.jsonl",
             "vllm_arrays.jsonl",
             "vllm_sha256_cbor_bytes_seed0.jsonl.gz",
+            "vllm_sha256_cbor_int_noseed.jsonl.gz",
+            "vllm_sha256_default_int_seed0.jsonl.gz",
             "vllm_long_sha256_cbor_int_seed0.jsonl.gz");
 
     private static final ObjectMapper JSON = new ObjectMapper();
