@@ -67,12 +67,14 @@ public final class Emulator implements AutoCloseable {
 
     static Emulator start(Vertx vertx, EmulatorSettings settings, EngineClock clock) {
         refuseEventLoop();
-        refuseUsedPort(settings.httpPort());
-        EventPublisher publisher = new EventPublisher(settings.eventsPort(), settings.eventDialect(), clock);
+        refuseUsedPort(settings.endpoints().http());
+        EventPublisher publisher = new EventPublisher(
+                settings.endpoints().events(), settings.kind().dialect(), clock);
         AtomicBoolean eventsClosed = new AtomicBoolean();
         Faults faults = new Faults(settings.faults());
-        HttpServer server =
-                vertx.createHttpServer(new HttpServerOptions().setHost(HOST).setPort(settings.httpPort()));
+        HttpServer server = vertx.createHttpServer(new HttpServerOptions()
+                .setHost(HOST)
+                .setPort(settings.endpoints().http()));
         EngineThread<SglangEngine> engine = new EngineThread<>(
                 "holdfast-engine-" + publisher.port(),
                 stopping -> new SglangEngine(
@@ -98,7 +100,8 @@ public final class Emulator implements AutoCloseable {
             publisher.close();
             throw e instanceof EmulatorException
                     ? e
-                    : new EmulatorException("Port " + settings.httpPort() + " for HTTP cannot be opened: " + e, e);
+                    : new EmulatorException(
+                            "Port " + settings.endpoints().http() + " for HTTP cannot be opened: " + e, e);
         }
     }
 

@@ -50,8 +50,8 @@ public sealed interface CacheFault extends Fault {
                 "auto-unpin",
                 List.of(Argument.whole("REQUESTS", 1, 1_000_000).or("100")),
                 "At every REQUESTS-th request the engine takes one pin off every block by itself and tells nobody.",
-                "The scheduler of SGLang's pin branch, which does this once when a waiting request does not fit, with no"
-                        + " word to whoever pinned.",
+                "The scheduler of SGLang's pin branch, which does this once when a waiting request does not fit, with"
+                        + " no word to whoever pinned.",
                 values -> new AutoUnpin(values.whole(0)));
 
         public AutoUnpin {

@@ -26,7 +26,8 @@ final class FaultTest {
         for (Class<?> room : Fault.class.getPermittedSubclasses()) {
             records.addAll(List.of(room.getPermittedSubclasses()));
         }
-        assertThat(FaultCatalogue.all().stream().map(kind -> (Object) given(kind).getClass()))
+        assertThat(FaultCatalogue.all().stream()
+                        .map(kind -> (Object) given(kind).getClass()))
                 .containsExactlyInAnyOrderElementsOf(records);
         assertThat(FaultCatalogue.all().stream().map(FaultKind::name)).doesNotHaveDuplicates();
     }
@@ -56,7 +57,13 @@ final class FaultTest {
                     assertThat(parsed(kind, values, i, plain(edge)).kind()).isSameAs(kind);
                 }
                 for (String beyond : List.of(
-                        plain(quantity.least() - 1), plain(quantity.most() + 1), "x", "", "1e3", "NaN", "99999999999999999")) {
+                        plain(quantity.least() - 1),
+                        plain(quantity.most() + 1),
+                        "x",
+                        "",
+                        "1e3",
+                        "NaN",
+                        "99999999999999999")) {
                     assertRefused(kind, values, i, beyond);
                 }
                 if (quantity.whole()) {
@@ -75,19 +82,17 @@ final class FaultTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock = """
-            cold                     | There is no fault "cold"; there are auto-unpin, broken-sse, capacity-falls, clock-skew, cold-first-wave, decode-cannot-evict, dp-ranks, drift, empty-outputs, event-delay, event-duplicates, event-loss, event-reorder, flush-refused, hold-lost, holds-slow, http-error, other-model, pin-forgiving, pin-ignored, pin-late, replay-short, restart, sequence-reset, slow-start, stalled-stream, throttling, usage-wrong, warming.
-            warming                  | The fault warming=REQUESTS wants REQUESTS as a whole number from 1 to 1000000, which is missing.
-            warming=0                | The fault warming=REQUESTS wants REQUESTS as a whole number from 1 to 1000000, not "0".
-            warming=1,2              | The fault warming=REQUESTS takes one argument, not "1,2".
-            pin-ignored=1            | The fault pin-ignored takes no arguments, not "1".
-            http-error=5,200         | The fault http-error[=PERCENT[,STATUS]] wants STATUS as a whole number from 400 to 599, not "200".
-            throttling=1.5           | The fault throttling[=FACTOR[,SECONDS]] wants FACTOR as a number from 0.01 to 1, not "1.5".
-            other-model=a b          | The fault other-model[=NAME] wants NAME as 1 to 200 letters, digits and any of . _ / : -, not "a b".
-            stalled-stream=1,2,3,4   | The fault stalled-stream[=PERCENT[,TOKENS[,MS]]] takes at most 3 arguments, not "1,2,3,4".
-            """)
+    @CsvSource(delimiter = '|', textBlock = """
+        cold                     | There is no fault "cold"; there are auto-unpin, broken-sse, capacity-falls, clock-skew, cold-first-wave, decode-cannot-evict, dp-ranks, drift, empty-outputs, event-delay, event-duplicates, event-loss, event-reorder, flush-refused, hold-lost, holds-slow, http-error, other-model, pin-forgiving, pin-ignored, pin-late, replay-short, restart, sequence-reset, slow-start, stalled-stream, throttling, usage-wrong, warming.
+        warming                  | The fault warming=REQUESTS wants REQUESTS as a whole number from 1 to 1000000, which is missing.
+        warming=0                | The fault warming=REQUESTS wants REQUESTS as a whole number from 1 to 1000000, not "0".
+        warming=1,2              | The fault warming=REQUESTS takes one argument, not "1,2".
+        pin-ignored=1            | The fault pin-ignored takes no arguments, not "1".
+        http-error=5,200         | The fault http-error[=PERCENT[,STATUS]] wants STATUS as a whole number from 400 to 599, not "200".
+        throttling=1.5           | The fault throttling[=FACTOR[,SECONDS]] wants FACTOR as a number from 0.01 to 1, not "1.5".
+        other-model=a b          | The fault other-model[=NAME] wants NAME as 1 to 200 letters, digits and any of . _ / : -, not "a b".
+        stalled-stream=1,2,3,4   | The fault stalled-stream[=PERCENT[,TOKENS[,MS]]] takes at most 3 arguments, not "1,2,3,4".
+        """)
     void nonsense_isRefusedInOneSentence(String text, String sentence) {
         assertThatThrownBy(() -> Fault.parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -159,7 +164,7 @@ final class FaultTest {
         faults.begin(new CacheFault.PinIgnored());
         assertThat(faults.find(EventFault.EventLoss.class)).hasValue(new EventFault.EventLoss(2));
         assertThat(faults.all()).hasSize(2);
-        faults.end(EventFault.EventLoss.class);
+        faults.end(FaultCatalogue.kind("event-loss"));
         assertThat(faults.has(EventFault.EventLoss.class)).isFalse();
         assertThat(faults.has(CacheFault.PinIgnored.class)).isTrue();
     }
@@ -188,8 +193,6 @@ final class FaultTest {
     }
 
     private static String plain(double value) {
-        return new BigDecimal(Double.toString(value))
-                .stripTrailingZeros()
-                .toPlainString();
+        return new BigDecimal(Double.toString(value)).stripTrailingZeros().toPlainString();
     }
 }

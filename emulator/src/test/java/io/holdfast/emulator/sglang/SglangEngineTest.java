@@ -347,7 +347,8 @@ class SglangEngineTest {
 
     @Test
     void pinIgnored_answersAsIfPinned_andTheFloodTakesIt() {
-        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.PinIgnored())));
+        SglangEngine engine =
+                engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.PinIgnored())));
         serve(engine, prompt(1, 32), 1);
         assertThat(engine.pin(new long[] {lastBlock(prompt(1, 32))})).isEqualTo(1);
         assertThat(engine.stats().protectedTokens()).isZero();
