@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.sglang.SglangSettings;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -77,14 +77,14 @@ final class EmulateCommand implements Callable<Integer> {
             paramLabel = "N",
             defaultValue = "20",
             description = "Prefill time of a token that is not cached (default: ${DEFAULT-VALUE}).")
-    private long prefillMicros;
+    private double prefillMicros;
 
     @Option(
             names = "--decode-ms",
             paramLabel = "N",
             defaultValue = "5",
             description = "Time of a decode step (default: ${DEFAULT-VALUE}).")
-    private long decodeMillis;
+    private double decodeMillis;
 
     @Option(
             names = "--max-running",

@@ -44,7 +44,11 @@ public final class Emulator implements AutoCloseable {
     private final AtomicBoolean eventsClosed;
 
     private Emulator(
-            EngineThread<SglangEngine> engine, EventPublisher publisher, HttpServer server, int port, AtomicBoolean eventsClosed) {
+            EngineThread<SglangEngine> engine,
+            EventPublisher publisher,
+            HttpServer server,
+            int port,
+            AtomicBoolean eventsClosed) {
         this.engine = engine;
         this.publisher = publisher;
         this.server = server;
@@ -63,13 +67,12 @@ public final class Emulator implements AutoCloseable {
 
     static Emulator start(Vertx vertx, EmulatorSettings settings, EngineClock clock) {
         refuseEventLoop();
-        refuseUsedPort(settings.httpPort());
-        EventPublisher publisher =
-                new EventPublisher(settings.eventsPort(), settings.eventDialect(), clock);
+        refuseUsedPort(settings.endpoints().http());
+        EventPublisher publisher = new EventPublisher(settings.endpoints().events(), settings.kind().dialect(), clock);
         AtomicBoolean eventsClosed = new AtomicBoolean();
         Faults faults = new Faults(settings.faults());
         HttpServer server =
-                vertx.createHttpServer(new HttpServerOptions().setHost(HOST).setPort(settings.httpPort()));
+                vertx.createHttpServer(new HttpServerOptions().setHost(HOST).setPort(settings.endpoints().http()));
         EngineThread<SglangEngine> engine = new EngineThread<>(
                 "holdfast-engine-" + publisher.port(),
                 stopping -> new SglangEngine(
@@ -86,7 +89,8 @@ public final class Emulator implements AutoCloseable {
                     }
                 });
         try {
-            server.requestHandler(new SglangApi(vertx, settings.sglang(), settings.seed(), clock, engine, publisher.port()).router());
+            server.requestHandler(
+                    new SglangApi(vertx, settings.sglang(), settings.seed(), clock, engine, publisher.port()).router());
             int port = await(server.listen()).actualPort();
             engine.start();
             return new Emulator(engine, publisher, server, port, eventsClosed);
@@ -94,7 +98,7 @@ public final class Emulator implements AutoCloseable {
             publisher.close();
             throw e instanceof EmulatorException
                     ? e
-                    : new EmulatorException("Port " + settings.httpPort() + " for HTTP cannot be opened: " + e, e);
+                    : new EmulatorException("Port " + settings.endpoints().http() + " for HTTP cannot be opened: " + e, e);
         }
     }
 

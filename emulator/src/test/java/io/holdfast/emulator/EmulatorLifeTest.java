@@ -4,7 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.holdfast.emulator.EmulatorSettings.Variant;
+import io.holdfast.core.index.Tier;
+import io.holdfast.emulator.engine.BlockName;
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.EmulatorException;
+import io.holdfast.emulator.engine.Tokens;
+import io.holdfast.emulator.sglang.SglangSettings.Variant;
+import io.holdfast.emulator.testing.GateClock;
+import io.holdfast.emulator.testing.Recording;
+import io.holdfast.emulator.testing.VirtualClock;
 import io.holdfast.events.SglangBlockNames;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -20,9 +28,8 @@ import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -314,14 +321,14 @@ class EmulatorLifeTest {
                     assertThat(frame.sequence).isEqualTo(first + i);
                     events.addAll(frame.events);
                 }
-                assertThat(events)
-                        .containsExactly(
-                                new CacheEvent.Stored(OptionalLong.empty(), List.of(names[0], names[1]), boxed(shared)),
-                                new CacheEvent.Stored(
-                                        OptionalLong.of(names[1]),
+                assertThat(Recording.perBlock(events))
+                        .containsExactlyElementsOf(Recording.perBlock(List.of(
+                                stored(Optional.empty(), List.of(names[0], names[1]), Tokens.of(shared)),
+                                stored(
+                                        Optional.of(new BlockName.Numbered(names[1])),
                                         List.of(names[2]),
-                                        boxed(longer).subList(32, 48)),
-                                new CacheEvent.Cleared());
+                                        Tokens.between(longer, 32, 48)),
+                                new CacheEvent.Cleared())));
                 assertThat(first).as("flushes sent until one was heard").isLessThan(100_000);
             }
         }
@@ -347,8 +354,9 @@ class EmulatorLifeTest {
         }
     }
 
-    private static List<Integer> boxed(int[] tokens) {
-        return Arrays.stream(tokens).boxed().toList();
+    private static CacheEvent stored(Optional<BlockName> parent, List<Long> blocks, Tokens tokens) {
+        return new CacheEvent.Stored(
+                parent, blocks.stream().<BlockName>map(BlockName.Numbered::new).toList(), tokens, 16, Tier.GPU, "");
     }
 
     private record Frame(String topic, long sequence, List<CacheEvent> events) {

@@ -41,7 +41,13 @@ public final class SglangApi {
     private final int eventsPort;
     private final AtomicLong requests = new AtomicLong();
 
-    public SglangApi(Vertx vertx, SglangSettings settings, long seed, EngineClock clock, EngineThread<SglangEngine> engine, int eventsPort) {
+    public SglangApi(
+            Vertx vertx,
+            SglangSettings settings,
+            long seed,
+            EngineClock clock,
+            EngineThread<SglangEngine> engine,
+            int eventsPort) {
         this.vertx = vertx;
         this.settings = settings;
         this.seed = seed;
@@ -66,7 +72,8 @@ public final class SglangApi {
                 .handler(call -> answer(call, Ask::chat, ask -> new AnswerShape.Chat(ask.includeUsage)));
         if (settings.variant() == Variant.PIN_GPU) {
             router.post("/hicache/pin_blocks").handler(call -> pins(call, "pinned", "Pinned", SglangEngine::pin));
-            router.post("/hicache/unpin_blocks").handler(call -> pins(call, "unpinned", "Unpinned", SglangEngine::unpin));
+            router.post("/hicache/unpin_blocks")
+                    .handler(call -> pins(call, "unpinned", "Unpinned", SglangEngine::unpin));
         }
         router.errorHandler(404, call -> json(call.response(), 404, new JsonObject().put("detail", "Not Found")));
         router.errorHandler(

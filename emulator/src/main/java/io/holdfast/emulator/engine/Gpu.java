@@ -2,6 +2,7 @@ package io.holdfast.emulator.engine;
 
 import io.holdfast.emulator.fault.Fault;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.fault.GpuFault;
 import java.util.function.BooleanSupplier;
 
 /** The emulated GPU: computes nothing, takes its time. Faults that make a server slow are its own. */
@@ -39,8 +40,8 @@ public final class Gpu {
         double extra = 0;
         for (Fault fault : faults.all()) {
             switch (fault) {
-                case Fault.Warming warming -> factor *= firsts <= warming.requests() ? Fault.Warming.FACTOR : 1;
-                case Fault.ColdFirstWave wave ->
+                case GpuFault.Warming warming -> factor *= firsts <= warming.requests() ? GpuFault.Warming.FACTOR : 1;
+                case GpuFault.ColdFirstWave wave ->
                     extra += firsts <= wave.requests() ? wave.extra().toNanos() : 0;
                 default -> {}
             }

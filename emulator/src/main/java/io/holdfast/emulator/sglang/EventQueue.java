@@ -67,7 +67,7 @@ final class EventQueue {
 
     private static List<BlockName> names(long[] blocks) {
         return LongStream.of(blocks)
-                .<BlockName>mapToObj(BlockName.Number::new)
+                .<BlockName>mapToObj(BlockName.Numbered::new)
                 .toList();
     }
 

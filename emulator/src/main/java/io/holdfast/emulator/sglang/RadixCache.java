@@ -113,7 +113,7 @@ final class RadixCache {
             index.put(block, leaf);
         }
         events.stored(
-                parent.parent == null ? Optional.empty() : Optional.of(new BlockName.Number(parent.lastBlock())),
+                parent.parent == null ? Optional.empty() : Optional.of(new BlockName.Numbered(parent.lastBlock())),
                 leaf.blocks,
                 Tokens.between(tokens, present * pageTokens, count * pageTokens),
                 Tier.GPU,

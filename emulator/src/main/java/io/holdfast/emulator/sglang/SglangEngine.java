@@ -9,7 +9,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Pass;
 import io.holdfast.emulator.engine.RequestTally;
-import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.events.SglangBlockNames;
@@ -99,7 +99,7 @@ public final class SglangEngine implements Engine {
         this.gpu = gpu;
         this.model = model;
         this.publisher = publisher;
-        this.cache = new RadixCache(settings.capacityTokens(), page, !faults.has(Fault.PinIgnored.class));
+        this.cache = new RadixCache(settings.capacityTokens(), page, !faults.has(CacheFault.PinIgnored.class));
         this.stats = snapshot(0);
     }
 
@@ -299,7 +299,9 @@ public final class SglangEngine implements Engine {
         }
         if (running.size() < before) {
             batchFull = false;
-            int said = running.stream().mapToInt(active -> active.request.answered()).sum();
+            int said = running.stream()
+                    .mapToInt(active -> active.request.answered())
+                    .sum();
             int may = running.stream()
                     .mapToInt(active -> active.request.terms().maxNew())
                     .sum();
@@ -385,8 +387,8 @@ public final class SglangEngine implements Engine {
     /** Puts the first tokens of the request into the tree and moves its lock there; its copies of known blocks are freed. */
     private void store(RadixRequest active, int length) {
         int[] tokens = active.request.tokens();
-        RadixCache.Insertion stored = cache.insert(
-                namespace(active.request), names(active.request, tokens), length / page, tokens);
+        RadixCache.Insertion stored =
+                cache.insert(namespace(active.request), names(active.request, tokens), length / page, tokens);
         int inTree = length / page * page;
         cache.giveBack(Math.max(0, stored.present() - active.inTree));
         active.held -= inTree - active.inTree;

@@ -67,8 +67,7 @@ public record SglangSettings(
 
     public SglangSettings withSizes(int capacity, int page, int context) {
         int chunk = Math.max(page, chunkedPrefillTokens / page * page);
-        return new SglangSettings(
-                capacity, page, context, maxRunning, chunk, variant, eviction, sessions, hostRatio);
+        return new SglangSettings(capacity, page, context, maxRunning, chunk, variant, eviction, sessions, hostRatio);
     }
 
     public SglangSettings withMaxRunning(int value) {

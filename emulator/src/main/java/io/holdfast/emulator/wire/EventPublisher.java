@@ -1,9 +1,9 @@
 package io.holdfast.emulator.wire;
 
 import io.holdfast.core.index.StoredBlocks;
-import io.holdfast.emulator.engine.EmulatorException;
 import io.holdfast.emulator.engine.BlockName;
 import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.EmulatorException;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.Tokens;
 import io.holdfast.events.KvEventEncoder;

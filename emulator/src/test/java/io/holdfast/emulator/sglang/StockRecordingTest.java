@@ -1,9 +1,20 @@
-package io.holdfast.emulator;
+package io.holdfast.emulator.sglang;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.Generation;
+import io.holdfast.emulator.engine.Gpu;
+import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.engine.Speed;
+import io.holdfast.emulator.engine.Terms;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.testing.Heard;
+import io.holdfast.emulator.testing.Recording;
+import io.holdfast.emulator.testing.VirtualClock;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -13,22 +24,23 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A real SGLang 0.5.23 server answered these requests: the scheduler has to do what it did, event for event. */
 class StockRecordingTest {
     @ParameterizedTest
-    @ValueSource(strings = {"server_p16_lru.jsonl.gz", "long_p16_lru.jsonl.gz", "long_p1_lru.jsonl.gz"})
+    @ValueSource(
+            strings = {"sglang_server_p16_lru.jsonl.gz", "sglang_long_p16_lru.jsonl.gz", "sglang_long_p1_lru.jsonl.gz"})
     void everyEventCachedCountAndResidentBlockIsTheRecordedServers(String name) {
         List<JsonNode> lines = Recording.read(name);
         JsonNode header = lines.getFirst();
         int page = header.path("page_size").intValue();
         List<List<CacheEvent>> batches = new ArrayList<>();
-        int[][] answer = {{}};
-        Scheduler engine = new Scheduler(
-                EmulatorSettings.defaults()
-                        .withCapacityTokens(header.path("capacity_tokens").intValue())
-                        .withPageTokens(page),
-                new VirtualClock(),
-                Recording.naming(page),
-                (prompt, position) -> answer[0][position],
-                batches::add,
-                () -> false);
+        VirtualClock clock = new VirtualClock();
+        Faults faults = Faults.none();
+        SglangEngine engine = new SglangEngine(
+                SglangSettings.defaults()
+                        .withSizes(header.path("capacity_tokens").intValue(), page, 8192),
+                faults,
+                clock,
+                new Gpu(new Speed(100, 5_000, 5_000, 1), faults, clock, () -> false),
+                Model.seeded(1, 32_000),
+                batches::add);
         runDry(engine);
         int served = 0;
         for (JsonNode line : lines.subList(2, lines.size())) {
@@ -38,17 +50,20 @@ class StockRecordingTest {
             if (line.path("op").path("op").asText().equals("flush_cache")) {
                 assertThat(engine.flush()).as(step).isTrue();
             } else {
-                answer[0] = Recording.ints(line.path("http").path("output_ids"));
+                int[] answer = Recording.ints(line.path("http").path("output_ids"));
+                Terms terms = Terms.of(answer.length)
+                        .withForced(Arrays.stream(answer).boxed().toList())
+                        .withSalt(body.path("cache_salt").asText(""))
+                        .withExtraKey(body.path("extra_key").asText(""));
                 Heard heard = new Heard();
-                engine.submit(new Generation(
-                        Recording.ints(body.path("input_ids")), namespace(body), answer[0].length, false, 0, heard));
+                engine.submit(new Generation(Recording.ints(body.path("input_ids")), terms, false, 0, heard));
                 runDry(engine);
                 assertThat(heard.cachedTokens)
                         .as(step)
                         .isEqualTo(line.path("http").path("cached_tokens").intValue());
                 served++;
             }
-            assertThat(joined(batches)).as(step).isEqualTo(joined(frames(line)));
+            assertThat(perBlock(batches)).as(step).isEqualTo(perBlock(frames(line)));
             if (page > 1) {
                 assertThat(batches).as(step).hasSameSizeAs(frames(line));
             }
@@ -61,14 +76,7 @@ class StockRecordingTest {
         assertThat(served).isGreaterThan(30);
     }
 
-    private static String namespace(JsonNode body) {
-        if (body.has("cache_salt")) {
-            return Recording.SALT + body.path("cache_salt").asText();
-        }
-        return body.has("extra_key") ? "key:" + body.path("extra_key").asText() : "";
-    }
-
-    private static void runDry(Scheduler engine) {
+    private static void runDry(SglangEngine engine) {
         boolean worked = true;
         while (worked) {
             worked = engine.step();
@@ -85,11 +93,11 @@ class StockRecordingTest {
         return frames;
     }
 
-    private static List<CacheEvent> joined(List<List<CacheEvent>> batches) {
-        return Recording.joined(batches.stream().flatMap(List::stream).toList());
+    private static List<String> perBlock(List<List<CacheEvent>> batches) {
+        return Recording.perBlock(batches.stream().flatMap(List::stream).toList());
     }
 
-    private static Set<Long> resident(Scheduler engine) {
+    private static Set<Long> resident(SglangEngine engine) {
         Set<Long> blocks = new TreeSet<>();
         engine.cache().residents().forEach(resident -> blocks.add(resident.block()));
         return blocks;

@@ -1,10 +1,11 @@
-package io.holdfast.emulator;
+package io.holdfast.emulator.testing;
 
+import io.holdfast.emulator.engine.EngineClock;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** A clock that jumps to each deadline: emulated time passes exactly, real time does not. */
-final class VirtualClock implements EngineClock {
-    static final double START = 1_700_000_000;
+public final class VirtualClock implements EngineClock {
+    public static final double START = 1_700_000_000;
 
     private final AtomicLong now = new AtomicLong();
 

@@ -1,15 +1,16 @@
-package io.holdfast.emulator;
+package io.holdfast.emulator.testing;
 
+import io.holdfast.emulator.engine.TokenListener;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
 /** What the engine told about one request. */
-final class Heard implements TokenListener {
-    final List<Integer> tokens = new ArrayList<>();
-    int cachedTokens = -1;
-    boolean done;
-    Optional<String> failure = Optional.empty();
+public final class Heard implements TokenListener {
+    public final List<Integer> tokens = new ArrayList<>();
+    public int cachedTokens = -1;
+    public boolean done;
+    public Optional<String> failure = Optional.empty();
 
     @Override
     public void token(int token, int count, int cached, boolean last) {

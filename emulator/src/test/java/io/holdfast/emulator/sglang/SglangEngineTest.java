@@ -1,9 +1,21 @@
-package io.holdfast.emulator;
+package io.holdfast.emulator.sglang;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.emulator.EmulatorSettings.Variant;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.EngineDeath;
+import io.holdfast.emulator.engine.Generation;
+import io.holdfast.emulator.engine.Gpu;
+import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.engine.Terms;
+import io.holdfast.emulator.fault.CacheFault;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.fault.GpuFault;
+import io.holdfast.emulator.sglang.SglangSettings.Variant;
+import io.holdfast.emulator.testing.Heard;
+import io.holdfast.emulator.testing.VirtualClock;
 import io.holdfast.events.SglangBlockNames;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -12,20 +24,21 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Emulated time only: 100 us a token, 5 ms fixed, 5 ms a decode step, unless a test says otherwise. */
-class SchedulerTest {
+class SglangEngineTest {
     private static final double MS = 1e6;
 
     private final VirtualClock clock = new VirtualClock();
     private final List<List<CacheEvent>> published = new ArrayList<>();
 
-    private Scheduler engine(EmulatorSettings settings) {
-        Scheduler engine = new Scheduler(
-                settings,
+    private SglangEngine engine(EmulatorSettings settings) {
+        Faults faults = new Faults(settings.faults());
+        SglangEngine engine = new SglangEngine(
+                settings.sglang(),
+                faults,
                 clock,
-                (tokens, namespace) -> SglangBlockNames.of(tokens, settings.pageTokens()),
-                ToyModel.sampler(settings.seed()),
-                published::add,
-                () -> false);
+                new Gpu(settings.speed(), faults, clock, () -> false),
+                Model.seeded(settings.seed(), 32_000),
+                published::add);
         engine.step();
         return engine;
     }
@@ -38,19 +51,19 @@ class SchedulerTest {
         return IntStream.range(0, tokens).map(i -> number * 1000 + i).toArray();
     }
 
-    private Heard submit(Scheduler engine, int[] prompt, int maxNew) {
+    private Heard submit(SglangEngine engine, int[] prompt, int maxNew) {
         Heard heard = new Heard();
-        engine.submit(new Generation(prompt, "", maxNew, false, clock.nanos(), heard));
+        engine.submit(new Generation(prompt, Terms.of(maxNew), false, clock.nanos(), heard));
         return heard;
     }
 
-    private Heard serve(Scheduler engine, int[] prompt, int maxNew) {
+    private Heard serve(SglangEngine engine, int[] prompt, int maxNew) {
         Heard heard = submit(engine, prompt, maxNew);
         runDry(engine);
         return heard;
     }
 
-    private static void runDry(Scheduler engine) {
+    private static void runDry(SglangEngine engine) {
         boolean worked = true;
         while (worked) {
             worked = engine.step();
@@ -70,27 +83,27 @@ class SchedulerTest {
 
     @Test
     void prefill_coldPrompt_takesTheFixedPartAndEachToken() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
         assertThat(millisOf(() -> serve(engine, prompt(1, 512), 1))).isEqualTo(5 + 51.2);
     }
 
     @Test
     void prefill_cachedPrefix_takesTimeForTheRestOnly() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
         serve(engine, prompt(1, 512), 1);
         assertThat(millisOf(() -> serve(engine, prompt(1, 520), 1))).isEqualTo(5 + 0.8);
     }
 
     @Test
     void prefill_exactRepeat_recomputesAtLeastTheLastToken() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
         serve(engine, prompt(1, 512), 1);
         assertThat(serve(engine, prompt(1, 512), 1).cachedTokens).isEqualTo(496);
     }
 
     @Test
     void decode_runsTogether_andTakesOneStepForAll() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
         Heard first = submit(engine, prompt(1, 16), 3);
         Heard second = submit(engine, prompt(2, 16), 3);
         assertThat(millisOf(() -> runDry(engine))).isEqualTo(2 * (5 + 1.6) + 2 * 5);
@@ -100,18 +113,18 @@ class SchedulerTest {
 
     @Test
     void answer_dependsOnSeedAndPromptAlone() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
         List<Integer> cold = serve(engine, prompt(1, 64), 8).tokens;
         List<Integer> warm = serve(engine, prompt(1, 64), 8).tokens;
         assertThat(warm).isEqualTo(cold);
         assertThat(serve(engine, prompt(2, 64), 8).tokens).isNotEqualTo(cold);
-        Scheduler other = engine(EmulatorSettings.defaults().withSeed(2));
+        SglangEngine other = engine(EmulatorSettings.defaults().withSeed(2));
         assertThat(serve(other, prompt(1, 64), 8).tokens).isNotEqualTo(cold);
     }
 
     @Test
     void answer_stock_joinsTheCacheButForItsLastToken() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
         List<Integer> answer = serve(engine, prompt(1, 32), 33).tokens;
         int[] next = IntStream.concat(
                         IntStream.concat(
@@ -123,7 +136,7 @@ class SchedulerTest {
 
     @Test
     void answer_pinBranch_doesNotJoinTheCache() {
-        Scheduler engine = engine(EmulatorSettings.defaults().withVariant(Variant.PIN_GPU));
+        SglangEngine engine = engine(EmulatorSettings.defaults().withVariant(Variant.PIN_GPU));
         List<Integer> answer = serve(engine, prompt(1, 32), 33).tokens;
         int[] next = IntStream.concat(
                         IntStream.of(prompt(1, 32)), answer.stream().mapToInt(t -> t))
@@ -133,7 +146,7 @@ class SchedulerTest {
 
     @Test
     void queue_isServedInOrder_andNobodyPassesAHeadThatDoesNotFit() {
-        Scheduler engine = engine(small());
+        SglangEngine engine = engine(small());
         Heard running = submit(engine, prompt(1, 64), 60);
         engine.step();
         Heard large = submit(engine, prompt(2, 96), 20);
@@ -148,7 +161,7 @@ class SchedulerTest {
 
     @Test
     void running_neverExceedsItsLimit() {
-        Scheduler engine = engine(EmulatorSettings.defaults().withMaxRunning(2));
+        SglangEngine engine = engine(EmulatorSettings.defaults().withMaxRunning(2));
         for (int i = 1; i <= 5; i++) {
             submit(engine, prompt(i, 16), 4);
         }
@@ -162,16 +175,16 @@ class SchedulerTest {
 
     @Test
     void largestAcceptedRequest_fitsIntoAnIdleStockEngine() {
-        Scheduler engine = engine(small());
+        SglangEngine engine = engine(small());
         serve(engine, prompt(1, 64), 1);
-        int[] largest = prompt(2, small().maxPromptTokens());
-        int most = small().maxRequestTokens() - largest.length - 1;
+        int[] largest = prompt(2, small().sglang().maxPromptTokens());
+        int most = small().sglang().maxRequestTokens() - largest.length - 1;
         assertThat(serve(engine, largest, most).done).isTrue();
     }
 
     @Test
     void flood_evictsAnIdlePrefix_andAPinKeepsIt() {
-        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU));
         serve(engine, prompt(1, 32), 1);
         serve(engine, prompt(2, 32), 1);
         assertThat(engine.pin(new long[] {lastBlock(prompt(2, 32))})).isEqualTo(1);
@@ -184,7 +197,7 @@ class SchedulerTest {
 
     @Test
     void events_leaveAfterThePrefillAndAtTheEnd() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
         published.clear();
         submit(engine, prompt(1, 32), 20);
         engine.step();
@@ -195,7 +208,7 @@ class SchedulerTest {
 
     @Test
     void events_oneTokenToSay_storeThePromptOnce() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
         published.clear();
         serve(engine, prompt(1, 32), 1);
         assertThat(published).hasSize(1);
@@ -203,7 +216,7 @@ class SchedulerTest {
 
     @Test
     void overPinning_stopsTheServerForGood() {
-        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU));
         serve(engine, prompt(1, 64), 1);
         engine.pin(new long[] {lastBlock(prompt(1, 64))});
         Heard stuck = serve(engine, prompt(2, 97), 1);
@@ -220,7 +233,7 @@ class SchedulerTest {
 
     @Test
     void overPinning_wherePromptFitsButNotItsAnswer_isNotEvenUnpinned() {
-        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU));
         serve(engine, prompt(1, 64), 1);
         engine.pin(new long[] {lastBlock(prompt(1, 64))});
         Heard stuck = serve(engine, prompt(2, 96), 1);
@@ -231,10 +244,10 @@ class SchedulerTest {
 
     @Test
     void overPinning_unpinAndAbort_doNotBringTheServerBack() {
-        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU));
         serve(engine, prompt(1, 64), 1);
         engine.pin(new long[] {lastBlock(prompt(1, 64))});
-        Generation stuck = new Generation(prompt(2, 96), "", 1, false, 0, new Heard());
+        Generation stuck = new Generation(prompt(2, 96), Terms.of(1), false, 0, new Heard());
         engine.submit(stuck);
         runDry(engine);
         assertThat(engine.unpin(new long[] {lastBlock(prompt(1, 64))})).isEqualTo(1);
@@ -245,7 +258,7 @@ class SchedulerTest {
 
     @Test
     void aFullEngine_looksAgainWhenARequestEnds() {
-        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU));
         submit(engine, prompt(1, 64), 4);
         engine.step();
         Heard next = submit(engine, prompt(2, 96), 1);
@@ -257,7 +270,7 @@ class SchedulerTest {
 
     @Test
     void flush_isRefusedWhileARequestRunsOrWaits_andClearsPins() {
-        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU));
         serve(engine, prompt(1, 32), 1);
         engine.pin(new long[] {lastBlock(prompt(1, 32))});
         submit(engine, prompt(2, 32), 4);
@@ -273,8 +286,8 @@ class SchedulerTest {
 
     @Test
     void abort_running_keepsWhatWasComputedAndFreesTheRest() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
-        Generation request = new Generation(prompt(1, 40), "", 100, false, 0, new Heard());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
+        Generation request = new Generation(prompt(1, 40), Terms.of(100), false, 0, new Heard());
         engine.submit(request);
         engine.step();
         engine.step();
@@ -288,7 +301,7 @@ class SchedulerTest {
 
     @Test
     void memory_runningOut_retractsAndServesEverybodyInTheEnd() {
-        Scheduler engine = engine(small().withMaxRunning(8));
+        SglangEngine engine = engine(small().withMaxRunning(8));
         List<Heard> all = new ArrayList<>();
         for (int i = 1; i <= 3; i++) {
             all.add(submit(engine, prompt(i, 30), 60));
@@ -297,13 +310,13 @@ class SchedulerTest {
         assertThat(engine.stats().retracted()).isPositive();
         assertThat(all).allMatch(heard -> heard.done && heard.tokens.size() == 60);
         assertThat(engine.stats().usedTokens()).isZero();
-        Scheduler roomy = engine(EmulatorSettings.defaults());
+        SglangEngine roomy = engine(EmulatorSettings.defaults());
         assertThat(all.getFirst().tokens).isEqualTo(serve(roomy, prompt(1, 30), 60).tokens);
     }
 
     @Test
     void memory_runningOutUnderPins_killsThePinBranch() {
-        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU));
+        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU));
         serve(engine, prompt(1, 64), 1);
         submit(engine, prompt(2, 20), 100);
         engine.step();
@@ -315,8 +328,8 @@ class SchedulerTest {
 
     @Test
     void coldFirstWave_delaysTheFirstRequestsOfALifeOnly() {
-        Scheduler engine = engine(
-                EmulatorSettings.defaults().withFaults(List.of(new Fault.ColdFirstWave(2, Duration.ofMillis(150)))));
+        SglangEngine engine = engine(
+                EmulatorSettings.defaults().withFaults(List.of(new GpuFault.ColdFirstWave(2, Duration.ofMillis(150)))));
         List<Double> times = new ArrayList<>();
         for (int i = 1; i <= 4; i++) {
             int[] prompt = prompt(i, 100);
@@ -327,14 +340,14 @@ class SchedulerTest {
 
     @Test
     void warming_multipliesTheWholeTimeOfTheFirstRequests() {
-        Scheduler engine = engine(EmulatorSettings.defaults().withFaults(List.of(new Fault.Warming(1))));
+        SglangEngine engine = engine(EmulatorSettings.defaults().withFaults(List.of(new GpuFault.Warming(1))));
         assertThat(millisOf(() -> serve(engine, prompt(1, 100), 1))).isEqualTo(15 * 1.25);
         assertThat(millisOf(() -> serve(engine, prompt(2, 100), 1))).isEqualTo(15);
     }
 
     @Test
     void pinIgnored_answersAsIfPinned_andTheFloodTakesIt() {
-        Scheduler engine = engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new Fault.PinIgnored())));
+        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.PinIgnored())));
         serve(engine, prompt(1, 32), 1);
         assertThat(engine.pin(new long[] {lastBlock(prompt(1, 32))})).isEqualTo(1);
         assertThat(engine.stats().protectedTokens()).isZero();
@@ -346,10 +359,10 @@ class SchedulerTest {
 
     @Test
     void stats_countWhatWasServed() {
-        Scheduler engine = engine(EmulatorSettings.defaults());
+        SglangEngine engine = engine(EmulatorSettings.defaults());
         serve(engine, prompt(1, 64), 1);
         serve(engine, prompt(1, 70), 3);
-        EngineStats stats = engine.stats();
+        SglangStats stats = engine.stats();
         assertThat(stats.whole().requests()).isEqualTo(2);
         assertThat(stats.whole().promptTokens()).isEqualTo(134);
         assertThat(stats.whole().answerTokens()).isEqualTo(4);

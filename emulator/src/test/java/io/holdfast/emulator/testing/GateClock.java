@@ -1,11 +1,12 @@
-package io.holdfast.emulator;
+package io.holdfast.emulator.testing;
 
+import io.holdfast.emulator.engine.EngineClock;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** A clock that stands still, the GPU busy, until the test opens it. */
-final class GateClock implements EngineClock {
+public final class GateClock implements EngineClock {
     private final VirtualClock time = new VirtualClock();
     private final CountDownLatch busy = new CountDownLatch(1);
     private volatile boolean open;
@@ -32,11 +33,11 @@ final class GateClock implements EngineClock {
         }
     }
 
-    void awaitBusy() throws InterruptedException {
+    public void awaitBusy() throws InterruptedException {
         busy.await();
     }
 
-    void open() {
+    public void open() {
         open = true;
         LockSupport.unpark(waiting);
     }

@@ -1,7 +1,9 @@
-package io.holdfast.emulator;
+package io.holdfast.emulator.sglang;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.Model;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -196,7 +198,7 @@ class RadixCacheModelTest {
         long name = 0;
         for (int i = 0; i < path.length; i++) {
             int branch = random.nextInt(10) < 7 ? 0 : random.nextInt(1, 3);
-            name = ToyModel.mix(name * 3 + branch + (i == 0 ? random.nextInt(4) * 7L : 0));
+            name = Model.mix(name * 3 + branch + (i == 0 ? random.nextInt(4) * 7L : 0));
             path[i] = name;
         }
         return path;
@@ -298,8 +300,8 @@ class RadixCacheModelTest {
         List<Long> removed = new ArrayList<>();
         for (CacheEvent event : cache.drainEvents()) {
             switch (event) {
-                case CacheEvent.Stored added -> stored.addAll(added.blocks());
-                case CacheEvent.Removed gone -> removed.addAll(gone.blocks());
+                case CacheEvent.Stored added -> added.blocks().forEach(block -> stored.add(block.hash()));
+                case CacheEvent.Removed gone -> gone.blocks().forEach(block -> removed.add(block.hash()));
                 case CacheEvent.Cleared _ -> throw new AssertionError("cleared without being asked");
             }
         }

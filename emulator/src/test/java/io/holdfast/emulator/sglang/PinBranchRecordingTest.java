@@ -1,9 +1,13 @@
-package io.holdfast.emulator;
+package io.holdfast.emulator.sglang;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.EngineDeath;
+import io.holdfast.emulator.testing.Recording;
+import io.holdfast.events.SglangBlockNames;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -23,17 +27,20 @@ class PinBranchRecordingTest {
     }
 
     private RadixCache cache = new RadixCache(16, 16, true);
-    private BlockNaming naming = Recording.naming(16);
     private int page;
     private final Map<String, Running> running = new HashMap<>();
 
     @ParameterizedTest
-    @ValueSource(strings = {"pin_gpu_scripted_p16.jsonl.gz", "pin_gpu_p16_seed1.jsonl.gz", "pin_gpu_p1_seed1.jsonl.gz"})
+    @ValueSource(
+            strings = {
+                "sglang_pin_gpu_scripted_p16.jsonl.gz",
+                "sglang_pin_gpu_p16_seed1.jsonl.gz",
+                "sglang_pin_gpu_p1_seed1.jsonl.gz"
+            })
     void everyEventLockPinAndSizeIsTheRecordedBranchs(String name) {
         List<JsonNode> lines = Recording.read(name);
         page = lines.getFirst().path("page").intValue();
         int capacity = lines.getFirst().path("capacity").intValue();
-        naming = Recording.naming(page);
         for (JsonNode line : lines.subList(1, lines.size())) {
             String step =
                     name + " step " + line.path("step") + " " + line.path("op").path("op");
@@ -71,7 +78,7 @@ class PinBranchRecordingTest {
             case "finish" -> finish(op.path("rid").asText(), Recording.ints(op.path("output")));
             case "match" -> {
                 int[] tokens = Recording.ints(op.path("tokens"));
-                long[] names = naming.names(tokens, "");
+                long[] names = SglangBlockNames.of(tokens, page);
                 assertThat(cache.match("", names, names.length).tokens())
                         .isEqualTo(result.path("matched").intValue());
             }
@@ -98,7 +105,7 @@ class PinBranchRecordingTest {
         Running request = new Running();
         request.prompt = Recording.ints(op.path("tokens"));
         request.namespace = op.path("extra_key").asText("");
-        long[] names = naming.names(request.prompt, request.namespace);
+        long[] names = SglangBlockNames.of(request.prompt, page);
         RadixCache.Match match = cache.match(request.namespace, names, (request.prompt.length - 1) / page);
         cache.lock(match.node());
         int extend = request.prompt.length - match.tokens();
@@ -140,7 +147,7 @@ class PinBranchRecordingTest {
     private void store(Running request) {
         RadixCache.Insertion stored = cache.insert(
                 request.namespace,
-                naming.names(request.prompt, request.namespace),
+                SglangBlockNames.of(request.prompt, page),
                 request.prompt.length / page,
                 request.prompt);
         int inTree = request.prompt.length / page * page;
@@ -161,7 +168,7 @@ class PinBranchRecordingTest {
     /** The recorder looked at one waiting request and took it away again. */
     private void check(JsonNode op, JsonNode result) {
         int[] tokens = Recording.ints(op.path("tokens"));
-        RadixCache.Match match = cache.match("", naming.names(tokens, ""), (tokens.length - 1) / page);
+        RadixCache.Match match = cache.match("", SglangBlockNames.of(tokens, page), (tokens.length - 1) / page);
         int extend = tokens.length - match.tokens();
         assertThat(extend).isEqualTo(result.path("extend").intValue());
         if (!result.path("auto_unpinned").isNull()) {
@@ -173,7 +180,7 @@ class PinBranchRecordingTest {
     private void assertSame(String step, JsonNode line) {
         List<CacheEvent> events = new ArrayList<>();
         line.path("events").forEach(event -> events.add(Recording.event(event)));
-        assertThat(cache.drainEvents()).as(step).isEqualTo(Recording.joined(events));
+        assertThat(Recording.perBlock(cache.drainEvents())).as(step).isEqualTo(Recording.perBlock(events));
         List<RadixCache.Resident> tree = new ArrayList<>();
         for (JsonNode row : line.path("tree")) {
             tree.add(new RadixCache.Resident(

@@ -1,10 +1,15 @@
-package io.holdfast.emulator;
+package io.holdfast.emulator.sglang;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.index.Tier;
+import io.holdfast.emulator.engine.BlockName;
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.EngineDeath;
+import io.holdfast.emulator.engine.Tokens;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
@@ -29,6 +34,18 @@ class RadixCacheTest {
                 .flatMap(block -> LongStream.range(block * 10, block * 10 + PAGE))
                 .mapToInt(Math::toIntExact)
                 .toArray();
+    }
+
+    private static CacheEvent stored(Optional<BlockName> parent, List<BlockName> blocks, int... tokens) {
+        return new CacheEvent.Stored(parent, blocks, Tokens.of(tokens), PAGE, Tier.GPU, "");
+    }
+
+    private static CacheEvent removed(long... blocks) {
+        return new CacheEvent.Removed(
+                LongStream.of(blocks)
+                        .<BlockName>mapToObj(BlockName.Numbered::new)
+                        .toList(),
+                Tier.GPU);
     }
 
     private int cached(long... blocks) {
@@ -57,7 +74,8 @@ class RadixCacheTest {
         cache.drainEvents();
         store(1, 2, 4);
         assertThat(cache.drainEvents())
-                .containsExactly(new CacheEvent.Stored(OptionalLong.of(2), List.of(4L), List.of(40, 41, 42, 43)));
+                .containsExactly(stored(
+                        Optional.of(new BlockName.Numbered(2)), List.of(new BlockName.Numbered(4)), 40, 41, 42, 43));
     }
 
     @Test
@@ -68,9 +86,18 @@ class RadixCacheTest {
         store(7);
         assertThat(cache.drainEvents())
                 .containsExactly(
-                        new CacheEvent.Stored(
-                                OptionalLong.empty(), List.of(1L, 2L), List.of(10, 11, 12, 13, 20, 21, 22, 23)),
-                        new CacheEvent.Stored(OptionalLong.empty(), List.of(7L), List.of(70, 71, 72, 73)));
+                        stored(
+                                Optional.empty(),
+                                List.of(new BlockName.Numbered(1), new BlockName.Numbered(2)),
+                                10,
+                                11,
+                                12,
+                                13,
+                                20,
+                                21,
+                                22,
+                                23),
+                        stored(Optional.empty(), List.of(new BlockName.Numbered(7)), 70, 71, 72, 73));
     }
 
     @Test
@@ -85,7 +112,7 @@ class RadixCacheTest {
         cached(1, 2);
         cache.drainEvents();
         assertThat(cache.evict(1)).isEqualTo(8);
-        assertThat(cache.drainEvents()).containsExactly(new CacheEvent.Removed(List.of(3L, 4L)));
+        assertThat(cache.drainEvents()).containsExactly(removed(3, 4));
         assertThat(cached(1, 2)).isEqualTo(2);
     }
 
@@ -95,7 +122,7 @@ class RadixCacheTest {
         store(1, 3);
         cache.drainEvents();
         cache.evict(12);
-        assertThat(cache.drainEvents()).containsExactly(new CacheEvent.Removed(List.of(2L, 3L, 1L)));
+        assertThat(cache.drainEvents()).containsExactly(removed(2, 3, 1));
     }
 
     @Test
@@ -109,7 +136,7 @@ class RadixCacheTest {
         cache.evict(8);
         assertThat(cache.drainEvents())
                 .as("the cut-off suffix counts as used by the match that cut it")
-                .containsExactly(new CacheEvent.Removed(List.of(5L, 6L, 2L, 3L)));
+                .containsExactly(removed(5, 6, 2, 3));
         assertThat(cached(1)).isEqualTo(1);
     }
 
