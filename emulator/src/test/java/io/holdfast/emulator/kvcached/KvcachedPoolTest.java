@@ -172,7 +172,6 @@ final class KvcachedPoolTest {
     void deletedSegment_comesBackWithoutALimit_andTheOldOneStays() throws IOException {
         start(settings());
         limited(240 * MIB);
-        pool.allowedBlocks();
         Files.delete(pool.file());
         later(100);
         assertThat(pool.allocate(8)).isPresent();
@@ -185,7 +184,6 @@ final class KvcachedPoolTest {
         start(settings());
         pool.used(30 * 8 - 1);
         limited(64 * MIB);
-        pool.allowedBlocks();
         pool.cleared();
         assertThat(segment()).containsExactly(64 * MIB, 16 * MIB, 80 * MIB);
         assertThat(pool.allowedBlocks()).isEqualTo(31);
@@ -195,7 +193,6 @@ final class KvcachedPoolTest {
     void nextLife_knowsNothingOfTheLimit() throws IOException {
         start(settings());
         limited(240 * MIB);
-        pool.allowedBlocks();
         start(settings());
         assertThat(segment()).containsExactly(STARTUP, 16 * MIB, 80 * MIB);
         later(200);
@@ -217,10 +214,11 @@ final class KvcachedPoolTest {
         for (int i = 0; i < 50; i++) {
             assertThat(cache.request(16)).isTrue();
         }
-        assertThat(cache.blocks()).as("finished requests stay cached and used").isEqualTo(767 / 16 * 16);
-        assertThat(segment()[1]).isEqualTo(STARTUP - 32 * MIB);
-        limited(240 * MIB);
-        assertThat(segment()[1]).as("nothing happens while it is idle").isEqualTo(STARTUP - 32 * MIB);
+        assertThat(cache.blocks()).as("finished requests stay cached and used").isEqualTo(767);
+        assertThat(segment()).containsExactly(STARTUP, STARTUP, 0);
+        setLimit(240 * MIB);
+        later(2_300);
+        assertThat(segment()).as("nothing happens while it is idle").containsExactly(240 * MIB, STARTUP, 0);
         while (cache.request(16) && pool.allowedBlocks() > 119) {
             later(1);
         }
@@ -262,10 +260,11 @@ final class KvcachedPoolTest {
         pool = KvcachedPool.start(settings, clock);
     }
 
-    /** Sets a limit, and lets the engine see it; only an allocation puts it into force. */
+    /** Sets a limit and lets the engine ask for blocks. */
     private void limited(long bytes) throws IOException {
         setLimit(bytes);
         later(100);
+        pool.allowedBlocks();
     }
 
     private void setLimit(long bytes) throws IOException {
