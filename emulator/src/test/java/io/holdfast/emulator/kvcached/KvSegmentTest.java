@@ -161,11 +161,11 @@ final class KvSegmentTest {
     private static Path python() throws IOException, InterruptedException {
         for (String folder : System.getenv().getOrDefault("PATH", "").split(":")) {
             Path candidate = Path.of(folder, "python3");
-            if (Files.isExecutable(candidate)
-                    && new ProcessBuilder(candidate.toString(), "-c", "import fcntl, mmap")
-                                    .start()
-                                    .waitFor(30, TimeUnit.SECONDS)) {
-                return candidate;
+            if (Files.isExecutable(candidate)) {
+                Process trial = new ProcessBuilder(candidate.toString(), "-c", "import fcntl, mmap").start();
+                if (trial.waitFor(30, TimeUnit.SECONDS) && trial.exitValue() == 0) {
+                    return candidate;
+                }
             }
         }
         assumeTrue(false, "The other process is a python3, and none is on the PATH.");
