@@ -26,7 +26,11 @@ public record EmulatorSettings(
         /** The form of its events on the wire. */
         Dialect dialect();
 
-        /** @param arrayEvents whether events are arrays, as before September 2026 */
+        /**
+         * SGLang.
+         *
+         * @param arrayEvents whether events are arrays, as before September 2026
+         */
         record Sglang(SglangSettings settings, boolean arrayEvents) implements Kind {
             @Override
             public Dialect dialect() {
@@ -34,6 +38,7 @@ public record EmulatorSettings(
             }
         }
 
+        /** vLLM V1; its release says which form its events have. */
         record Vllm(VllmSettings settings) implements Kind {
             @Override
             public Dialect dialect() {
