@@ -122,6 +122,13 @@ final class EmulateCommand implements Callable<Integer> {
     private double prefillMicros;
 
     @Option(
+            names = "--first-token-ms",
+            paramLabel = "N",
+            defaultValue = "5",
+            description = "What every pass that prefills takes beside (default: ${DEFAULT-VALUE}).")
+    private double firstTokenMillis;
+
+    @Option(
             names = "--decode-ms",
             paramLabel = "N",
             defaultValue = "5",
@@ -187,7 +194,7 @@ final class EmulateCommand implements Callable<Integer> {
                     endpoints(),
                     kind(),
                     model,
-                    new Speed(prefillMicros, 5_000, decodeMillis * 1e3, scale),
+                    new Speed(prefillMicros, firstTokenMillis * 1e3, decodeMillis * 1e3, scale),
                     faults.stream().map(Fault::parse).toList(),
                     script(),
                     seed);
