@@ -10,6 +10,7 @@ import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.wire.EventPublisher;
+import io.holdfast.emulator.wire.EventSettings;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -20,6 +21,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.util.SplittableRandom;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -67,12 +69,20 @@ public final class Emulator implements AutoCloseable {
 
     static Emulator start(Vertx vertx, EmulatorSettings settings, EngineClock clock) {
         refuseEventLoop();
-        refuseUsedPort(settings.httpPort());
-        EventPublisher publisher = new EventPublisher(settings.eventsPort(), settings.eventDialect(), clock);
-        AtomicBoolean eventsClosed = new AtomicBoolean();
+        refuseUsedPort(settings.endpoints().http());
         Faults faults = new Faults(settings.faults());
-        HttpServer server =
-                vertx.createHttpServer(new HttpServerOptions().setHost(HOST).setPort(settings.httpPort()));
+        EventPublisher publisher = new EventPublisher(
+                EventSettings.of(settings.endpoints().events(), settings.kind().dialect())
+                        .withHost(settings.endpoints().host())
+                        .withReplay(settings.endpoints().replay()),
+                0,
+                faults,
+                clock,
+                new SplittableRandom(settings.seed()));
+        AtomicBoolean eventsClosed = new AtomicBoolean();
+        HttpServer server = vertx.createHttpServer(new HttpServerOptions()
+                .setHost(HOST)
+                .setPort(settings.endpoints().http()));
         EngineThread<SglangEngine> engine = new EngineThread<>(
                 "holdfast-engine-" + publisher.port(),
                 stopping -> new SglangEngine(
@@ -98,7 +108,8 @@ public final class Emulator implements AutoCloseable {
             publisher.close();
             throw e instanceof EmulatorException
                     ? e
-                    : new EmulatorException("Port " + settings.httpPort() + " for HTTP cannot be opened: " + e, e);
+                    : new EmulatorException(
+                            "Port " + settings.endpoints().http() + " for HTTP cannot be opened: " + e, e);
         }
     }
 

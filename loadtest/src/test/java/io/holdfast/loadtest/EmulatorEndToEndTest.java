@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.fault.CacheFault;
-import io.holdfast.emulator.fault.Fault;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;

@@ -51,8 +51,8 @@ public sealed interface EventFault extends Fault {
                 "event-duplicates",
                 List.of(Argument.percent().or("5")),
                 "Of the batches, PERCENT come twice with the same number.",
-                "Stands for a relay that repeats, and for a replay that overlaps with what came live: asked from the last"
-                        + " number on, real servers send that batch again.",
+                "Stands for a relay that repeats, and for a replay that overlaps with what came live: asked from the"
+                        + " last number on, real servers send that batch again.",
                 values -> new EventDuplicates(values.number(0)));
 
         public EventDuplicates {

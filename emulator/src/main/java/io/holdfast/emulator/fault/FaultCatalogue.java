@@ -49,15 +49,24 @@ public final class FaultCatalogue {
         return ALL.stream().map(FaultCatalogue::entry).collect(Collectors.joining("\n"));
     }
 
+    /**
+     * A kind by its name.
+     *
+     * @throws IllegalArgumentException for another name, with one sentence that lists them
+     */
+    public static FaultKind kind(String name) {
+        String lower = name.toLowerCase(Locale.ROOT);
+        return ALL.stream()
+                .filter(one -> one.name().equals(lower))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("There is no fault \"" + name + "\"; there are "
+                        + ALL.stream().map(FaultKind::name).sorted().collect(Collectors.joining(", ")) + "."));
+    }
+
     static Fault parse(String text) {
         String[] nameAndRest = text.strip().split("=", 2);
-        String name = nameAndRest[0].toLowerCase(Locale.ROOT);
-        FaultKind kind = ALL.stream()
-                .filter(one -> one.name().equals(name))
-                .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("There is no fault \"" + text + "\"; there are "
-                        + ALL.stream().map(FaultKind::name).sorted().collect(Collectors.joining(", ")) + "."));
-        return kind.make(nameAndRest.length == 1 ? List.of() : Arrays.asList(nameAndRest[1].split(",", -1)));
+        return kind(nameAndRest[0])
+                .make(nameAndRest.length == 1 ? List.of() : Arrays.asList(nameAndRest[1].split(",", -1)));
     }
 
     private static String entry(FaultKind kind) {
@@ -65,9 +74,13 @@ public final class FaultCatalogue {
         entry.append("    ").append(kind.effect()).append('\n');
         for (Argument argument : kind.arguments()) {
             entry.append("    ").append(argument.name()).append(": ").append(argument.bounds());
-            argument.otherwise().ifPresent(value -> entry.append("; ").append(value).append(" unless told"));
+            argument.otherwise()
+                    .ifPresent(value -> entry.append("; ").append(value).append(" unless told"));
             entry.append(".\n");
         }
-        return entry.append("    Imitates: ").append(kind.incident()).append('\n').toString();
+        return entry.append("    Imitates: ")
+                .append(kind.incident())
+                .append('\n')
+                .toString();
     }
 }

@@ -57,6 +57,11 @@ public final class FaultKind {
         return form.append("]".repeat(open)).toString();
     }
 
+    @Override
+    public String toString() {
+        return form();
+    }
+
     /** The fault with the given values, and the defaults for those that are missing. */
     Fault make(List<String> given) {
         if (given.size() > arguments.size()) {
@@ -85,6 +90,14 @@ public final class FaultKind {
                         : Double.toString(values[i]);
                 throw refused(wanted(quantity) + ", not " + value);
             }
+        }
+    }
+
+    /** The same for a kind whose one argument is a word. */
+    void check(String word) {
+        Argument argument = arguments.getFirst();
+        if (!argument.accepts(word)) {
+            throw refused(wanted(argument) + ", not \"" + word + "\"");
         }
     }
 

@@ -13,12 +13,12 @@ public sealed interface GpuFault extends Fault {
                         Argument.whole("REQUESTS", 1, 1_000_000).or("64"),
                         Argument.whole("EXTRA_MS", 0, 600_000).or("150")),
                 "The first REQUESTS requests of a server life wait EXTRA_MS longer for their first token.",
-                "A load test of pinning whose first run on each server had a p99 of 95 to 130 ms at every load while the"
-                        + " second had none of it: kernels compiled, scheduler and allocator settled.",
+                "A load test of pinning whose first run on each server had a p99 of 95 to 130 ms at every load while"
+                        + " the second had none of it: kernels compiled, scheduler and allocator settled.",
                 values -> new ColdFirstWave(values.whole(0), values.millis(1)));
 
         public ColdFirstWave {
-            KIND.check(requests, extra.toMillis());
+            KIND.check(requests, (double) extra.toMillis());
         }
 
         @Override

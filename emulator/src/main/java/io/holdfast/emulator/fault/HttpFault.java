@@ -33,7 +33,8 @@ public sealed interface HttpFault extends Fault {
                         Argument.percent().or("10"),
                         Argument.whole("TOKENS", 0, 1_000_000).or("8"),
                         Argument.whole("MS", 1, 86_400_000).or("60000")),
-                "Of the streamed answers, PERCENT say nothing for MS once they have said TOKENS tokens, and then go on.",
+                "Of the streamed answers, PERCENT say nothing for MS once they have said TOKENS tokens, and then go"
+                        + " on.",
                 "SGLang's streaming sessions, which deadlocked a worker under load with the clients' connections open"
                         + " (sgl-project/sglang#27024, #28891).",
                 values -> new StalledStream(values.number(0), values.whole(1), values.millis(2)));
@@ -80,8 +81,8 @@ public sealed interface HttpFault extends Fault {
                         Argument.whole("STATUS", 400, 599).or("503")),
                 "Of the requests for answers, PERCENT are answered with STATUS (503, 500, 429 or another error) and the"
                         + " engine's error body.",
-                "SGLang answers 503 while it starts or stops and, since v0.5.11, 500 when the last running request finds"
-                        + " no memory to decode; 429 stands for proxies in front that limit rates.",
+                "SGLang answers 503 while it starts or stops and, since v0.5.11, 500 when the last running request"
+                        + " finds no memory to decode; 429 stands for proxies in front that limit rates.",
                 values -> new HttpError(values.number(0), values.whole(1)));
 
         public HttpError {

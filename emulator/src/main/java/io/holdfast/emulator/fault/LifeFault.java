@@ -32,10 +32,10 @@ public sealed interface LifeFault extends Fault {
                 List.of(
                         Argument.whole("REQUESTS", 1, 1_000_000).or("100"),
                         Argument.whole("DOWN_MS", 0, 86_400_000).or("1000")),
-                "After REQUESTS finished requests the server life ends like a killed process, requests in flight and all;"
-                        + " DOWN_MS later a new one begins on the same ports with an empty cache.",
-                "Real servers restarted on their ports: about 20 s without an answer, numbers from 0 again, and SGLang's"
-                        + " first batch lost to subscribers that were still reconnecting.",
+                "After REQUESTS finished requests the server life ends like a killed process, requests in flight and"
+                        + " all; DOWN_MS later a new one begins on the same ports with an empty cache.",
+                "Real servers restarted on their ports: about 20 s without an answer, numbers from 0 again, and"
+                        + " SGLang's first batch lost to subscribers that were still reconnecting.",
                 values -> new Restart(values.whole(0), values.millis(1)));
 
         public Restart {
@@ -57,6 +57,10 @@ public sealed interface LifeFault extends Fault {
                 "Stands for a roll-out behind an address that stays; no single incident is recorded.",
                 values -> new OtherModel(values.text(0)));
 
+        public OtherModel {
+            KIND.check(name);
+        }
+
         @Override
         public FaultKind kind() {
             return KIND;
@@ -68,7 +72,8 @@ public sealed interface LifeFault extends Fault {
         static final FaultKind KIND = new FaultKind(
                 "dp-ranks",
                 List.of(Argument.whole("RANKS", 2, 16).or("2")),
-                "The server has RANKS data-parallel ranks: each a cache of its own, with its events on port base + rank.",
+                "The server has RANKS data-parallel ranks: each a cache of its own, with its events on port base +"
+                        + " rank.",
                 "Data-parallel servers of both engines; until sgl-project/sglang#29211 the ranks of SGLang even"
                         + " collided on one port.",
                 values -> new DpRanks(values.whole(0)));
