@@ -127,7 +127,10 @@ public final class VllmEngine implements Engine {
      * @param alsoRunning preempts what runs first, so that none has
      */
     public boolean resetPrefixCache(boolean alsoRunning) {
-        if (refusedResets < faults.find(CacheFault.FlushRefused.class).map(CacheFault.FlushRefused::times).orElse(0)) {
+        if (refusedResets
+                < faults.find(CacheFault.FlushRefused.class)
+                        .map(CacheFault.FlushRefused::times)
+                        .orElse(0)) {
             refusedResets++;
             return false;
         }

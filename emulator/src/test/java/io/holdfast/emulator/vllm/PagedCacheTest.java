@@ -48,8 +48,9 @@ class PagedCacheTest {
         VllmRequest third = thirdRequest(cache);
         assertThat(table(third)).containsExactly(0, 1, 2, 7, 8, 9, 4, 3);
         assertThat(cache.drainEvents().getFirst())
-                .isInstanceOfSatisfying(CacheEvent.Removed.class, removed -> assertThat(removed.blocks())
-                        .containsExactly(first.names.get(3)));
+                .isInstanceOfSatisfying(
+                        CacheEvent.Removed.class,
+                        removed -> assertThat(removed.blocks()).containsExactly(first.names.get(3)));
     }
 
     @Test
@@ -74,7 +75,8 @@ class PagedCacheTest {
                     assertThat(cache.admit(request, hits, length - hits * 16)).isTrue();
                     cache.release(request);
                     return cache.drainEvents().stream()
-                            .mapToInt(event -> ((CacheEvent.Stored) event).blocks().size())
+                            .mapToInt(event ->
+                                    ((CacheEvent.Stored) event).blocks().size())
                             .sum();
                 })
                 .boxed()
@@ -129,6 +131,9 @@ class PagedCacheTest {
     }
 
     private static List<Integer> queue(PagedCache cache) {
-        return Arrays.stream(cache.pool().queued()).map(block -> block - 1).boxed().toList();
+        return Arrays.stream(cache.pool().queued())
+                .map(block -> block - 1)
+                .boxed()
+                .toList();
     }
 }

@@ -59,7 +59,8 @@ class VllmEngineTest {
         assertThat(bench.frames.stream()
                         .flatMap(List::stream)
                         .filter(event -> event instanceof CacheEvent.Removed removed
-                                && removed.blocks().equals(List.of(first.blocks().getLast()))))
+                                && removed.blocks()
+                                        .equals(List.of(first.blocks().getLast()))))
                 .hasSize(4);
     }
 
@@ -78,7 +79,8 @@ class VllmEngineTest {
         assertThat(heard.tokens).hasSize(BLOCK + 3);
         assertThat(bench.frames).hasSize(2);
         CacheEvent.Stored second = stored(bench.frames.getLast());
-        assertThat(second.parent()).contains(stored(bench.frames.getFirst()).blocks().getFirst());
+        assertThat(second.parent())
+                .contains(stored(bench.frames.getFirst()).blocks().getFirst());
         assertThat(second.tokens().toArray())
                 .containsExactly(heard.tokens.subList(2, BLOCK + 2).stream()
                         .mapToInt(i -> i)
@@ -96,8 +98,8 @@ class VllmEngineTest {
         List<CacheEvent> last = bench.frames.getLast();
         assertThat(last).hasSize(21);
         assertThat(last.subList(0, 20))
-                .allSatisfy(event -> assertThat(((CacheEvent.Removed) event).blocks())
-                        .hasSize(1));
+                .allSatisfy(event ->
+                        assertThat(((CacheEvent.Removed) event).blocks()).hasSize(1));
         assertThat(last.getLast()).isInstanceOf(CacheEvent.Stored.class);
     }
 
