@@ -56,11 +56,6 @@ class VllmRecordingTest {
                                 .path("cached_tokens")
                                 .asInt(0));
             }
-            assertThat(bench.frames.stream().map(Recording::perBlock))
-                    .as(step.name())
-                    .isEqualTo(step.frames().stream()
-                            .map(frame -> Recording.perBlock(events(frame)))
-                            .toList());
             assertThat(bench.frames)
                     .as(step.name())
                     .isEqualTo(step.frames().stream()
