@@ -41,6 +41,7 @@ public final class EventPublisher implements AutoCloseable {
     private static final Duration ROUND = Duration.ofMillis(20);
 
     private static final Duration QUIET_ROUND = Duration.ofSeconds(1);
+    private static final int LAST_PORT = 65_535;
     private static final int PORT_TRIES = 50;
 
     private record Batch(List<CacheEvent> events, double stamp, long madeNanos) {}
@@ -228,6 +229,10 @@ public final class EventPublisher implements AutoCloseable {
     }
 
     private ZMQ.Socket bound(SocketType type, String host, int port, String what) {
+        if (port > LAST_PORT) {
+            throw new EmulatorException("Rank " + rank + " would have port " + port + " for " + what
+                    + ", which no port is; choose a lower one for rank 0.");
+        }
         ZMQ.Socket socket = context.createSocket(type);
         socket.setHWM(HIGH_WATER_MARK);
         socket.setLinger(0);
