@@ -23,17 +23,21 @@ public final class Gpu {
 
     /** Works for as long as the pass takes; false when the server is being stopped. */
     public boolean run(Pass pass) {
-        long deadline = clock.nanos() + Math.round(nanos(pass) / speed.scale());
+        return run(pass, speed.nanos(pass));
+    }
+
+    /** The same for an engine that has its own idea of what a pass takes by itself, in emulated nanoseconds. */
+    public boolean run(Pass pass, double ideal) {
+        long deadline = clock.nanos() + Math.round(nanos(pass, ideal) / speed.scale());
         while (!stopping.getAsBoolean() && clock.nanos() - deadline < 0) {
             clock.await(deadline);
         }
         return !stopping.getAsBoolean();
     }
 
-    private double nanos(Pass pass) {
-        double nanos = speed.nanos(pass);
+    private double nanos(Pass pass, double ideal) {
         if (pass.prefills() == 0) {
-            return nanos;
+            return ideal;
         }
         firsts += pass.firsts();
         double factor = 1;
@@ -46,6 +50,6 @@ public final class Gpu {
                 default -> {}
             }
         }
-        return nanos * factor + extra;
+        return ideal * factor + extra;
     }
 }
