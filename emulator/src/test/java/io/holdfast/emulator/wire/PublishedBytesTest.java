@@ -41,8 +41,7 @@ final class PublishedBytesTest {
         EventSettings settings = EventSettings.of(0, frames.getFirst().dialect())
                 .withReplay(OptionalInt.of(0))
                 .withTopic("kv@localhost@m");
-        try (EventPublisher publisher =
-                        new EventPublisher(settings, 0, Faults.none(), clock, new SplittableRandom(1));
+        try (EventPublisher publisher = new EventPublisher(settings, 0, Faults.none(), clock, new SplittableRandom(1));
                 Ear ear = new Ear()) {
             List<List<String>> expected = new ArrayList<>();
             for (RecordedFrame frame : frames) {

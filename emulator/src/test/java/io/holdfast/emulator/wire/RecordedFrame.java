@@ -77,7 +77,10 @@ record RecordedFrame(long sequence, String hex, List<CacheEvent> events, Dialect
                         field(event, "block_size").intValue(),
                         tier,
                         field(event, "cache_salt")
-                                .asText(field(event, "extra_keys").path(0).path(0).asText("")),
+                                .asText(field(event, "extra_keys")
+                                        .path(0)
+                                        .path(0)
+                                        .asText("")),
                         field(event, "session_id").asText(""));
         };
     }
