@@ -122,8 +122,7 @@ public final class Emulator implements AutoCloseable {
         double scale = settings.speed().scale();
         for (Script.Act act : settings.script().acts()) {
             long nanos = Math.round(act.at().toNanos() / scale);
-            Future<?> scheduled =
-                    conductor.schedule(logged(() -> perform(act.deed())), nanos, TimeUnit.NANOSECONDS);
+            Future<?> scheduled = conductor.schedule(logged(() -> perform(act.deed())), nanos, TimeUnit.NANOSECONDS);
             log.debug("{} is scheduled: {}", act, scheduled);
         }
         Future<?> looking = conductor.scheduleWithFixedDelay(
