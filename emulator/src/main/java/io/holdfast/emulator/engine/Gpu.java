@@ -32,14 +32,19 @@ public final class Gpu {
 
     /** Works for as long as the pass takes; false when the server is being stopped. */
     public boolean run(Pass pass) {
-        long deadline = clock.nanos() + Math.round(nanos(pass) / speed.scale());
+        return run(pass, speed.nanos(pass));
+    }
+
+    /** The same for an engine that has its own idea of what a pass takes by itself, in emulated nanoseconds. */
+    public boolean run(Pass pass, double ideal) {
+        long deadline = clock.nanos() + Math.round(nanos(pass, ideal) / speed.scale());
         while (!stopping.getAsBoolean() && clock.nanos() - deadline < 0) {
             clock.await(deadline);
         }
         return !stopping.getAsBoolean();
     }
 
-    private double nanos(Pass pass) {
+    private double nanos(Pass pass, double ideal) {
         double factor = 1;
         double extra = 0;
         boolean tires = false;
@@ -61,7 +66,7 @@ public final class Gpu {
             }
         }
         firsts += pass.firsts();
-        double nanos = speed.nanos(pass) * factor + extra;
+        double nanos = ideal * factor + extra;
         worked = tires ? worked + nanos : 0;
         return nanos;
     }

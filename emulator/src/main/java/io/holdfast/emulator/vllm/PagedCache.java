@@ -66,9 +66,9 @@ final class PagedCache {
     boolean admit(VllmRequest request, int hits, int tokens) {
         int wanted = blocksFor(request.length()) - hits;
         for (int i = 0; i < hits; i++) {
-            wanted += pool.isFree(request.table[i]) ? 1 : 0;
+            wanted += pool.isUnused(request.table[i]) ? 1 : 0;
         }
-        if (wanted > pool.available()) {
+        if (wanted > pool.free()) {
             return false;
         }
         for (int i = 0; i < hits; i++) {
@@ -83,11 +83,16 @@ final class PagedCache {
 
     /** Gives a request blocks for more tokens; false, and nothing done, where there are not enough. */
     boolean extend(VllmRequest request, int tokens) {
-        if (blocksFor(request.computed + tokens) - request.held > pool.available()) {
+        if (blocksFor(request.computed + tokens) - request.held > pool.free()) {
             return false;
         }
         grow(request, tokens);
         return true;
+    }
+
+    /** Whether more tokens need no block, or nothing has to be evicted for it. */
+    boolean extendsWithoutEviction(VllmRequest request, int tokens) {
+        return blocksFor(request.computed + tokens) == request.held || pool.hasEmpty();
     }
 
     /** Takes all blocks from a request; whoever asks for them soon finds what they hold. */
