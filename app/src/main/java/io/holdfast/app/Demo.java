@@ -2,6 +2,7 @@ package io.holdfast.app;
 
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.GpuFault;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.loadtest.LoadTest;
 import io.holdfast.loadtest.LoadTestSettings;
@@ -108,7 +109,7 @@ final class Demo {
         List<Fault> faults = new ArrayList<>(settings.faults());
         if (settings.warming()) {
             int legs = settings.burnIn() ? 2 : 1;
-            faults.add(new Fault.Warming(READINESS_REQUESTS + legs * scene.requestsOfALeg()));
+            faults.add(new GpuFault.Warming(READINESS_REQUESTS + legs * scene.requestsOfALeg()));
         }
         return scene.engine().withFaults(faults);
     }

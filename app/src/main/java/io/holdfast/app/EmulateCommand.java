@@ -4,12 +4,22 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.Endpoints;
+import io.holdfast.emulator.Script;
+import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Fault;
-import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.fault.FaultCatalogue;
 import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -20,6 +30,13 @@ import picocli.CommandLine.Spec;
         description = "An emulated engine: HTTP, SSE, KV events and the real eviction rules, without a GPU.",
         sortOptions = false)
 final class EmulateCommand implements Callable<Integer> {
+    private static final Pattern ENDPOINT = Pattern.compile("(?:tcp://([^:/]+):)?(\\d{1,6})");
+
+    private static final List<String> SGLANG_ONLY = List.of(
+            "--variant", "--capacity-tokens", "--eviction", "--sessions", "--hicache", "--chunked-prefill-size");
+    private static final List<String> VLLM_ONLY =
+            List.of("--blocks", "--hash-algo", "--hash-seed", "--byte-hashes", "--max-batched-tokens");
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -27,15 +44,15 @@ final class EmulateCommand implements Callable<Integer> {
             names = "--engine",
             paramLabel = "NAME",
             defaultValue = "sglang",
-            description = "Whose rules; sglang is the one built so far (default: ${DEFAULT-VALUE}).")
+            description = "Whose rules: sglang or vllm (default: ${DEFAULT-VALUE}).")
     private String engine = "sglang";
 
     @Option(
-            names = "--variant",
-            paramLabel = "NAME",
-            defaultValue = "stock",
-            description = "stock, or pin-gpu with the routes /hicache/pin_blocks and unpin_blocks (default: stock).")
-    private String variant = "stock";
+            names = "--host",
+            paramLabel = "ADDRESS",
+            defaultValue = Endpoints.LOOPBACK,
+            description = "The address that all ports listen on (default: ${DEFAULT-VALUE}, this machine alone).")
+    private String host = Endpoints.LOOPBACK;
 
     @Option(
             names = "--port",
@@ -45,18 +62,18 @@ final class EmulateCommand implements Callable<Integer> {
     private int port;
 
     @Option(
-            names = "--events-port",
-            paramLabel = "N",
+            names = "--events",
+            paramLabel = "ENDPOINT",
             defaultValue = "5557",
-            description = "Port of the KV events, 0 for a free one (default: ${DEFAULT-VALUE}).")
-    private int eventsPort;
+            description = "Where KV events are published, a port or tcp://HOST:PORT, 0 for a free one"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private String events = "";
 
     @Option(
-            names = "--capacity-tokens",
-            paramLabel = "N",
-            defaultValue = "24576",
-            description = "Tokens that the cache holds (default: ${DEFAULT-VALUE}).")
-    private int capacityTokens;
+            names = "--replay",
+            paramLabel = "ENDPOINT",
+            description = "Where batches can be asked for again, in the same form (default: nowhere).")
+    private String replay = "";
 
     @Option(
             names = "--page-size",
@@ -73,25 +90,58 @@ final class EmulateCommand implements Callable<Integer> {
     private int contextTokens;
 
     @Option(
+            names = "--max-running",
+            paramLabel = "N",
+            defaultValue = "32",
+            description = "Requests that run together (default: ${DEFAULT-VALUE}).")
+    private int maxRunning;
+
+    @Mixin
+    private SglangOptions sglang = new SglangOptions();
+
+    @Mixin
+    private VllmOptions vllm = new VllmOptions();
+
+    @Option(
+            names = "--array-events",
+            description =
+                    "Events as arrays, as engines sent them before they sent maps; for vLLM the rules of 0.22 too.")
+    private boolean arrayEvents;
+
+    @Option(
+            names = "--model",
+            paramLabel = "NAME",
+            defaultValue = EmulatorSettings.MODEL,
+            description = "The name that the model is served under (default: ${DEFAULT-VALUE}).")
+    private String model = EmulatorSettings.MODEL;
+
+    @Option(
             names = "--prefill-us-per-token",
             paramLabel = "N",
             defaultValue = "20",
             description = "Prefill time of a token that is not cached (default: ${DEFAULT-VALUE}).")
-    private long prefillMicros;
+    private double prefillMicros;
+
+    @Option(
+            names = "--first-token-ms",
+            paramLabel = "N",
+            defaultValue = "5",
+            description = "What every pass that prefills takes beside (default: ${DEFAULT-VALUE}).")
+    private double firstTokenMillis;
 
     @Option(
             names = "--decode-ms",
             paramLabel = "N",
             defaultValue = "5",
             description = "Time of a decode step (default: ${DEFAULT-VALUE}).")
-    private long decodeMillis;
+    private double decodeMillis;
 
     @Option(
-            names = "--max-running",
-            paramLabel = "N",
-            defaultValue = "32",
-            description = "Requests that run together (default: ${DEFAULT-VALUE}).")
-    private int maxRunning;
+            names = "--speed",
+            paramLabel = "FACTOR",
+            defaultValue = "1",
+            description = "How many times faster than told the GPU works (default: ${DEFAULT-VALUE}).")
+    private double scale;
 
     @Option(
             names = "--seed",
@@ -103,20 +153,34 @@ final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--fault",
             paramLabel = "NAME[=ARGS]",
-            description = "cold-first-wave[=REQUESTS,EXTRA_MS], warming=REQUESTS or pin-ignored; may be repeated.")
+            description = "Something that real servers do to benchmarks; may be repeated. See --list-faults.")
     private List<String> faults = List.of();
+
+    @Option(
+            names = "--script",
+            paramLabel = "FILE",
+            description = "What happens while it serves: lines like 'at 30 begin throttling', 'at 60 restart'.")
+    private Path script = Path.of("");
+
+    @Option(names = "--list-faults", description = "Prints all faults, what they do and what they imitate.")
+    private boolean listFaults;
 
     EmulateCommand() {}
 
     @Override
     public Integer call() throws InterruptedException {
+        if (listFaults) {
+            spec.commandLine().getOut().print(FaultCatalogue.text());
+            return ExitCode.OK;
+        }
         EmulatorSettings settings = settings();
         Vertx vertx = Vertx.vertx();
         try (UntilStopped stop = new UntilStopped();
                 Emulator emulator = Emulator.start(vertx, settings)) {
             ObjectNode ready = new ObjectMapper().createObjectNode();
-            ready.put("engine", engine).put("variant", variant);
+            ready.put("engine", engine).put("model", model);
             ready.put("url", emulator.uri().toString()).put("events", emulator.eventsEndpoint());
+            emulator.replayEndpoint().ifPresent(endpoint -> ready.put("replay", endpoint));
             spec.commandLine().getOut().println(ready);
             stop.await();
         } finally {
@@ -126,30 +190,75 @@ final class EmulateCommand implements Callable<Integer> {
     }
 
     private EmulatorSettings settings() {
-        if (!engine.equals("sglang")) {
-            throw new CommandException("--engine is '" + engine + "'; the one built so far is sglang.");
-        }
         try {
-            return EmulatorSettings.defaults()
-                    .withHttpPort(port)
-                    .withEventsPort(eventsPort)
-                    .withSizes(capacityTokens, pageTokens, contextTokens)
-                    .withPrefillMicrosPerToken(prefillMicros)
-                    .withDecodeMillis(decodeMillis)
-                    .withMaxRunning(maxRunning)
-                    .withVariant(variant())
-                    .withSeed(seed)
-                    .withFaults(faults.stream().map(Fault::parse).toList());
+            return new EmulatorSettings(
+                    endpoints(),
+                    kind(),
+                    model,
+                    new Speed(prefillMicros, firstTokenMillis * 1e3, decodeMillis * 1e3, scale),
+                    faults.stream().map(Fault::parse).toList(),
+                    script(),
+                    seed);
         } catch (IllegalArgumentException e) {
             throw new CommandException(e);
         }
     }
 
-    private SglangSettings.Variant variant() {
-        return switch (variant) {
-            case "stock" -> SglangSettings.Variant.STOCK;
-            case "pin-gpu" -> SglangSettings.Variant.PIN_GPU;
-            default -> throw new CommandException("--variant is '" + variant + "'; built are stock and pin-gpu.");
+    private EmulatorSettings.Kind kind() {
+        return switch (engine) {
+            case "sglang" -> {
+                refuse(VLLM_ONLY, "vllm");
+                yield sglang.kind(pageTokens, contextTokens, maxRunning, arrayEvents);
+            }
+            case "vllm" -> {
+                refuse(SGLANG_ONLY, "sglang");
+                yield vllm.kind(pageTokens, contextTokens, maxRunning, arrayEvents);
+            }
+            default -> throw new CommandException("--engine is '" + engine + "'; there are sglang and vllm.");
         };
+    }
+
+    /** An option that another engine alone understands would silently do nothing. */
+    private void refuse(List<String> options, String owner) {
+        for (String option : options) {
+            if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
+                throw new CommandException(
+                        option + " is for --engine " + owner + ", and this is " + engine + "; leave it out.");
+            }
+        }
+    }
+
+    private Endpoints endpoints() {
+        return new Endpoints(
+                host,
+                port,
+                endpoint("--events", events),
+                replay.isEmpty() ? OptionalInt.empty() : OptionalInt.of(endpoint("--replay", replay)));
+    }
+
+    /** The port of an endpoint; all ports are on one host. */
+    private int endpoint(String option, String text) {
+        Matcher parts = ENDPOINT.matcher(text);
+        if (!parts.matches()) {
+            throw new CommandException(
+                    option + " is '" + text + "'; it must be a port or tcp://HOST:PORT, such as tcp://127.0.0.1:5557.");
+        }
+        String named = parts.group(1);
+        if (named != null && !named.equals(host)) {
+            throw new CommandException(option + " names the host '" + named + "', and --host is '" + host
+                    + "'; all ports listen on one address: give it with --host.");
+        }
+        return Integer.parseInt(parts.group(2));
+    }
+
+    private Script script() {
+        if (script.toString().isEmpty()) {
+            return Script.NONE;
+        }
+        try {
+            return Script.parse(Files.readAllLines(script));
+        } catch (IOException e) {
+            throw new CommandException("The script " + script + " cannot be read as text: " + e.getMessage() + ".");
+        }
     }
 }

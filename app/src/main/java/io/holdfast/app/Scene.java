@@ -54,7 +54,7 @@ record Scene(
     }
 
     int capacityTokens() {
-        return engine.capacityTokens();
+        return engine.sglang().capacityTokens();
     }
 
     /** Requests of one leg: the prime, then floods and probes. */

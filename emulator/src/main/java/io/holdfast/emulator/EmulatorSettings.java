@@ -4,94 +4,120 @@ import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Fault;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.vllm.VllmSettings;
-import io.holdfast.events.KvEventEncoder;
+import io.holdfast.events.KvEventEncoder.Dialect;
 import java.util.List;
-import java.util.OptionalInt;
 import java.util.function.UnaryOperator;
 
 /**
  * What kind of server to emulate, and where.
  *
- * @param httpPort 0: a free one
- * @param eventsPort 0: a free one
- * @param replayPort where batches are asked for again, 0 a free one; without it nowhere
  * @param kind whose rules
+ * @param model the name that it serves its model under
+ * @param faults from the start on
+ * @param script what happens while it serves
  * @param seed of the emulated model: the same prompt gets the same answer
- * @param eventDialect the form of the events on the wire
  */
 public record EmulatorSettings(
-        int httpPort,
-        int eventsPort,
-        OptionalInt replayPort,
-        Kind kind,
-        Speed speed,
-        List<Fault> faults,
-        long seed,
-        KvEventEncoder.Dialect eventDialect) {
+        Endpoints endpoints, Kind kind, String model, Speed speed, List<Fault> faults, Script script, long seed) {
+    public static final String MODEL = "holdfast-emulated";
 
     /** Which engine. */
     public sealed interface Kind {
-        record Sglang(SglangSettings settings) implements Kind {}
+        /** The form of its events on the wire. */
+        Dialect dialect();
 
-        record Vllm(VllmSettings settings) implements Kind {}
+        /**
+         * SGLang.
+         *
+         * @param arrayEvents whether events are arrays, as before September 2026
+         */
+        record Sglang(SglangSettings settings, boolean arrayEvents) implements Kind {
+            @Override
+            public Dialect dialect() {
+                return arrayEvents ? Dialect.SGLANG_ARRAYS : Dialect.SGLANG_MAPS;
+            }
+        }
+
+        /** vLLM V1; its release says which form its events have. */
+        record Vllm(VllmSettings settings) implements Kind {
+            @Override
+            public Dialect dialect() {
+                return switch (settings.release()) {
+                    case V0_32 -> Dialect.VLLM_MAPS;
+                    case V0_22 -> Dialect.VLLM_ARRAYS;
+                };
+            }
+        }
     }
 
     public EmulatorSettings {
         faults = List.copyOf(faults);
-        checkPort("httpPort", httpPort);
-        checkPort("eventsPort", eventsPort);
-        replayPort.ifPresent(port -> checkPort("replayPort", port));
+        if (model.isBlank()) {
+            throw new IllegalArgumentException("The model's name must not be blank.");
+        }
     }
 
     /** A small fast SGLang on free ports: 4096 tokens in blocks of 16, 100 us a token, no faults, no pins. */
     public static EmulatorSettings defaults() {
         return new EmulatorSettings(
-                0,
-                0,
-                OptionalInt.empty(),
-                new Kind.Sglang(SglangSettings.defaults()),
+                Endpoints.FREE,
+                new Kind.Sglang(SglangSettings.defaults(), false),
+                MODEL,
                 new Speed(100, 5_000, 5_000, 1),
                 List.of(),
-                1,
-                KvEventEncoder.Dialect.SGLANG_MAPS);
+                Script.NONE,
+                1);
+    }
+
+    public EmulatorSettings withEndpoints(Endpoints value) {
+        return new EmulatorSettings(value, kind, model, speed, faults, script, seed);
     }
 
     public EmulatorSettings withHttpPort(int port) {
-        return new EmulatorSettings(port, eventsPort, replayPort, kind, speed, faults, seed, eventDialect);
+        return withEndpoints(endpoints.withHttp(port));
     }
 
     public EmulatorSettings withEventsPort(int port) {
-        return new EmulatorSettings(httpPort, port, replayPort, kind, speed, faults, seed, eventDialect);
+        return withEndpoints(endpoints.withEvents(port));
     }
 
     public EmulatorSettings withReplayPort(int port) {
-        return new EmulatorSettings(
-                httpPort, eventsPort, OptionalInt.of(port), kind, speed, faults, seed, eventDialect);
+        return withEndpoints(endpoints.withReplay(port));
     }
 
     public EmulatorSettings withKind(Kind value) {
-        return new EmulatorSettings(httpPort, eventsPort, replayPort, value, speed, faults, seed, eventDialect);
+        return new EmulatorSettings(endpoints, value, model, speed, faults, script, seed);
+    }
+
+    public EmulatorSettings withModel(String value) {
+        return new EmulatorSettings(endpoints, kind, value, speed, faults, script, seed);
     }
 
     public EmulatorSettings withSpeed(Speed value) {
-        return new EmulatorSettings(httpPort, eventsPort, replayPort, kind, value, faults, seed, eventDialect);
+        return new EmulatorSettings(endpoints, kind, model, value, faults, script, seed);
     }
 
     public EmulatorSettings withFaults(List<Fault> value) {
-        return new EmulatorSettings(httpPort, eventsPort, replayPort, kind, speed, value, seed, eventDialect);
+        return new EmulatorSettings(endpoints, kind, model, speed, value, script, seed);
+    }
+
+    public EmulatorSettings withScript(Script value) {
+        return new EmulatorSettings(endpoints, kind, model, speed, faults, value, seed);
     }
 
     public EmulatorSettings withSeed(long value) {
-        return new EmulatorSettings(httpPort, eventsPort, replayPort, kind, speed, faults, value, eventDialect);
-    }
-
-    public EmulatorSettings withEventDialect(KvEventEncoder.Dialect value) {
-        return new EmulatorSettings(httpPort, eventsPort, replayPort, kind, speed, faults, seed, value);
+        return new EmulatorSettings(endpoints, kind, model, speed, faults, script, value);
     }
 
     /** The same with other settings of its SGLang. */
     public EmulatorSettings withSglang(UnaryOperator<SglangSettings> change) {
-        return withKind(new Kind.Sglang(change.apply(sglang())));
+        Kind.Sglang now = sglangKind();
+        return withKind(new Kind.Sglang(change.apply(now.settings()), now.arrayEvents()));
+    }
+
+    /** The same SGLang with the older form of events. */
+    public EmulatorSettings withArrayEvents() {
+        return withKind(new Kind.Sglang(sglang(), true));
     }
 
     public EmulatorSettings withVariant(SglangSettings.Variant value) {
@@ -132,16 +158,15 @@ public record EmulatorSettings(
                 new Speed(speed.prefillMicrosPerToken(), speed.firstTokenMicros(), value * 1e3, speed.scale()));
     }
 
+    /** The settings of its SGLang; to be asked only where it is one. */
     public SglangSettings sglang() {
-        if (kind instanceof Kind.Sglang sglang) {
-            return sglang.settings();
-        }
-        throw new IllegalStateException("These are the settings of another engine: " + kind + ".");
+        return sglangKind().settings();
     }
 
-    private static void checkPort(String name, int port) {
-        if (port < 0 || port > 65_535) {
-            throw new IllegalArgumentException(name + " must be 0 (a free one) to 65535, not " + port + ".");
+    private Kind.Sglang sglangKind() {
+        if (kind instanceof Kind.Sglang sglang) {
+            return sglang;
         }
+        throw new IllegalStateException("These are the settings of another engine: " + kind + ".");
     }
 }

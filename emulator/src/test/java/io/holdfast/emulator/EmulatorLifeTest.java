@@ -325,7 +325,7 @@ class EmulatorLifeTest {
                         .containsExactlyElementsOf(Recording.perBlock(List.of(
                                 stored(Optional.empty(), List.of(names[0], names[1]), Tokens.of(shared)),
                                 stored(
-                                        Optional.of(new BlockName.Number(names[1])),
+                                        Optional.of(new BlockName.Numbered(names[1])),
                                         List.of(names[2]),
                                         Tokens.between(longer, 32, 48)),
                                 new CacheEvent.Cleared())));
@@ -356,7 +356,7 @@ class EmulatorLifeTest {
 
     private static CacheEvent stored(Optional<BlockName> parent, List<Long> blocks, Tokens tokens) {
         return new CacheEvent.Stored(
-                parent, blocks.stream().<BlockName>map(BlockName.Number::new).toList(), tokens, 16, Tier.GPU, "");
+                parent, blocks.stream().<BlockName>map(BlockName.Numbered::new).toList(), tokens, 16, Tier.GPU, "");
     }
 
     private record Frame(String topic, long sequence, List<CacheEvent> events) {

@@ -5,15 +5,16 @@ import io.holdfast.core.index.Tier;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Optional;
 import org.msgpack.core.MessageBufferPacker;
 import org.msgpack.core.MessagePack;
 
 /**
  * Writes batches of events as an engine would publish them: the other half of the codec, for emulated engines.
  *
- * <p>Events collect until {@link #finish}, which gives the payload of one frame and starts the next. Salts and adapter names
- * are not known here, only that blocks are {@linkplain StoredBlocks#namespaced() namespaced}: such blocks get a stand-in
- * salt.
+ * <p>Events collect until {@link #finish}, which gives the payload of one frame and starts the next. A chain carries numbers
+ * only; what else an event says of its blocks comes as {@link Details}.
  */
 public final class KvEventEncoder {
     /** Which engine's form, and which of its two generations. */
@@ -31,12 +32,31 @@ public final class KvEventEncoder {
             return this == VLLM_MAPS || this == VLLM_ARRAYS;
         }
 
-        private boolean maps() {
+        /** Whether events are tagged maps; these releases also say the topic where they repeat past batches. */
+        public boolean maps() {
             return this == SGLANG_MAPS || this == VLLM_MAPS;
         }
     }
 
-    private static final String STAND_IN_SALT = "namespaced";
+    /**
+     * What the event of a store says beside the chain.
+     *
+     * @param salt of the prompt, empty for none; vLLM says it only where a prompt begins
+     * @param session of the request that stored the blocks, empty for none (SGLang)
+     * @param digests whole names of the blocks, in place of the chain's numbers, or none (vLLM)
+     * @param parent the whole name of the block that the first one follows, with digests
+     */
+    public record Details(String salt, String session, List<byte[]> digests, Optional<byte[]> parent) {
+        public static final Details NONE = new Details("", "", List.of(), Optional.empty());
+
+        public Details {
+            digests = List.copyOf(digests);
+        }
+
+        public static Details salt(String salt) {
+            return new Details(salt, "", List.of(), Optional.empty());
+        }
+    }
 
     private final Dialect dialect;
     private final MessageBufferPacker events = MessagePack.newDefaultBufferPacker();
@@ -50,32 +70,26 @@ public final class KvEventEncoder {
     }
 
     public void stored(StoredBlocks chain) {
+        stored(chain, Details.NONE);
+    }
+
+    public void stored(StoredBlocks chain, Details details) {
         write(() -> {
             if (dialect.maps()) {
-                storedMap(chain);
+                storedMap(chain, details);
             } else {
-                storedArray(chain);
+                storedArray(chain, details);
             }
         });
     }
 
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
-        write(() -> {
-            if (dialect.maps()) {
-                events.packMapHeader(dialect.vllm() ? 4 : 3);
-                text("type").text("BlockRemoved").text("block_hashes").hashes(hashes, from, to);
-                text("medium").medium(tier);
-                if (dialect.vllm()) {
-                    text("group_idx").events.packInt(group);
-                }
-            } else {
-                events.packArrayHeader(dialect.vllm() ? 4 : 3);
-                text("BlockRemoved").hashes(hashes, from, to).medium(tier);
-                if (dialect.vllm()) {
-                    events.packInt(group);
-                }
-            }
-        });
+        write(() -> removed(() -> hashes(hashes, from, to), tier, group));
+    }
+
+    /** The same by whole names (vLLM). */
+    public void removed(List<byte[]> digests, Tier tier, int group) {
+        write(() -> removed(() -> digests(digests), tier, group));
     }
 
     public void cleared() {
@@ -109,42 +123,72 @@ public final class KvEventEncoder {
         }
     }
 
-    private void storedMap(StoredBlocks chain) throws IOException {
-        boolean salted = chain.namespaced() && !dialect.vllm();
-        events.packMapHeader(dialect.vllm() ? 11 : salted ? 8 : 7);
-        text("type").text("BlockStored").text("block_hashes").hashes(chain);
-        text("parent_block_hash").parent(chain);
+    private void removed(Part blocks, Tier tier, int group) throws IOException {
+        if (dialect.maps()) {
+            events.packMapHeader(dialect.vllm() ? 4 : 3);
+            text("type").text("BlockRemoved").text("block_hashes");
+            blocks.write();
+            text("medium").medium(tier);
+            if (dialect.vllm()) {
+                text("group_idx").events.packInt(group);
+            }
+        } else {
+            events.packArrayHeader(dialect.vllm() ? 4 : 3);
+            text("BlockRemoved");
+            blocks.write();
+            medium(tier);
+            if (dialect.vllm()) {
+                events.packInt(group);
+            }
+        }
+    }
+
+    private void storedMap(StoredBlocks chain, Details details) throws IOException {
+        events.packMapHeader(dialect.vllm() ? 11 : 7 + said(details));
+        text("type").text("BlockStored").text("block_hashes").hashes(chain, details);
+        text("parent_block_hash").parent(chain, details);
         text("token_ids").tokens(chain);
         text("block_size").events.packInt(chain.blockTokens());
         text("lora_id").events.packNil();
         text("medium").medium(chain.tier());
-        if (salted) {
-            text("cache_salt").text(STAND_IN_SALT);
-        }
         if (dialect.vllm()) {
             text("lora_name").events.packNil();
-            text("extra_keys").extraKeys(chain);
+            text("extra_keys").extraKeys(chain, details.salt());
             text("group_idx").events.packInt(chain.group());
             text("kv_cache_spec_kind").text(kind(chain));
+        } else {
+            namespace(details);
         }
     }
 
-    private void storedArray(StoredBlocks chain) throws IOException {
-        boolean salted = chain.namespaced() && !dialect.vllm();
-        events.packArrayHeader(dialect.vllm() ? 12 : salted ? 8 : 7);
-        text("BlockStored").hashes(chain).parent(chain).tokens(chain);
+    private void storedArray(StoredBlocks chain, Details details) throws IOException {
+        events.packArrayHeader(dialect.vllm() ? 12 : said(details) > 0 ? 8 : 7);
+        text("BlockStored").hashes(chain, details).parent(chain, details).tokens(chain);
         events.packInt(chain.blockTokens()).packNil();
         medium(chain.tier());
-        if (salted) {
-            events.packMapHeader(1);
-            text("cache_salt").text(STAND_IN_SALT);
-        }
         if (dialect.vllm()) {
             events.packNil();
-            extraKeys(chain);
+            extraKeys(chain, details.salt());
             events.packInt(chain.group());
             text(kind(chain));
             events.packNil();
+        } else if (said(details) > 0) {
+            events.packMapHeader(said(details));
+            namespace(details);
+        }
+    }
+
+    /** How many of the things there are that SGLang leaves out where there is nothing to say. */
+    private static int said(Details details) {
+        return (details.salt().isEmpty() ? 0 : 1) + (details.session().isEmpty() ? 0 : 1);
+    }
+
+    private void namespace(Details details) throws IOException {
+        if (!details.salt().isEmpty()) {
+            text("cache_salt").text(details.salt());
+        }
+        if (!details.session().isEmpty()) {
+            text("session_id").text(details.session());
         }
     }
 
@@ -157,7 +201,11 @@ public final class KvEventEncoder {
         return this;
     }
 
-    private KvEventEncoder hashes(StoredBlocks chain) throws IOException {
+    private KvEventEncoder hashes(StoredBlocks chain, Details details) throws IOException {
+        if (!details.digests().isEmpty()) {
+            digests(details.digests());
+            return this;
+        }
         events.packArrayHeader(chain.count());
         for (int i = 0; i < chain.count(); i++) {
             hash(chain.hash(i));
@@ -165,17 +213,29 @@ public final class KvEventEncoder {
         return this;
     }
 
-    private KvEventEncoder hashes(long[] hashes, int from, int to) throws IOException {
+    private void hashes(long[] hashes, int from, int to) throws IOException {
         events.packArrayHeader(to - from);
         for (int i = from; i < to; i++) {
             hash(hashes[i]);
         }
-        return this;
     }
 
-    private KvEventEncoder parent(StoredBlocks chain) throws IOException {
+    private void digests(List<byte[]> digests) throws IOException {
+        events.packArrayHeader(digests.size());
+        for (byte[] digest : digests) {
+            digest(digest);
+        }
+    }
+
+    private void digest(byte[] digest) throws IOException {
+        events.packBinaryHeader(digest.length).writePayload(digest);
+    }
+
+    private KvEventEncoder parent(StoredBlocks chain, Details details) throws IOException {
         if (chain.rooted()) {
             events.packNil();
+        } else if (details.parent().isPresent()) {
+            digest(details.parent().get());
         } else {
             hash(chain.parent());
         }
@@ -211,19 +271,19 @@ public final class KvEventEncoder {
     }
 
     /** One entry for each block; a salt stands beside the first of a prompt. */
-    private void extraKeys(StoredBlocks chain) throws IOException {
+    private void extraKeys(StoredBlocks chain, String salt) throws IOException {
         events.packArrayHeader(chain.count());
         for (int i = 0; i < chain.count(); i++) {
-            if (i == 0 && chain.namespaced() && chain.rooted()) {
+            if (i == 0 && chain.rooted() && !salt.isEmpty()) {
                 events.packArrayHeader(1);
-                text(STAND_IN_SALT);
+                text(salt);
             } else {
                 events.packNil();
             }
         }
     }
 
-    private void write(Event event) {
+    private void write(Part event) {
         try {
             event.write();
             count++;
@@ -236,7 +296,7 @@ public final class KvEventEncoder {
         return new UncheckedIOException("A buffer in memory failed like a device.", e);
     }
 
-    private interface Event {
+    private interface Part {
         void write() throws IOException;
     }
 }

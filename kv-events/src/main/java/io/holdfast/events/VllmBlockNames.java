@@ -59,6 +59,17 @@ public final class VllmBlockNames {
         return isOpaque(extras) ? Optional.empty() : Optional.of(known(parent, tokens, from, count, extras));
     }
 
+    /**
+     * The digest that a server of one's own gives to the next block of a chain. It has every text as an object of its own, so
+     * to itself nothing is opaque.
+     *
+     * @param parent {@link #root} for a first block
+     * @param salt the salt of the prompt for a first block that has one, else empty
+     */
+    public byte[] next(byte[] parent, int[] tokens, int from, int count, String salt) {
+        return known(parent, tokens, from, count, salt.isEmpty() ? VllmExtras.NONE : VllmExtras.salted(salt));
+    }
+
     /** One name for each full block of a prompt without extras; a tail shorter than a block has none. */
     public long[] of(int[] tokens, int blockTokens) {
         return names(tokens, blockTokens, VllmExtras.NONE);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import io.holdfast.events.KvEventEncoder.Details;
 import io.holdfast.events.KvEventEncoder.Dialect;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,7 +65,8 @@ final class CodecRoundTripTest {
                         chain.group(random.nextInt(3)).windowed(random.nextBoolean());
                         chain.namespaced(chain.namespaced() && chain.rooted());
                     }
-                    encoder.stored(chain);
+                    encoder.stored(
+                            chain, chain.namespaced() ? Details.salt("tenant-" + random.nextInt(3)) : Details.NONE);
                     written.add(EventLog.textOfStored(chain));
                 }
             }

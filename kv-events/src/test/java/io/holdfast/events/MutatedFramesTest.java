@@ -116,7 +116,7 @@ final class MutatedFramesTest {
         for (String golden : GoldenPayloads.ALL) {
             seeds.add(HexFormat.of().parseHex(golden));
         }
-        for (String recording : RecordedFrames.NAMES) {
+        for (String recording : RecordedFrames.FORMS) {
             List<RecordedFrames.Frame> frames = RecordedFrames.of(recording);
             int step = Math.max(1, frames.size() / 40);
             for (int i = 0; i < frames.size(); i += step) {

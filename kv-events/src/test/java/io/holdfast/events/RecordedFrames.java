@@ -18,8 +18,8 @@ import java.util.zip.GZIPInputStream;
 
 /** What real servers sent, frame by frame, with what an independent reader made of it. */
 final class RecordedFrames {
-    /** Recordings among the test resources, of every form that a server at hand could be made to speak. */
-    static final List<String> NAMES = List.of(
+    /** Recordings among the test resources that between them have every form that a server at hand could be made to speak. */
+    static final List<String> FORMS = List.of(
             "sglang_p16_lru.jsonl",
             "sglang_p1_lru.jsonl",
             "sglang_server_p16_lru_hicache.jsonl.gz",
@@ -29,6 +29,19 @@ final class RecordedFrames {
             "vllm_arrays.jsonl",
             "vllm_sha256_cbor_bytes_seed0.jsonl.gz",
             "vllm_long_sha256_cbor_int_seed0.jsonl.gz");
+
+    /** All of them. */
+    static final List<String> NAMES = Stream.concat(
+                    FORMS.stream(),
+                    Stream.of(
+                            "sglang_server_p16_priority.jsonl.gz",
+                            "sglang_long_p1_lru.jsonl.gz",
+                            "sglang_long_p16_priority.jsonl.gz",
+                            "sglang_long_p16_sessions.jsonl.gz",
+                            "sglang_long_p16_lru_hicache.jsonl.gz",
+                            "vllm_sha256_cbor_int_noseed.jsonl.gz",
+                            "vllm_sha256_default_int_seed0.jsonl.gz"))
+            .toList();
 
     private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -3,7 +3,7 @@ package io.holdfast.loadtest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;
@@ -71,7 +71,7 @@ final class EmulatorEndToEndTest {
 
     @Test
     void pinThatIsIgnored_isNeverFoundToHelp() {
-        Result result = run(ENGINE.withFaults(List.of(new Fault.PinIgnored())), 2);
+        Result result = run(ENGINE.withFaults(List.of(new CacheFault.PinIgnored())), 2);
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.NO);
         assertThat(result.pinned().cachedTokens()).hasValue(0);

@@ -3,7 +3,7 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
-import io.holdfast.emulator.SglangSettings.Variant;
+import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.events.SglangBlockNames;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.PinCommand;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.SglangSettings.Variant;
+import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;

@@ -10,7 +10,7 @@ public sealed interface BlockName {
     long hash();
 
     /** A number: SGLang's names, and vLLM's unless it is told otherwise. */
-    record Number(long hash) implements BlockName {}
+    record Numbered(long hash) implements BlockName {}
 
     /** The whole digest, of which the last eight bytes are the number. */
     final class Digest implements BlockName {

@@ -50,6 +50,18 @@ public final class Generation {
         return all;
     }
 
+    /** Those of them from one position up to before another. */
+    public Tokens tokens(int from, int to) {
+        if (to <= prompt.length) {
+            return Tokens.between(prompt, from, to);
+        }
+        int fromAnswer = Math.max(from - prompt.length, 0);
+        Tokens said = Tokens.of(Arrays.copyOfRange(answer, fromAnswer, to - prompt.length));
+        return from < prompt.length
+                ? Tokens.between(prompt, from, prompt.length).and(said)
+                : said;
+    }
+
     /** Tokens of prompt and answer so far. */
     public int length() {
         return prompt.length + answered;

@@ -37,12 +37,12 @@ public final class Faults {
     /** Begins a fault, in place of another of its kind. */
     public synchronized void begin(Fault fault) {
         List<Fault> next = new ArrayList<>(current);
-        next.removeIf(other -> other.getClass() == fault.getClass());
+        next.removeIf(other -> other.kind().equals(fault.kind()));
         next.add(fault);
         current = List.copyOf(next);
     }
 
-    public synchronized void end(Class<? extends Fault> kind) {
-        current = current.stream().filter(fault -> !kind.isInstance(fault)).toList();
+    public synchronized void end(FaultKind kind) {
+        current = current.stream().filter(fault -> !fault.kind().equals(kind)).toList();
     }
 }

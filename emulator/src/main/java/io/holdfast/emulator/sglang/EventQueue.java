@@ -37,7 +37,7 @@ final class EventQueue {
     void stored(RadixNode node, Tier tier) {
         RadixNode above = node.parent();
         Optional<BlockName> parent =
-                above.isRoot() ? Optional.empty() : Optional.of(new BlockName.Number(above.lastBlock()));
+                above.isRoot() ? Optional.empty() : Optional.of(new BlockName.Numbered(above.lastBlock()));
         String salt = node.space.salt();
         if (!events.isEmpty()
                 && events.getLast() instanceof Open.Stored tail
@@ -92,7 +92,7 @@ final class EventQueue {
 
     private static void addNames(RadixNode node, List<BlockName> to) {
         for (long block : node.blocks) {
-            to.add(new BlockName.Number(block));
+            to.add(new BlockName.Numbered(block));
         }
     }
 }

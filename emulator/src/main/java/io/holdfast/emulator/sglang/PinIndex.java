@@ -1,6 +1,6 @@
 package io.holdfast.emulator.sglang;
 
-import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.HashMap;
@@ -98,7 +98,7 @@ final class PinIndex {
         if (onHost && !indexes) {
             return PinAnswer.refused("PIN requires --enable-hierarchical-cache");
         }
-        boolean holds = !faults.has(Fault.PinIgnored.class);
+        boolean holds = !faults.has(CacheFault.PinIgnored.class);
         int known = 0;
         for (long block : blocks) {
             RadixNode node = index.get(block);

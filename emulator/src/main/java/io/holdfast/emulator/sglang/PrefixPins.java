@@ -1,7 +1,7 @@
 package io.holdfast.emulator.sglang;
 
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.Locale;
@@ -42,7 +42,7 @@ final class PrefixPins {
         if (budgetTokens <= 0) {
             return PinAnswer.refused("Pinning is disabled (SGLANG_HICACHE_MAX_PINNED_RATIO is 0)");
         }
-        boolean holds = !faults.has(Fault.PinIgnored.class);
+        boolean holds = !faults.has(CacheFault.PinIgnored.class);
         long ttl = Math.round(ttlSeconds * NANOS);
         long until = now() + ttl;
         String exhausted = "";

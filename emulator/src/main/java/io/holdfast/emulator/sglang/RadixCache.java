@@ -5,7 +5,7 @@ import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.EngineDeath;
 import io.holdfast.emulator.engine.Tokens;
-import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayDeque;
@@ -379,7 +379,7 @@ final class RadixCache {
     }
 
     private int evictLeaf(RadixNode node) {
-        boolean forgiving = faults.has(Fault.PinForgiving.class);
+        boolean forgiving = faults.has(CacheFault.PinForgiving.class);
         if (forgiving && node.isDeleted()) {
             EvictionOrder.place(node, null);
             return 0;

@@ -183,6 +183,12 @@ public final class SglangEngine implements Engine {
         return false;
     }
 
+    @Override
+    public long answered() {
+        SglangStats now = stats;
+        return now.whole().requests() + now.streamed().requests();
+    }
+
     /** From any thread: the numbers after the last change. */
     public SglangStats stats() {
         return stats;

@@ -13,6 +13,7 @@ import io.holdfast.events.VllmHashing;
  * @param hashing how blocks are named
  * @param byteHashes whether events tell whole digests instead of numbers
  * @param release whose rules
+ * @param policy which requests go first
  */
 public record VllmSettings(
         int blocks,
@@ -22,7 +23,8 @@ public record VllmSettings(
         int maxBatchedTokens,
         VllmHashing hashing,
         boolean byteHashes,
-        Release release) {
+        Release release,
+        Policy policy) {
 
     /** The releases that differ in what they do. */
     public enum Release {
@@ -30,6 +32,14 @@ public record VllmSettings(
         V0_32,
         /** Blocks without a hash go to its tail; events are arrays, salts are hashed untagged. */
         V0_22
+    }
+
+    /** The order of waiting requests, and which running one makes room for others. */
+    public enum Policy {
+        /** As they came; the one admitted last makes room. */
+        FCFS,
+        /** By priority, small numbers first, then as they came; the one that would be the last makes room. */
+        PRIORITY
     }
 
     public VllmSettings {
@@ -56,7 +66,34 @@ public record VllmSettings(
                 2048,
                 new VllmHashing(VllmHashing.Algorithm.SHA256, VllmHashing.UNSET_SEED, VllmHashing.Form.TAGGED),
                 false,
-                Release.V0_32);
+                Release.V0_32,
+                Policy.FCFS);
+    }
+
+    public VllmSettings withSizes(int count, int tokens, int context) {
+        return new VllmSettings(
+                count, tokens, context, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy);
+    }
+
+    /** @param batched tokens of one pass */
+    public VllmSettings withBatch(int running, int batched) {
+        return new VllmSettings(
+                blocks, blockTokens, contextTokens, running, batched, hashing, byteHashes, release, policy);
+    }
+
+    public VllmSettings withHashing(VllmHashing value, boolean bytes) {
+        return new VllmSettings(
+                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, value, bytes, release, policy);
+    }
+
+    public VllmSettings withRelease(Release value) {
+        return new VllmSettings(
+                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, hashing, byteHashes, value, policy);
+    }
+
+    public VllmSettings withPolicy(Policy value) {
+        return new VllmSettings(
+                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, hashing, byteHashes, release, value);
     }
 
     private static void check(boolean holds, String otherwise) {

@@ -9,7 +9,8 @@ import io.holdfast.emulator.engine.BlockName;
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.EngineDeath;
 import io.holdfast.emulator.engine.Tokens;
-import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.CacheFault;
+import io.holdfast.emulator.fault.FaultCatalogue;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.emulator.testing.VirtualClock;
@@ -65,7 +66,10 @@ class RadixCacheTest {
 
     private static CacheEvent removed(long... blocks) {
         return new CacheEvent.Removed(
-                LongStream.of(blocks).<BlockName>mapToObj(BlockName.Number::new).toList(), Tier.GPU);
+                LongStream.of(blocks)
+                        .<BlockName>mapToObj(BlockName.Numbered::new)
+                        .toList(),
+                Tier.GPU);
     }
 
     private int cached(long... blocks) {
@@ -94,8 +98,8 @@ class RadixCacheTest {
         cache.drainEvents();
         store(1, 2, 4);
         assertThat(cache.drainEvents())
-                .containsExactly(
-                        stored(Optional.of(new BlockName.Number(2)), List.of(new BlockName.Number(4)), 40, 41, 42, 43));
+                .containsExactly(stored(
+                        Optional.of(new BlockName.Numbered(2)), List.of(new BlockName.Numbered(4)), 40, 41, 42, 43));
     }
 
     @Test
@@ -108,7 +112,7 @@ class RadixCacheTest {
                 .containsExactly(
                         stored(
                                 Optional.empty(),
-                                List.of(new BlockName.Number(1), new BlockName.Number(2)),
+                                List.of(new BlockName.Numbered(1), new BlockName.Numbered(2)),
                                 10,
                                 11,
                                 12,
@@ -117,7 +121,7 @@ class RadixCacheTest {
                                 21,
                                 22,
                                 23),
-                        stored(Optional.empty(), List.of(new BlockName.Number(7)), 70, 71, 72, 73));
+                        stored(Optional.empty(), List.of(new BlockName.Numbered(7)), 70, 71, 72, 73));
     }
 
     @Test
@@ -270,10 +274,10 @@ class RadixCacheTest {
     @Test
     void pin_whileFaultsIgnorePins_countsAndLocksNothing_andItsUnpinUnlocksNothing() {
         store(1);
-        faults.begin(new Fault.PinIgnored());
+        faults.begin(new CacheFault.PinIgnored());
         assertThat(cache.pins().pin(new long[] {1, 2}).count()).isEqualTo(1);
         assertThat(cache.protectedTokens()).isZero();
-        faults.end(Fault.PinIgnored.class);
+        faults.end(FaultCatalogue.kind("pin-ignored"));
         assertThat(cache.pins().unpin(new long[] {1}).count()).isEqualTo(1);
         assertThat(sizes()).containsExactly(76, 4, 0);
         cache.pins().pin(new long[] {1});
@@ -282,7 +286,7 @@ class RadixCacheTest {
 
     @Test
     void pin_throughADeletedNodeOfAForgivingBranch_doesNoHarm() {
-        faults.begin(new Fault.PinForgiving());
+        faults.begin(new CacheFault.PinForgiving());
         store(1, 2);
         store(1, 3);
         cache.evict(1);

@@ -10,8 +10,9 @@ import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Terms;
-import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.fault.GpuFault;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.VirtualClock;
@@ -328,7 +329,7 @@ class SglangEngineTest {
     @Test
     void coldFirstWave_delaysTheFirstRequestsOfALifeOnly() {
         SglangEngine engine = engine(
-                EmulatorSettings.defaults().withFaults(List.of(new Fault.ColdFirstWave(2, Duration.ofMillis(150)))));
+                EmulatorSettings.defaults().withFaults(List.of(new GpuFault.ColdFirstWave(2, Duration.ofMillis(150)))));
         List<Double> times = new ArrayList<>();
         for (int i = 1; i <= 4; i++) {
             int[] prompt = prompt(i, 100);
@@ -339,14 +340,15 @@ class SglangEngineTest {
 
     @Test
     void warming_multipliesTheWholeTimeOfTheFirstRequests() {
-        SglangEngine engine = engine(EmulatorSettings.defaults().withFaults(List.of(new Fault.Warming(1))));
+        SglangEngine engine = engine(EmulatorSettings.defaults().withFaults(List.of(new GpuFault.Warming(1))));
         assertThat(millisOf(() -> serve(engine, prompt(1, 100), 1))).isEqualTo(15 * 1.25);
         assertThat(millisOf(() -> serve(engine, prompt(2, 100), 1))).isEqualTo(15);
     }
 
     @Test
     void pinIgnored_answersAsIfPinned_andTheFloodTakesIt() {
-        SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new Fault.PinIgnored())));
+        SglangEngine engine =
+                engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.PinIgnored())));
         serve(engine, prompt(1, 32), 1);
         assertThat(engine.pin(new long[] {lastBlock(prompt(1, 32))}).count()).isEqualTo(1);
         assertThat(engine.stats().protectedTokens()).isZero();

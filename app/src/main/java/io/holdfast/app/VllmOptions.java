@@ -1,0 +1,62 @@
+package io.holdfast.app;
+
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.vllm.VllmSettings;
+import io.holdfast.events.VllmHashing;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Option;
+
+/** What {@code emulate} takes for vLLM alone. */
+final class VllmOptions {
+    @Option(
+            names = "--blocks",
+            paramLabel = "N",
+            defaultValue = "1537",
+            description = "Blocks in the pool; the first is never used (default: ${DEFAULT-VALUE}).")
+    private int blocks;
+
+    @Option(
+            names = "--hash-algo",
+            paramLabel = "NAME",
+            defaultValue = "sha256",
+            description = "sha256, sha256_cbor, xxhash or xxhash_cbor (default: ${DEFAULT-VALUE}).")
+    private String algorithm = "sha256";
+
+    @Option(
+            names = "--hash-seed",
+            paramLabel = "TEXT",
+            defaultValue = VllmHashing.UNSET_SEED,
+            description = "The engine's PYTHONHASHSEED (default: as if unset).")
+    private String seed = VllmHashing.UNSET_SEED;
+
+    @Option(names = "--byte-hashes", description = "Events tell whole digests in place of 64-bit numbers.")
+    private boolean byteHashes;
+
+    @Option(
+            names = "--max-batched-tokens",
+            paramLabel = "N",
+            defaultValue = "2048",
+            description = "Tokens that one pass computes at most (default: ${DEFAULT-VALUE}).")
+    private int maxBatchedTokens;
+
+    VllmOptions() {}
+
+    EmulatorSettings.Kind kind(int blockTokens, int contextTokens, int maxRunning, boolean arrayEvents) {
+        VllmHashing.Algorithm named = VllmHashing.Algorithm.of(algorithm)
+                .orElseThrow(() -> new CommandException("--hash-algo is '" + algorithm + "'; there are "
+                        + Arrays.stream(VllmHashing.Algorithm.values())
+                                .map(VllmHashing.Algorithm::option)
+                                .collect(Collectors.joining(", "))
+                        + "."));
+        return new EmulatorSettings.Kind.Vllm(new VllmSettings(
+                blocks,
+                blockTokens,
+                contextTokens,
+                maxRunning,
+                maxBatchedTokens,
+                new VllmHashing(named, seed, arrayEvents ? VllmHashing.Form.PLAIN : VllmHashing.Form.TAGGED),
+                byteHashes,
+                arrayEvents ? VllmSettings.Release.V0_22 : VllmSettings.Release.V0_32));
+    }
+}

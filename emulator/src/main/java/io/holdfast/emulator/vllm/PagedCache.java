@@ -1,0 +1,177 @@
+package io.holdfast.emulator.vllm;
+
+import io.holdfast.core.index.Tier;
+import io.holdfast.emulator.engine.BlockName;
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.Generation;
+import io.holdfast.emulator.vllm.VllmSettings.Release;
+import io.holdfast.events.VllmBlockNames;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The cache as the scheduler sees it: requests get blocks for their tokens or do not, and events tell of it.
+ *
+ * <p>Blocks are named as soon as tokens are scheduled that fill them, before they are computed. So others find them in the same
+ * pass, and an event tells of them when it ends.
+ */
+final class PagedCache {
+    private final int blockTokens;
+    private final boolean byteHashes;
+    private final boolean reportsHits;
+    private final VllmBlockNames namer;
+    private final byte[] root;
+    private final BlockPool pool;
+    private List<CacheEvent> events = new ArrayList<>();
+
+    PagedCache(VllmSettings settings) {
+        blockTokens = settings.blockTokens();
+        byteHashes = settings.byteHashes();
+        reportsHits = settings.release() != Release.V0_22;
+        namer = new VllmBlockNames(settings.hashing());
+        root = namer.root();
+        pool = new BlockPool(
+                settings.blocks(),
+                settings.release(),
+                name -> events.add(new CacheEvent.Removed(List.of(name), Tier.GPU)));
+    }
+
+    VllmRequest request(Generation generation) {
+        return new VllmRequest(generation, root);
+    }
+
+    /**
+     * How many leading blocks of a request without any the cache has. They are in its table then, and not its own before it is
+     * admitted. The last token is computed in any case, so the last block of an aligned prompt does not count.
+     */
+    int find(VllmRequest request) {
+        int most = (request.length() - 1) / blockTokens;
+        nameUpTo(request, most);
+        int hits = 0;
+        while (hits < most) {
+            int block = pool.find(request.names.get(hits));
+            if (block == BlockPool.NONE) {
+                break;
+            }
+            request.put(hits++, block);
+        }
+        if (hits > 0 && reportsHits && request.generation.terms().reportsHits()) {
+            announce(request, 0, hits);
+        }
+        return hits;
+    }
+
+    /** Gives a request what was found, and blocks for more tokens; false, and nothing done, unless all of it would fit. */
+    boolean admit(VllmRequest request, int hits, int tokens) {
+        int wanted = blocksFor(request.length()) - hits;
+        for (int i = 0; i < hits; i++) {
+            wanted += pool.isUnused(request.table[i]) ? 1 : 0;
+        }
+        if (wanted > pool.free()) {
+            return false;
+        }
+        for (int i = 0; i < hits; i++) {
+            pool.touch(request.table[i]);
+        }
+        request.held = hits;
+        request.registered = hits;
+        request.computed = hits * blockTokens;
+        grow(request, tokens);
+        return true;
+    }
+
+    /** Gives a request blocks for more tokens; false, and nothing done, where there are not enough. */
+    boolean extend(VllmRequest request, int tokens) {
+        if (blocksFor(request.computed + tokens) - request.held > pool.free()) {
+            return false;
+        }
+        grow(request, tokens);
+        return true;
+    }
+
+    /** Whether more tokens need no block, or nothing has to be evicted for it. */
+    boolean extendsWithoutEviction(VllmRequest request, int tokens) {
+        return blocksFor(request.computed + tokens) == request.held || pool.hasEmpty();
+    }
+
+    /** Takes all blocks from a request; whoever asks for them soon finds what they hold. */
+    void release(VllmRequest request) {
+        pool.release(request.table, request.held);
+        request.held = 0;
+        request.registered = 0;
+        request.computed = 0;
+    }
+
+    /** Forgets everything; refused while a request has blocks. */
+    boolean clear() {
+        if (!pool.clear()) {
+            return false;
+        }
+        events.add(new CacheEvent.Cleared());
+        return true;
+    }
+
+    /** All events since the last call. */
+    List<CacheEvent> drainEvents() {
+        if (events.isEmpty()) {
+            return List.of();
+        }
+        List<CacheEvent> batch = List.copyOf(events);
+        events = new ArrayList<>();
+        return batch;
+    }
+
+    BlockPool pool() {
+        return pool;
+    }
+
+    private void grow(VllmRequest request, int tokens) {
+        request.computed += tokens;
+        int blocks = blocksFor(request.computed);
+        while (request.held < blocks) {
+            request.put(request.held++, pool.take());
+        }
+        int full = request.computed / blockTokens;
+        if (full == request.registered) {
+            return;
+        }
+        nameUpTo(request, full);
+        for (int i = request.registered; i < full; i++) {
+            pool.name(request.table[i], request.names.get(i));
+        }
+        announce(request, request.registered, full);
+        request.registered = full;
+    }
+
+    private void announce(VllmRequest request, int from, int to) {
+        boolean first = from == 0;
+        events.add(new CacheEvent.Stored(
+                first ? Optional.empty() : Optional.of(request.names.get(from - 1)),
+                request.names.subList(from, to),
+                request.generation.tokens(from * blockTokens, to * blockTokens),
+                blockTokens,
+                Tier.GPU,
+                first ? request.generation.terms().salt() : ""));
+    }
+
+    private void nameUpTo(VllmRequest request, int blocks) {
+        Generation generation = request.generation;
+        for (int i = request.names.size(); i < blocks; i++) {
+            int from = i * blockTokens;
+            int to = from + blockTokens;
+            String salt = i == 0 ? generation.terms().salt() : "";
+            request.digest = to <= generation.prompt().length
+                    ? namer.next(request.digest, generation.prompt(), from, blockTokens, salt)
+                    : namer.next(request.digest, generation.tokens(from, to).toArray(), 0, blockTokens, salt);
+            request.names.add(
+                    byteHashes
+                            ? new BlockName.Digest(request.digest)
+                            : new BlockName.Numbered(VllmBlockNames.name(request.digest)));
+        }
+    }
+
+    private int blocksFor(int tokens) {
+        return (tokens + blockTokens - 1) / blockTokens;
+    }
+}
