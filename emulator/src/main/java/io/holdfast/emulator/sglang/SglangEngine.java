@@ -9,6 +9,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Pass;
 import io.holdfast.emulator.engine.RequestTally;
+import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayDeque;
@@ -104,10 +105,11 @@ public final class SglangEngine implements Engine {
     @Override
     public void submit(Generation request) {
         String session = settings.sessions() ? request.terms().session() : "";
+        Terms terms = request.terms();
         waiting.add(new RadixRequest(
                 request,
                 session.isEmpty() ? Optional.empty() : Optional.of(cache.sessions().arrived(session)),
-                page));
+                new TokenChain(pinBranch ? Namespace.unsalted(terms) : Namespace.of(terms), terms.session(), page)));
         stats = snapshot(0);
     }
 
@@ -164,7 +166,7 @@ public final class SglangEngine implements Engine {
 
     /** Pins the nodes along the tokens for a time, where the variant pins prefixes. */
     public PinAnswer pinPrefix(int[] tokens, double ttlSeconds) {
-        return cache.pinPrefix(new TokenChain(Namespace.PLAIN, page).grow(tokens), ttlSeconds);
+        return cache.pinPrefix(new TokenChain(Namespace.PLAIN, "", page).grow(tokens), ttlSeconds);
     }
 
     /** Gives up what the session refers to; one that is not open is none. */

@@ -154,7 +154,7 @@ class MeasuredFactsTest {
     }
 
     private boolean hasAll(int[] prompt) {
-        TokenChain chain = new TokenChain(Namespace.PLAIN, 16).grow(prompt);
+        TokenChain chain = new TokenChain(Namespace.PLAIN, "", 16).grow(prompt);
         return priority.engine.cache().match(chain, chain.blocks()).tokens() == prompt.length;
     }
 

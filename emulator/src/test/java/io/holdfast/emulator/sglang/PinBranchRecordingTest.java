@@ -84,7 +84,7 @@ class PinBranchRecordingTest {
     }
 
     private TokenChain chain(int[] tokens, String extraKey) {
-        return new TokenChain(new Namespace(extraKey, ""), page).grow(tokens);
+        return new TokenChain(new Namespace(extraKey, ""), "", page).grow(tokens);
     }
 
     private void perform(String step, JsonNode line, int capacity) {

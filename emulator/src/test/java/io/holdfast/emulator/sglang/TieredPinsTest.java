@@ -7,7 +7,7 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.EngineDeath;
 import io.holdfast.emulator.engine.Terms;
-import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.Arrays;
@@ -39,7 +39,7 @@ class TieredPinsTest {
     }
 
     private static long[] names(int[] prompt) {
-        TokenChain chain = new TokenChain(Namespace.PLAIN, PAGE).grow(prompt);
+        TokenChain chain = new TokenChain(Namespace.PLAIN, "", PAGE).grow(prompt);
         return chain.names(0, chain.blocks());
     }
 
@@ -146,7 +146,7 @@ class TieredPinsTest {
         for (boolean forgiving : new boolean[] {false, true}) {
             TestEngine engine = engine(Variant.PIN_HOST, 0.4, 0);
             if (forgiving) {
-                faults.begin(new Fault.PinForgiving());
+                faults.begin(new CacheFault.PinForgiving());
             }
             int[] first = engine.fresh(256);
             engine.serve(first, Terms.of(1));
@@ -247,7 +247,7 @@ class TieredPinsTest {
     @Test
     void byPrefix_whileFaultsIgnorePins_answersAndHoldsNothing() {
         TestEngine engine = byPrefix();
-        faults.begin(new Fault.PinIgnored());
+        faults.begin(new CacheFault.PinIgnored());
         int[] prompt = engine.fresh(128);
         engine.serve(prompt, Terms.of(1));
         assertThat(engine.engine.pinPrefix(prompt, 300).accepted()).isTrue();

@@ -34,7 +34,7 @@ class TreeRecordingTest {
             JsonNode op = line.path("op");
             int[] tokens = Recording.ints(op.path("tokens"));
             TokenChain chain =
-                    new TokenChain(new Namespace("", op.path("cache_salt").asText("")), page).grow(tokens);
+                    new TokenChain(new Namespace("", op.path("cache_salt").asText("")), "", page).grow(tokens);
             switch (op.path("op").asText()) {
                 case "construct" -> assertThat(locked).isEmpty();
                 case "insert" -> {
