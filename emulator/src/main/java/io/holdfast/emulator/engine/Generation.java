@@ -14,6 +14,7 @@ public final class Generation {
 
     private int[] answer = new int[16];
     private int answered;
+    private int most;
     private int cached = UNKNOWN;
     private int cachedOnHost;
 
@@ -24,6 +25,7 @@ public final class Generation {
         this.streamed = streamed;
         this.arrivalNanos = arrivalNanos;
         this.listener = listener;
+        this.most = terms.maxNew();
     }
 
     /** The prompt itself, not to be written. */
@@ -82,13 +84,23 @@ public final class Generation {
         return position < answered ? answer[position] : otherwise;
     }
 
+    /** The engine has room for no longer an answer than this. */
+    public void limitAnswer(int tokens) {
+        most = Math.min(most, tokens);
+    }
+
+    /** The longest answer that it may give. */
+    public int maxAnswer() {
+        return most;
+    }
+
     /** Tokens that it may still say. */
     public int left() {
-        return terms.maxNew() - answered;
+        return Math.max(0, most - answered);
     }
 
     public boolean done() {
-        return answered >= terms.maxNew();
+        return answered >= most;
     }
 
     /** Notes what a prefill found in the cache; only the first counts, not one after a retraction. */
