@@ -32,8 +32,9 @@ import java.util.function.Consumer;
  * The full flag
  * -------------
  * Where the batch has no room for a request, nobody looks at the queue again before a request leaves the batch, by its end, a
- * retraction, or as a chunk. With nothing running the release looks in every pass: a request for which an empty cache has no
- * room waits for ever, and so do those behind it. The branches that pin set the flag then as well (but not with a host tier),
+ * retraction, or as a chunk; but the flag belongs to the running batch, and is lost when the prompts of a pass become one
+ * while nothing else runs. With nothing running at all the release looks in every pass: a request for which an empty cache
+ * has no room waits for ever, and so do those behind it. The branches that pin set the flag then as well (but not with a host tier),
  * and nothing clears it: with pins that leave no room the server has stopped for good. The safety net of the branches releases
  * all pins once when what is pinned leaves no room for the prompt; it does not count the answer, and does not clear the flag.
  *
@@ -316,6 +317,7 @@ public final class SglangEngine implements Engine {
 
     private void prefilled(PrefillBatch batch) {
         int before = running.size();
+        batchFull &= before > 0;
         List<RadixRequest> told = new ArrayList<>(batch.size());
         for (RadixRequest active : batch.requests()) {
             if (cut.isPresent() && cut.get() == active) {
@@ -480,6 +482,7 @@ public final class SglangEngine implements Engine {
                 cache.evictedTokens(),
                 aborted,
                 waiting.tokens(),
+                cutTokens(),
                 Math.round(waiting.tokens() * (1 - log.recentHitRate())) + cutTokens(),
                 host.capacityTokens(),
                 host.capacityTokens() - host.freeTokens(),
