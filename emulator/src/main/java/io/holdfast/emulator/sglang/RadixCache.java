@@ -83,7 +83,6 @@ final class RadixCache {
     private final Map<Namespace, RadixNode> roots = new HashMap<>();
     private long uses;
     private int free;
-    private int withheld;
     private int evictable;
     private int locked;
     private long evictedTokens;
@@ -268,7 +267,7 @@ final class RadixCache {
         sessions.clear();
         pins.clear();
         prefixPins.clear();
-        free = capacityTokens - withheld;
+        free = capacityTokens;
         evictable = 0;
         locked = 0;
         events.cleared();
@@ -296,20 +295,8 @@ final class RadixCache {
         return locked;
     }
 
-    /** What it can hold now. */
     int capacityTokens() {
-        return capacityTokens - withheld;
-    }
-
-    /** Lets it hold no more than so many tokens. What is over that goes as it comes free, at the next calls. */
-    void limit(int tokens) {
-        int over = Math.max(0, capacityTokens - Math.max(0, tokens) / pageTokens * pageTokens);
-        if (over > withheld && over - withheld > free) {
-            evict(over - withheld - free);
-        }
-        int change = Math.min(over - withheld, free / pageTokens * pageTokens);
-        free -= change;
-        withheld += change;
+        return capacityTokens;
     }
 
     long evictedTokens() {
