@@ -116,7 +116,8 @@ public final class Recording {
                         Tokens.of(ints(field(event, "token_ids"))),
                         field(event, "block_size").intValue(),
                         tier,
-                        salt(event));
+                        salt(event),
+                        field(event, "session_id").asText(""));
             }
         };
     }

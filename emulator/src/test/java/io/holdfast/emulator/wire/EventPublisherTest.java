@@ -131,8 +131,7 @@ final class EventPublisherTest {
 
     @Test
     void pastBeyondTheBuffer_isLeftOutWithoutAWord() {
-        try (EventPublisher publisher =
-                publisher(replaying(Dialect.SGLANG_MAPS).withBufferSteps(3))) {
+        try (EventPublisher publisher = publisher(replaying(Dialect.SGLANG_MAPS).withBufferSteps(3))) {
             for (int i = 0; i < 10; i++) {
                 publisher.publish(removed(i));
             }
@@ -203,7 +202,8 @@ final class EventPublisherTest {
                                 new SplittableRandom(1))
                         .close())
                 .isInstanceOf(EmulatorException.class)
-                .hasMessage("Rank 1 would have port 65536 for events, which no port is; choose a lower one for rank 0.");
+                .hasMessage(
+                        "Rank 1 would have port 65536 for events, which no port is; choose a lower one for rank 0.");
     }
 
     @Test
