@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -121,9 +122,23 @@ public final class Emulator implements AutoCloseable {
         double scale = settings.speed().scale();
         for (Script.Act act : settings.script().acts()) {
             long nanos = Math.round(act.at().toNanos() / scale);
-            conductor.schedule(() -> perform(act.deed()), nanos, TimeUnit.NANOSECONDS);
+            Future<?> scheduled = conductor.schedule(logged(() -> perform(act.deed())), nanos, TimeUnit.NANOSECONDS);
+            log.debug("{} is scheduled: {}", act, scheduled);
         }
-        conductor.scheduleWithFixedDelay(this::restartIfDue, LOOK.toNanos(), LOOK.toNanos(), TimeUnit.NANOSECONDS);
+        Future<?> looking = conductor.scheduleWithFixedDelay(
+                logged(this::restartIfDue), LOOK.toNanos(), LOOK.toNanos(), TimeUnit.NANOSECONDS);
+        log.debug("Looking whether a restart is due: {}", looking);
+    }
+
+    /** What is thrown would be kept by a future that nobody looks at. */
+    private static Runnable logged(Runnable work) {
+        return () -> {
+            try {
+                work.run();
+            } catch (RuntimeException e) {
+                log.error("What was to happen to the server did not.", e);
+            }
+        };
     }
 
     private void perform(Script.Deed deed) {

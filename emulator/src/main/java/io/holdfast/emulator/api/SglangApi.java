@@ -72,9 +72,9 @@ public final class SglangApi {
         router.post("/v1/chat/completions")
                 .handler(call -> answer(call, Ask::chat, ask -> new AnswerShape.Chat(ask.includeUsage)));
         if (settings.variant() == Variant.PIN_GPU) {
-            router.post("/hicache/pin_blocks").handler(call -> pins(call, "pinned", "Pinned", SglangEngine::pin));
+            router.post("/hicache/pin_blocks").handler(call -> pins(call, "pinned", "Pinned", (server, blocks) -> server.pin(blocks).count()));
             router.post("/hicache/unpin_blocks")
-                    .handler(call -> pins(call, "unpinned", "Unpinned", SglangEngine::unpin));
+                    .handler(call -> pins(call, "unpinned", "Unpinned", (server, blocks) -> server.unpin(blocks).count()));
         }
         router.errorHandler(404, call -> json(call.response(), 404, new JsonObject().put("detail", "Not Found")));
         router.errorHandler(
