@@ -155,6 +155,12 @@ public final class PhaseEngine implements Engine {
         return true;
     }
 
+    @Override
+    public long answered() {
+        PhaseStats now = stats;
+        return now.whole().requests() + now.streamed().requests();
+    }
+
     /** From any thread: the numbers after the last change. */
     public PhaseStats stats() {
         return stats;

@@ -127,7 +127,10 @@ public final class VllmEngine implements Engine {
      * @param alsoRunning preempts what runs first, so that none has
      */
     public boolean resetPrefixCache(boolean alsoRunning) {
-        if (refusedResets < faults.find(CacheFault.FlushRefused.class).map(CacheFault.FlushRefused::times).orElse(0)) {
+        if (refusedResets
+                < faults.find(CacheFault.FlushRefused.class)
+                        .map(CacheFault.FlushRefused::times)
+                        .orElse(0)) {
             refusedResets++;
             return false;
         }
@@ -170,6 +173,11 @@ public final class VllmEngine implements Engine {
         stats = snapshot();
         told.forEach(request -> request.generation.tell());
         return lastOne || !batch.isEmpty() || !events.isEmpty();
+    }
+
+    @Override
+    public long answered() {
+        return stats.answered().requests();
     }
 
     /** From any thread: the numbers after the last pass. */

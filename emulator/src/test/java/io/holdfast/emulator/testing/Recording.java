@@ -131,7 +131,8 @@ public final class Recording {
 
     /** SGLang says it as it is; vLLM among the keys of a prompt's first block, where it says nothing else without adapters. */
     private static String salt(JsonNode event) {
-        return field(event, "cache_salt").asText(field(event, "extra_keys").path(0).path(0).asText(""));
+        return field(event, "cache_salt")
+                .asText(field(event, "extra_keys").path(0).path(0).asText(""));
     }
 
     private static BlockName name(JsonNode hash) {

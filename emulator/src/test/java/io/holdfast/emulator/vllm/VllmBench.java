@@ -16,10 +16,10 @@ import java.util.List;
 final class VllmBench {
     final List<List<CacheEvent>> frames = new ArrayList<>();
     final VirtualClock clock = new VirtualClock();
+    final Faults faults = Faults.none();
     final VllmEngine engine;
 
     VllmBench(VllmSettings settings) {
-        Faults faults = Faults.none();
         engine = new VllmEngine(
                 settings,
                 faults,
