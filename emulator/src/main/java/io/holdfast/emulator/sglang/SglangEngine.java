@@ -125,7 +125,8 @@ public final class SglangEngine implements Engine {
         waiting.add(new RadixRequest(
                 request,
                 session.isEmpty() ? Optional.empty() : Optional.of(cache.sessions().arrived(session)),
-                new TokenChain(space, terms.session(), settings.pageTokens())));
+                new TokenChain(space, terms.session(), settings.pageTokens()),
+                terms.priority() == 0 || cache.promises().kept() ? terms.priority() : 0));
         submitted++;
         if (faults.find(CacheFault.AutoUnpin.class)
                 .filter(fault -> submitted % fault.requests() == 0)
@@ -196,7 +197,7 @@ public final class SglangEngine implements Engine {
 
     /** Makes the cache as if it could hold no more than so many tokens, or lets it have all that it has. */
     public void limitTokens(int most) {
-        limit = most;
+        limit = Math.max(0, most);
         applyLimit();
         stats = snapshot(0);
     }
@@ -446,7 +447,8 @@ public final class SglangEngine implements Engine {
                 .filter(fault -> answered() >= fault.requests())
                 .map(fault -> (int) Math.round(settings.capacityTokens() * (1 - fault.percent() / 100)))
                 .orElse(Integer.MAX_VALUE);
-        cache.limit(Math.min(limit, fallen));
+        int most = Math.min(settings.capacityTokens(), Math.min(limit, fallen));
+        cache.limit(most / settings.pageTokens() * settings.pageTokens());
     }
 
     private void publish() {

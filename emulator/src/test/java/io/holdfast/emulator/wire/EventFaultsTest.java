@@ -97,7 +97,9 @@ final class EventFaultsTest {
         List<Message> heard = listener.hear(4);
         assertThat(heard.get(0)).isEqualTo(heard.get(1));
         assertThat(heard.get(2)).isEqualTo(heard.get(3));
-        assertThat(heard).extracting(message -> message.sequence() - listener.next()).containsExactly(0L, 0L, 1L, 1L);
+        assertThat(heard)
+                .extracting(message -> message.sequence() - listener.next())
+                .containsExactly(0L, 0L, 1L, 1L);
         assertThat(repeated(0)).containsExactly(0L, 1L);
     }
 
@@ -138,8 +140,8 @@ final class EventFaultsTest {
         } while (numbers.size() < 7);
         // How far it was when the fault began depends on when the subscriber was heard.
         assertThat(numbers.subList(numbers.indexOf(0L), numbers.size()))
-                .isEqualTo(List.of(0L, 1L, 2L, 0L, 1L, 2L, 0L, 1L, 2L)
-                        .subList(0, numbers.size() - numbers.indexOf(0L)));
+                .isEqualTo(
+                        List.of(0L, 1L, 2L, 0L, 1L, 2L, 0L, 1L, 2L).subList(0, numbers.size() - numbers.indexOf(0L)));
         assertThat(numbers.indexOf(0L)).isLessThan(3);
         long last = numbers.getLast();
         assertThat(ear.ask(publisher, new byte[0], Ear.number(0)))

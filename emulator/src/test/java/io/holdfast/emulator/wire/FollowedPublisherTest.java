@@ -31,8 +31,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Holdfast's own follower beside the emulated sockets, with every fault of the wire. */
 final class FollowedPublisherTest {
-    private static final EventSettings ANYWHERE =
-            EventSettings.of(0, Dialect.SGLANG_MAPS).withReplay(OptionalInt.of(0)).withTopic("kv");
+    private static final EventSettings ANYWHERE = EventSettings.of(0, Dialect.SGLANG_MAPS)
+            .withReplay(OptionalInt.of(0))
+            .withTopic("kv");
 
     @ParameterizedTest
     @EnumSource(Dialect.class)
@@ -63,7 +64,8 @@ final class FollowedPublisherTest {
                 Following following = new Following(publisher)) {
             Cache cache = new Cache(publisher);
             cache.act();
-            following.until(() -> following.follower.blocks.equals(cache.blocks) && !following.subscription.recovering());
+            following.until(
+                    () -> following.follower.blocks.equals(cache.blocks) && !following.subscription.recovering());
             faults.begin(new EventFault.EventLoss(100));
             for (int i = 0; i < 20; i++) {
                 cache.act();
@@ -82,7 +84,8 @@ final class FollowedPublisherTest {
             for (int i = 0; i < 3; i++) {
                 cache.act();
             }
-            following.until(() -> following.follower.blocks.equals(cache.blocks) && !following.subscription.recovering());
+            following.until(
+                    () -> following.follower.blocks.equals(cache.blocks) && !following.subscription.recovering());
             for (int i = 0; i < 4; i++) {
                 cache.act();
             }
@@ -132,8 +135,8 @@ final class FollowedPublisherTest {
 
     @Test
     void ranks_areFollowedEachByItself() {
-        List<EventPublisher> ranks = EventPublisher.forRanks(
-                ANYWHERE, 2, Faults.none(), EngineClock.system(), new SplittableRandom(3));
+        List<EventPublisher> ranks =
+                EventPublisher.forRanks(ANYWHERE, 2, Faults.none(), EngineClock.system(), new SplittableRandom(3));
         EventSource source = EventSource.of(ranks.getFirst().endpoint(), "kv")
                 .withReplay(ranks.getFirst().replayEndpoint().orElseThrow())
                 .withRanks(2);
@@ -147,7 +150,8 @@ final class FollowedPublisherTest {
             }
             right.act();
             long deadline = System.nanoTime() + 30_000_000_000L;
-            while (!(views.getFirst().blocks.equals(left.blocks) && views.getLast().blocks.equals(right.blocks))) {
+            while (!(views.getFirst().blocks.equals(left.blocks)
+                    && views.getLast().blocks.equals(right.blocks))) {
                 loop.doWork(20);
                 assertThat(System.nanoTime()).isLessThan(deadline);
             }
