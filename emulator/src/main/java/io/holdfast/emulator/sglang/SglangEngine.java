@@ -7,10 +7,10 @@ import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Pass;
-import io.holdfast.emulator.engine.RequestTally;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.fault.GpuFault;
 import io.holdfast.emulator.sglang.PrefillBatch.Verdict;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayList;
@@ -74,6 +74,7 @@ public final class SglangEngine implements Engine {
     private final DecodeRoom room;
     private final WaitingQueue waiting;
     private final SchedulerLog log;
+    private final AnswerCounts counts;
     private final NewTokenRatio ratio = new NewTokenRatio();
     private final List<RadixRequest> running = new ArrayList<>();
 
@@ -84,10 +85,7 @@ public final class SglangEngine implements Engine {
     private int limit = Integer.MAX_VALUE;
     private int refusedFlushes;
     private long submitted;
-    private long cachedTokens;
     private long aborted;
-    private RequestTally whole = RequestTally.NONE;
-    private RequestTally streamed = RequestTally.NONE;
     private volatile SglangStats stats;
     private volatile SglangStats reported;
     private long reportedNanos;
@@ -112,6 +110,7 @@ public final class SglangEngine implements Engine {
         this.room = new DecodeRoom(cache, kv, settings, faults);
         this.waiting = new WaitingQueue(settings);
         this.log = new SchedulerLog(clock);
+        this.counts = new AnswerCounts(clock);
         this.stats = snapshot(0);
         this.reported = stats;
     }
@@ -265,7 +264,7 @@ public final class SglangEngine implements Engine {
         log.begins();
         batch.allocate();
         stats = snapshot(batch.size());
-        if (gpu.run(Pass.prefill(batch.newTokens(), batch.size(), batch.firsts()))) {
+        if (gpu.run(Pass.prefill(batch.newTokens(), batch.size(), batch.firsts()).holding(idleHolds()))) {
             prefilled(batch);
         }
         return true;
@@ -325,11 +324,8 @@ public final class SglangEngine implements Engine {
                 batchFull = false;
                 continue;
             }
-            boolean first = active.request.answered() == 0;
             active.request.answer(model.next(active.request));
-            if (first) {
-                countFirst(active.request);
-            }
+            counts.said(active.request);
             if (active.ends()) {
                 batchFull = false;
                 finish(active);
@@ -364,7 +360,7 @@ public final class SglangEngine implements Engine {
             return true;
         }
         room.take(running);
-        if (gpu.run(Pass.decode(running.size()))) {
+        if (gpu.run(Pass.decode(running.size()).holding(idleHolds()))) {
             decoded();
         }
         return true;
@@ -414,23 +410,20 @@ public final class SglangEngine implements Engine {
         if (active.aborted) {
             return;
         }
-        Generation request = active.request;
-        cachedTokens += request.cachedTokens();
-        if (request.streamed()) {
-            streamed = streamed.answered(request.prompt().length, request.answered());
-        } else {
-            whole = whole.answered(request.prompt().length, request.answered());
-        }
+        counts.answered(active.request);
         active.session.ifPresent(session -> cache.sessions().finished(session, active.node));
     }
 
-    private void countFirst(Generation request) {
-        double seconds = (clock.nanos() - request.arrivalNanos()) / 1e9;
-        if (request.streamed()) {
-            streamed = streamed.firstToken(seconds);
-        } else {
-            whole = whole.firstToken(seconds);
+    /** Tokens that pins and sessions hold, for the fault that lets them cost time; none without it. */
+    private int idleHolds() {
+        if (!faults.has(GpuFault.HoldsSlow.class)) {
+            return 0;
         }
+        int pinned = cache.protectedTokens();
+        for (RadixRequest active : running) {
+            pinned -= active.inTree;
+        }
+        return Math.max(0, pinned) + cache.sessions().heldTokens();
     }
 
     private boolean refusesFlush() {
@@ -480,7 +473,7 @@ public final class SglangEngine implements Engine {
                 cache.protectedTokens(),
                 ratio.current(),
                 log.hitRate(),
-                cachedTokens,
+                counts.cachedTokens(),
                 cache.evictedTokens(),
                 aborted,
                 waiting.tokens(),
@@ -489,7 +482,7 @@ public final class SglangEngine implements Engine {
                 host.capacityTokens(),
                 host.capacityTokens() - host.freeTokens(),
                 log.work(),
-                whole,
-                streamed);
+                counts.whole(),
+                counts.streamed());
     }
 }
