@@ -10,15 +10,11 @@ import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Terms;
-import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.fault.GpuFault;
-import io.holdfast.emulator.sglang.SglangSettings.Eviction;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.VirtualClock;
 import io.holdfast.events.SglangBlockNames;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -399,118 +395,6 @@ class SglangEngineTest {
         assertThatThrownBy(() -> runDry(engine))
                 .isInstanceOf(EngineDeath.class)
                 .hasMessageContaining("Out of memory even after retracting all other requests");
-    }
-
-    @Test
-    void coldFirstWave_delaysTheFirstRequestsOfALifeOnly() {
-        SglangEngine engine = engine(
-                EmulatorSettings.defaults().withFaults(List.of(new GpuFault.ColdFirstWave(2, Duration.ofMillis(150)))));
-        List<Double> times = new ArrayList<>();
-        for (int i = 1; i <= 4; i++) {
-            int[] prompt = prompt(i, 100);
-            times.add(millisOf(() -> serve(engine, prompt, 1)));
-        }
-        assertThat(times).containsExactly(165.0, 165.0, 15.0, 15.0);
-    }
-
-    @Test
-    void warming_multipliesTheWholeTimeOfTheFirstRequests() {
-        SglangEngine engine = engine(EmulatorSettings.defaults().withFaults(List.of(new GpuFault.Warming(1))));
-        assertThat(millisOf(() -> serve(engine, prompt(1, 100), 1))).isEqualTo(15 * 1.25);
-        assertThat(millisOf(() -> serve(engine, prompt(2, 100), 1))).isEqualTo(15);
-    }
-
-    @Test
-    void pinIgnored_answersAsIfPinned_andTheFloodTakesIt() {
-        SglangEngine engine =
-                engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.PinIgnored())));
-        serve(engine, prompt(1, 32), 1);
-        assertThat(engine.pin(new long[] {lastBlock(prompt(1, 32))}).count()).isEqualTo(1);
-        assertThat(engine.stats().protectedTokens()).isZero();
-        for (int i = 10; i < 20; i++) {
-            serve(engine, prompt(i, 48), 1);
-        }
-        assertThat(serve(engine, prompt(1, 40), 1).cachedTokens).isZero();
-    }
-
-    @Test
-    void pinForgiving_memoryRunningOutUnderPins_failsTheRequestOnly() {
-        SglangEngine engine =
-                engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.PinForgiving())));
-        serve(engine, prompt(1, 64), 1);
-        Heard lost = submit(engine, prompt(2, 20), 100);
-        engine.step();
-        engine.pin(new long[] {lastBlock(prompt(1, 64))});
-        runDry(engine);
-        assertThat(lost.failure).isPresent();
-        assertThat(serve(engine, prompt(3, 20), 1).done).isTrue();
-    }
-
-    @Test
-    void autoUnpin_takesAPinFromEveryBlockAtEachSoManythRequest() {
-        SglangEngine engine =
-                engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.AutoUnpin(3))));
-        serve(engine, prompt(1, 32), 1);
-        engine.pin(new long[] {lastBlock(prompt(1, 32))});
-        serve(engine, prompt(2, 32), 1);
-        assertThat(engine.stats().protectedTokens()).isEqualTo(32);
-        serve(engine, prompt(3, 32), 1);
-        assertThat(engine.stats().protectedTokens()).isZero();
-    }
-
-    @Test
-    void capacityFalls_afterSoManyAnswers_andSaysSo() {
-        SglangEngine engine = engine(small().withFaults(List.of(new CacheFault.CapacityFalls(50, 2))));
-        serve(engine, prompt(1, 60), 1);
-        assertThat(engine.stats().capacityTokens()).isEqualTo(160);
-        serve(engine, prompt(2, 60), 1);
-        assertThat(engine.stats().capacityTokens()).isEqualTo(80);
-        assertThat(engine.stats().evictableTokens()).isLessThanOrEqualTo(80);
-        assertThat(published.stream().flatMap(List::stream)).anyMatch(CacheEvent.Removed.class::isInstance);
-    }
-
-    @Test
-    void decodeCannotEvict_failsRequestsThatNeedAPage() {
-        SglangEngine engine = engine(small().withFaults(List.of(new CacheFault.DecodeCannotEvict())));
-        serve(engine, prompt(1, 96), 1);
-        Heard heard = serve(engine, prompt(2, 30), 60);
-        assertThat(heard.failure).contains("Cannot allocate 1 blocks: only 0 free");
-        assertThat(engine.stats().usedTokens()).isZero();
-    }
-
-    @Test
-    void flushRefused_soManyTimes() {
-        SglangEngine engine = engine(small().withFaults(List.of(new CacheFault.FlushRefused(2))));
-        serve(engine, prompt(1, 96), 1);
-        assertThat(engine.flush()).isFalse();
-        assertThat(engine.flush()).isFalse();
-        assertThat(engine.flush()).isTrue();
-    }
-
-    @Test
-    void holdLost_ofAPriority_theFloodTakesIt() {
-        int[] held = prompt(1, 32);
-        for (double percent : new double[] {0, 100}) {
-            SglangEngine engine = engine(small().withSglang(sglang -> sglang.withEviction(Eviction.PRIORITY))
-                    .withFaults(List.of(new CacheFault.HoldLost(percent))));
-            engine.submit(new Generation(held, Terms.of(1).withPriority(10), false, 0, new Heard()));
-            for (int i = 10; i < 20; i++) {
-                serve(engine, prompt(i, 48), 1);
-            }
-            assertThat(serve(engine, prompt(1, 40), 1).cachedTokens).isEqualTo(percent == 0 ? 32 : 0);
-        }
-    }
-
-    @Test
-    void holdsSlow_chargesForSessionsAndPins() {
-        SglangEngine engine = engine(EmulatorSettings.defaults()
-                .withSglang(sglang -> sglang.withSessions(true))
-                .withFaults(List.of(new GpuFault.HoldsSlow(100))));
-        engine.submit(new Generation(prompt(1, 1_000), Terms.of(1).withSession("s"), false, 0, new Heard()));
-        runDry(engine);
-        assertThat(millisOf(() -> serve(engine, prompt(2, 100), 1))).isEqualTo(15 * (1 + 0.992));
-        engine.closeSession("s");
-        assertThat(millisOf(() -> serve(engine, prompt(3, 100), 1))).isEqualTo(15);
     }
 
     @Test
