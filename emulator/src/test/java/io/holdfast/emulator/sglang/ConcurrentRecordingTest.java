@@ -104,7 +104,7 @@ class ConcurrentRecordingTest {
 
     private static List<List<CacheEvent>> frames(JsonNode recorded) {
         List<List<CacheEvent>> frames = new ArrayList<>();
-        for (JsonNode frame : recorded.path("frames")) {
+        for (JsonNode frame : recorded.path("batches")) {
             List<CacheEvent> events = new ArrayList<>();
             frame.forEach(event -> events.add(Recording.event(event)));
             frames.add(events);
