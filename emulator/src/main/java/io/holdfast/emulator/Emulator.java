@@ -1,12 +1,11 @@
 package io.holdfast.emulator;
 
+import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.SglangApi;
-import io.holdfast.emulator.api.Tokenizer;
 import io.holdfast.emulator.engine.EmulatorException;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.EngineThread;
 import io.holdfast.emulator.engine.Gpu;
-import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.wire.EventPublisher;
@@ -72,6 +71,7 @@ public final class Emulator implements AutoCloseable {
                 settings.endpoints().events(), settings.kind().dialect(), clock);
         AtomicBoolean eventsClosed = new AtomicBoolean();
         Faults faults = new Faults(settings.faults());
+        ApiSettings api = ApiSettings.of(settings.seed(), publisher.port()).withModel(settings.model());
         HttpServer server = vertx.createHttpServer(new HttpServerOptions()
                 .setHost(HOST)
                 .setPort(settings.endpoints().http()));
@@ -82,7 +82,7 @@ public final class Emulator implements AutoCloseable {
                         faults,
                         clock,
                         new Gpu(settings.speed(), faults, clock, stopping),
-                        Model.seeded(settings.seed(), Tokenizer.VOCABULARY),
+                        api.tokenizer().model(settings.seed()),
                         publisher::publish),
                 () -> {
                     server.close();
@@ -91,8 +91,8 @@ public final class Emulator implements AutoCloseable {
                     }
                 });
         try {
-            server.requestHandler(
-                    new SglangApi(vertx, settings.sglang(), settings.seed(), clock, engine, publisher.port()).router());
+            SglangApi routes = new SglangApi(vertx, settings.sglang(), api, clock, engine, faults);
+            server.requestHandler(routes).invalidRequestHandler(routes::invalid);
             int port = await(server.listen()).actualPort();
             engine.start();
             return new Emulator(engine, publisher, server, port, eventsClosed);

