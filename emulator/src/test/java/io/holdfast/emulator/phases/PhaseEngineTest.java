@@ -67,10 +67,14 @@ final class PhaseEngineTest {
     @Test
     void blocks_admitTwentyFourWhereSlotsAdmitEight() {
         Workload workload = burst(48, 256, 64);
-        assertThat(mostRunning(Played.of(Profile.STATIC, Rates.llama(), workload))).isEqualTo(8);
-        assertThat(mostRunning(Played.of(Profile.CONTINUOUS, Rates.llama(), workload))).isEqualTo(8);
-        assertThat(mostRunning(Played.of(Profile.PAGED, Rates.llama(), workload))).isEqualTo(24);
-        assertThat(mostRunning(Played.of(Profile.PAGED, Rates.qwen3(), workload))).isEqualTo(16);
+        assertThat(mostRunning(Played.of(Profile.STATIC, Rates.llama(), workload)))
+                .isEqualTo(8);
+        assertThat(mostRunning(Played.of(Profile.CONTINUOUS, Rates.llama(), workload)))
+                .isEqualTo(8);
+        assertThat(mostRunning(Played.of(Profile.PAGED, Rates.llama(), workload)))
+                .isEqualTo(24);
+        assertThat(mostRunning(Played.of(Profile.PAGED, Rates.qwen3(), workload)))
+                .isEqualTo(16);
     }
 
     @Test
@@ -237,8 +241,7 @@ final class PhaseEngineTest {
     @EnumSource(Profile.class)
     void abortedRequests_leaveNothingBehind(Profile profile) {
         Rates rates = Rates.llama().withCache(8, 512);
-        PhaseSettings settings =
-                new PhaseSettings(profile, rates, 8, 1024, 16, 2048, 512, 0);
+        PhaseSettings settings = new PhaseSettings(profile, rates, 8, 1024, 16, 2048, 512, 0);
         Server server = new Server(settings, Faults.none());
         Random random = new Random(7);
         List<Generation> open = new ArrayList<>();
@@ -265,8 +268,7 @@ final class PhaseEngineTest {
     void requestBeyondTheContext_isRefusedInOneSentence() {
         Server server = new Server(PhaseSettings.of(Profile.PAGED, Rates.llama()), Faults.none());
         Heard heard = server.submit(Workload.tokens(new Random(1), 4000), 97, "");
-        assertThat(heard.failure)
-                .hasValue("The prompt of 4000 tokens and 97 more exceed the context of 4096 tokens.");
+        assertThat(heard.failure).hasValue("The prompt of 4000 tokens and 97 more exceed the context of 4096 tokens.");
         assertThat(server.engine.step()).isFalse();
     }
 

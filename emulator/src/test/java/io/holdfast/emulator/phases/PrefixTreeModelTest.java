@@ -93,10 +93,9 @@ final class PrefixTreeModelTest {
                 hear(event, heard);
             }
             assertThat(tree.blocks()).isEqualTo(list.size());
-            assertThat(tree.lockedBlocks())
-                    .isEqualTo((int) list.keySet().stream()
-                            .filter(prefix -> locks.stream().anyMatch(lock -> begins(lock, prefix)))
-                            .count());
+            assertThat(tree.lockedBlocks()).isEqualTo((int) list.keySet().stream()
+                    .filter(prefix -> locks.stream().anyMatch(lock -> begins(lock, prefix)))
+                    .count());
         }
         Long[] names = list.values().stream().map(entry -> entry.name).toArray(Long[]::new);
         assertThat(Arrays.stream(tree.names()).boxed()).containsExactlyInAnyOrder(names);
@@ -117,11 +116,14 @@ final class PrefixTreeModelTest {
         switch (event) {
             case CacheEvent.Stored stored -> {
                 stored.parent().ifPresent(parent -> assertThat(heard).contains(parent.hash()));
-                stored.blocks().forEach(block -> assertThat(heard.add(block.hash())).isTrue());
-                assertThat(stored.tokens().size()).isEqualTo(BLOCK * stored.blocks().size());
+                stored.blocks()
+                        .forEach(block -> assertThat(heard.add(block.hash())).isTrue());
+                assertThat(stored.tokens().size())
+                        .isEqualTo(BLOCK * stored.blocks().size());
             }
             case CacheEvent.Removed removed ->
-                removed.blocks().forEach(block -> assertThat(heard.remove(block.hash())).isTrue());
+                removed.blocks()
+                        .forEach(block -> assertThat(heard.remove(block.hash())).isTrue());
             case CacheEvent.Cleared _ -> heard.clear();
         }
     }
