@@ -391,7 +391,7 @@ class VllmEngineTest {
         assertThat(heard.failure).contains("Cannot allocate 1 blocks: only 0 free");
         assertThat(bench.engine.stats().failed()).isOne();
         assertThat(bench.engine.stats().freeBlocks()).isEqualTo(255);
-        bench.faults.end(Fault.parse("decode-cannot-evict").getClass());
+        bench.faults.end(Fault.parse("decode-cannot-evict").kind());
         assertThat(bench.serve(prompt(98, 2 * BLOCK), Terms.of(2)).done).isTrue();
     }
 
