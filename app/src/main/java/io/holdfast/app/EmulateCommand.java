@@ -32,8 +32,8 @@ import picocli.CommandLine.Spec;
 final class EmulateCommand implements Callable<Integer> {
     private static final Pattern ENDPOINT = Pattern.compile("(?:tcp://([^:/]+):)?(\\d{1,6})");
 
-    private static final List<String> SGLANG_ONLY =
-            List.of("--variant", "--capacity-tokens", "--eviction", "--sessions", "--hicache", "--chunked-prefill-size");
+    private static final List<String> SGLANG_ONLY = List.of(
+            "--variant", "--capacity-tokens", "--eviction", "--sessions", "--hicache", "--chunked-prefill-size");
     private static final List<String> VLLM_ONLY =
             List.of("--blocks", "--hash-algo", "--hash-seed", "--byte-hashes", "--max-batched-tokens");
 
@@ -104,7 +104,8 @@ final class EmulateCommand implements Callable<Integer> {
 
     @Option(
             names = "--array-events",
-            description = "Events as arrays, as engines sent them before they sent maps; for vLLM the rules of 0.22 too.")
+            description =
+                    "Events as arrays, as engines sent them before they sent maps; for vLLM the rules of 0.22 too.")
     private boolean arrayEvents;
 
     @Option(

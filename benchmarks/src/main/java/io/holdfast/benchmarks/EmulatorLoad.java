@@ -62,7 +62,8 @@ final class EmulatorLoad {
                 Integer.parseInt(options.get("--answer")),
                 Long.parseLong(options.get("--decode-us")) * 1_000);
         for (int i = 0; i < Integer.parseInt(options.get("--streams")); i++) {
-            RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(i);
+            RandomGenerator random =
+                    RandomGeneratorFactory.of("L64X128MixRandom").create(i);
             Thread.ofPlatform().daemon().start(() -> load.stream(random));
         }
         load.report(options.get("--pid"), Integer.parseInt(options.get("--seconds")));
@@ -164,7 +165,9 @@ final class EmulatorLoad {
     }
 
     private static double quantile(double[] sorted, double share) {
-        return sorted.length == 0 ? Double.NaN : sorted[(int) Math.min(sorted.length - 1L, (long) (share * sorted.length))];
+        return sorted.length == 0
+                ? Double.NaN
+                : sorted[(int) Math.min(sorted.length - 1L, (long) (share * sorted.length))];
     }
 
     private static long residentMebibytes(String pid) throws IOException {

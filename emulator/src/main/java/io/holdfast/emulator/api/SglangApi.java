@@ -1,9 +1,9 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.EngineThread;
 import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
@@ -18,6 +18,7 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicLong;
@@ -37,7 +38,7 @@ public final class SglangApi {
     private final SglangSettings settings;
     private final long seed;
     private final EngineClock clock;
-    private final EngineThread<SglangEngine> engine;
+    private final Ranks<SglangEngine> engine;
     private final int eventsPort;
     private final AtomicLong requests = new AtomicLong();
 
@@ -46,7 +47,7 @@ public final class SglangApi {
             SglangSettings settings,
             long seed,
             EngineClock clock,
-            EngineThread<SglangEngine> engine,
+            Ranks<SglangEngine> engine,
             int eventsPort) {
         this.vertx = vertx;
         this.settings = settings;
@@ -71,9 +72,9 @@ public final class SglangApi {
         router.post("/v1/chat/completions")
                 .handler(call -> answer(call, Ask::chat, ask -> new AnswerShape.Chat(ask.includeUsage)));
         if (settings.variant() == Variant.PIN_GPU) {
-            router.post("/hicache/pin_blocks").handler(call -> pins(call, "pinned", "Pinned", SglangEngine::pin));
+            router.post("/hicache/pin_blocks").handler(call -> pins(call, "pinned", "Pinned", (server, blocks) -> server.pin(blocks).count()));
             router.post("/hicache/unpin_blocks")
-                    .handler(call -> pins(call, "unpinned", "Unpinned", SglangEngine::unpin));
+                    .handler(call -> pins(call, "unpinned", "Unpinned", (server, blocks) -> server.unpin(blocks).count()));
         }
         router.errorHandler(404, call -> json(call.response(), 404, new JsonObject().put("detail", "Not Found")));
         router.errorHandler(
@@ -117,10 +118,10 @@ public final class SglangApi {
         reply(
                 call,
                 engine.ask(SglangEngine::flush),
-                flushed -> call.response()
-                        .setStatusCode(flushed ? 200 : 400)
+                all -> call.response()
+                        .setStatusCode(!all.contains(false) ? 200 : 400)
                         .putHeader(HttpHeaders.CONTENT_TYPE, "text/plain; charset=utf-8")
-                        .end(flushed ? FLUSHED : NOT_FLUSHED));
+                        .end(!all.contains(false) ? FLUSHED : NOT_FLUSHED));
     }
 
     private void pins(RoutingContext call, String name, String verb, ToIntBiFunction<SglangEngine, long[]> change) {
@@ -128,15 +129,20 @@ public final class SglangApi {
         reply(
                 call,
                 engine.ask(scheduler -> change.applyAsInt(scheduler, blocks)),
-                count -> json(
+                counts -> json(
                         call.response(),
                         200,
                         new JsonObject()
                                 .put("status", "ok")
-                                .put(name + "_count", count)
+                                .put(name + "_count", sum(counts))
                                 .put(
                                         "message",
-                                        String.format(Locale.ROOT, "%s %d/%d blocks", verb, count, blocks.length))));
+                                        String.format(
+                                                Locale.ROOT, "%s %d/%d blocks", verb, sum(counts), blocks.length))));
+    }
+
+    private static int sum(List<Integer> counts) {
+        return counts.stream().mapToInt(Integer::intValue).sum();
     }
 
     private static long[] blockHashes(JsonObject body) {
@@ -158,7 +164,7 @@ public final class SglangApi {
     private void metrics(RoutingContext call) {
         call.response()
                 .putHeader(HttpHeaders.CONTENT_TYPE, SglangMetrics.CONTENT_TYPE)
-                .end(SglangMetrics.of(engine.look(SglangEngine::stats), settings));
+                .end(SglangMetrics.of(engine.look(SglangEngine::stats).getFirst(), settings));
     }
 
     private JsonObject models() {

@@ -175,6 +175,11 @@ public final class VllmEngine implements Engine {
         return lastOne || !batch.isEmpty() || !events.isEmpty();
     }
 
+    @Override
+    public long answered() {
+        return stats.answered().requests();
+    }
+
     /** From any thread: the numbers after the last pass. */
     public VllmStats stats() {
         return stats;

@@ -33,8 +33,7 @@ final class BatchWriter {
     private void remove(CacheEvent.Removed removed) {
         List<byte[]> digests = digests(removed.blocks());
         if (digests.isEmpty()) {
-            long[] blocks =
-                    removed.blocks().stream().mapToLong(BlockName::hash).toArray();
+            long[] blocks = removed.blocks().stream().mapToLong(BlockName::hash).toArray();
             encoder.removed(blocks, 0, blocks.length, removed.tier(), 0);
         } else {
             encoder.removed(digests, removed.tier(), 0);

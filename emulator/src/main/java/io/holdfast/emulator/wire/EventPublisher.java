@@ -41,6 +41,7 @@ public final class EventPublisher implements AutoCloseable {
     private static final Duration ROUND = Duration.ofMillis(20);
 
     private static final Duration QUIET_ROUND = Duration.ofSeconds(1);
+    private static final int LAST_PORT = 65_535;
     private static final int PORT_TRIES = 50;
 
     private record Batch(List<CacheEvent> events, double stamp, long madeNanos) {}
@@ -66,8 +67,7 @@ public final class EventPublisher implements AutoCloseable {
      * @param random decides when faults strike; this publisher's own
      * @throws EmulatorException with one sentence when a port cannot be had
      */
-    public EventPublisher(
-            EventSettings settings, int rank, Faults faults, EngineClock clock, RandomGenerator random) {
+    public EventPublisher(EventSettings settings, int rank, Faults faults, EngineClock clock, RandomGenerator random) {
         this.rank = rank;
         this.faults = faults;
         this.clock = clock;
@@ -78,7 +78,8 @@ public final class EventPublisher implements AutoCloseable {
         try {
             publisher = bound(SocketType.PUB, own.host(), own.port(), "events");
             router = own.replayPort().isPresent()
-                    ? Optional.of(bound(SocketType.ROUTER, own.host(), own.replayPort().getAsInt(), "replay"))
+                    ? Optional.of(bound(
+                            SocketType.ROUTER, own.host(), own.replayPort().getAsInt(), "replay"))
                     : Optional.empty();
         } catch (EmulatorException e) {
             context.close();
@@ -90,10 +91,8 @@ public final class EventPublisher implements AutoCloseable {
         this.outlet = new Outlet(publisher, topic, faults, random);
         this.desk = new ReplayDesk(
                 router, own.dialect().maps() ? Optional.of(topic) : Optional.empty(), own.bufferSteps(), faults);
-        this.thread = Thread.ofPlatform()
-                .daemon()
-                .name("holdfast-events-" + port())
-                .start(this::run);
+        this.thread =
+                Thread.ofPlatform().daemon().name("holdfast-events-" + port()).start(this::run);
     }
 
     /** One publisher for each rank, at consecutive ports also where the first may be any free one. */
@@ -225,12 +224,15 @@ public final class EventPublisher implements AutoCloseable {
     /** The settings with the ports that rank 0 was given. */
     private EventSettings settled(EventSettings settings) {
         return settings.withPort(port())
-                .withReplay(replayEndpoint
-                        .map(where -> OptionalInt.of(port(where)))
-                        .orElse(OptionalInt.empty()));
+                .withReplay(
+                        replayEndpoint.map(where -> OptionalInt.of(port(where))).orElse(OptionalInt.empty()));
     }
 
     private ZMQ.Socket bound(SocketType type, String host, int port, String what) {
+        if (port > LAST_PORT) {
+            throw new EmulatorException("Rank " + rank + " would have port " + port + " for " + what
+                    + ", which no port is; choose a lower one for rank 0.");
+        }
         ZMQ.Socket socket = context.createSocket(type);
         socket.setHWM(HIGH_WATER_MARK);
         socket.setLinger(0);
@@ -242,7 +244,8 @@ public final class EventPublisher implements AutoCloseable {
             throw new EmulatorException(
                     e.getErrorCode() == ZMQ.Error.EADDRINUSE.getCode()
                             ? "Port " + port + " for " + what + " is in use; choose another or 0 for a free one."
-                            : "Nothing can listen for " + what + " on \"" + where + "\": choose an address of this machine.",
+                            : "Nothing can listen for " + what + " on \"" + where
+                                    + "\": choose an address of this machine.",
                     e);
         }
         return socket;

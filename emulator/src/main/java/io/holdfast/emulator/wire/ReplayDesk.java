@@ -21,7 +21,8 @@ import org.zeromq.ZMQ;
 final class ReplayDesk {
     private static final Logger log = LoggerFactory.getLogger(ReplayDesk.class);
     private static final byte[] NOTHING = {};
-    private static final byte[] END = ByteBuffer.allocate(Long.BYTES).putLong(-1).array();
+    private static final byte[] END =
+            ByteBuffer.allocate(Long.BYTES).putLong(-1).array();
 
     private final Optional<ZMQ.Socket> router;
     private final Optional<byte[]> topic;
@@ -61,7 +62,9 @@ final class ReplayDesk {
                 if (rest.size() == 2) {
                     answer(socket, asker, new BigInteger(1, rest.getLast()));
                 } else {
-                    log.warn("A request for past batches has {} frames in place of 3; it gets no answer.", 1 + rest.size());
+                    log.warn(
+                            "A request for past batches has {} frames in place of 3; it gets no answer.",
+                            1 + rest.size());
                 }
             }
         });
@@ -77,8 +80,7 @@ final class ReplayDesk {
         send(socket, asker, topic.map(_ -> NOTHING), END, NOTHING);
     }
 
-    private static void send(
-            ZMQ.Socket socket, byte[] asker, Optional<byte[]> topic, byte[] number, byte[] payload) {
+    private static void send(ZMQ.Socket socket, byte[] asker, Optional<byte[]> topic, byte[] number, byte[] payload) {
         socket.sendMore(asker);
         socket.sendMore(NOTHING);
         topic.ifPresent(socket::sendMore);

@@ -20,23 +20,22 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The bytes as kvcached's own code writes them, in real files, with another program at the same file. */
 final class KvSegmentTest {
     /** Adds 1 to the limit so often as it is told, each time as kvctl does: lock, map, change, unlock; but slowly. */
-    private static final String PEER =
-            """
-            import fcntl, mmap, struct, sys, time
-            disturbed = 0
-            path, times = sys.argv[1], int(sys.argv[2])
-            for i in range(times):
-                with open(path, "r+b") as file:
-                    fcntl.flock(file, fcntl.LOCK_EX)
-                    numbers = mmap.mmap(file.fileno(), 24)
-                    total, used, prealloc = struct.unpack("<3q", numbers[:])
-                    time.sleep(0.0002)
-                    disturbed += struct.unpack("<3q", numbers[:]) != (total, used, prealloc)
-                    numbers[:] = struct.pack("<3q", total + 1, used, prealloc)
-                    numbers.close()
-                    fcntl.flock(file, fcntl.LOCK_UN)
-            print(total + 1, disturbed)
-            """;
+    private static final String PEER = """
+        import fcntl, mmap, struct, sys, time
+        disturbed = 0
+        path, times = sys.argv[1], int(sys.argv[2])
+        for i in range(times):
+            with open(path, "r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                numbers = mmap.mmap(file.fileno(), 24)
+                total, used, prealloc = struct.unpack("<3q", numbers[:])
+                time.sleep(0.0002)
+                disturbed += struct.unpack("<3q", numbers[:]) != (total, used, prealloc)
+                numbers[:] = struct.pack("<3q", total + 1, used, prealloc)
+                numbers.close()
+                fcntl.flock(file, fcntl.LOCK_UN)
+        print(total + 1, disturbed)
+        """;
 
     @TempDir
     private Path directory = Path.of("");

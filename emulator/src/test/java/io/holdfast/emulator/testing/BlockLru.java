@@ -31,7 +31,8 @@ public final class BlockLru {
             use(blocks[hits], hits);
             hits++;
         }
-        while (resident.size() + blocks.length - hits > capacity && order.first().lastUse() < now) {
+        while (resident.size() + blocks.length - hits > capacity
+                && order.first().lastUse() < now) {
             resident.remove(order.removeFirst().block());
         }
         for (int i = hits; i < blocks.length && resident.size() < capacity; i++) {

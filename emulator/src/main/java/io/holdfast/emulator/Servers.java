@@ -1,0 +1,61 @@
+package io.holdfast.emulator;
+
+import io.holdfast.emulator.api.SglangApi;
+import io.holdfast.emulator.api.Tokenizer;
+import io.holdfast.emulator.engine.EngineClock;
+import io.holdfast.emulator.engine.Gpu;
+import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.engine.Ranks;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.sglang.SglangEngine;
+import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.vllm.VllmEngine;
+import io.holdfast.emulator.vllm.VllmSettings;
+import io.holdfast.emulator.wire.EventPublisher;
+import io.vertx.core.Handler;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerRequest;
+
+/** Puts the rooms together: each kind of server from its engine and the HTTP that speaks for it. */
+final class Servers {
+    private Servers() {}
+
+    static Life<?> begin(Vertx vertx, EmulatorSettings settings, Faults faults, EngineClock clock) {
+        return switch (settings.kind()) {
+            case EmulatorSettings.Kind.Sglang kind ->
+                Life.begin(vertx, settings, new Sglang(vertx, settings, kind.settings(), faults, clock), faults, clock);
+            case EmulatorSettings.Kind.Vllm kind ->
+                Life.begin(vertx, settings, new Vllm(vertx, settings, kind.settings(), faults, clock), faults, clock);
+        };
+    }
+
+    private record Sglang(Vertx vertx, EmulatorSettings settings, SglangSettings kind, Faults faults, EngineClock clock)
+            implements Life.Make<SglangEngine> {
+        @Override
+        public SglangEngine engine(Gpu gpu, EventPublisher events) {
+            return new SglangEngine(kind, faults, clock, gpu, model(settings), events::publish);
+        }
+
+        @Override
+        public Handler<HttpServerRequest> http(Ranks<SglangEngine> ranks, EventPublisher first) {
+            return new SglangApi(vertx, kind, settings.seed(), clock, ranks, first.port()).router();
+        }
+    }
+
+    private record Vllm(Vertx vertx, EmulatorSettings settings, VllmSettings kind, Faults faults, EngineClock clock)
+            implements Life.Make<VllmEngine> {
+        @Override
+        public VllmEngine engine(Gpu gpu, EventPublisher events) {
+            return new VllmEngine(kind, faults, clock, gpu, model(settings), events::publish);
+        }
+
+        @Override
+        public Handler<HttpServerRequest> http(Ranks<VllmEngine> ranks, EventPublisher first) {
+            return request -> request.response().end();
+        }
+    }
+
+    private static Model model(EmulatorSettings settings) {
+        return Model.seeded(settings.seed(), Tokenizer.VOCABULARY);
+    }
+}
