@@ -18,7 +18,12 @@ final class EventQueue {
     /** An event that may still grow. */
     private sealed interface Open {
         record Stored(
-                Optional<BlockName> parent, List<BlockName> blocks, List<Tokens> tokens, Tier tier, String salt, String session)
+                Optional<BlockName> parent,
+                List<BlockName> blocks,
+                List<Tokens> tokens,
+                Tier tier,
+                String salt,
+                String session)
                 implements Open {}
 
         record Removed(List<BlockName> blocks, Tier tier) implements Open {}

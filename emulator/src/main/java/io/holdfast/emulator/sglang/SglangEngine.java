@@ -108,7 +108,9 @@ public final class SglangEngine implements Engine {
         Terms terms = request.terms();
         waiting.add(new RadixRequest(
                 request,
-                session.isEmpty() ? Optional.empty() : Optional.of(cache.sessions().arrived(session)),
+                session.isEmpty()
+                        ? Optional.empty()
+                        : Optional.of(cache.sessions().arrived(session)),
                 new TokenChain(pinBranch ? Namespace.unsalted(terms) : Namespace.of(terms), terms.session(), page)));
         stats = snapshot(0);
     }

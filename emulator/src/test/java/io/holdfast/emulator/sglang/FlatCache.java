@@ -225,7 +225,9 @@ final class FlatCache {
 
     int protectedTokens() {
         return page
-                * (int) blocks.values().stream().filter(b -> b.onGpu && b.locks > 0).count();
+                * (int) blocks.values().stream()
+                        .filter(b -> b.onGpu && b.locks > 0)
+                        .count();
     }
 
     int gpuTokens() {

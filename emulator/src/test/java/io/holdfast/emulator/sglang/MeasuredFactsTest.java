@@ -256,8 +256,7 @@ class MeasuredFactsTest {
 
     @Test
     void withAHostTier_priorityProtectsAsWithout() {
-        TestEngine tiered =
-                engine(SglangSettings.defaults().withHostRatio(2).withEviction(Eviction.PRIORITY));
+        TestEngine tiered = engine(SglangSettings.defaults().withHostRatio(2).withEviction(Eviction.PRIORITY));
         tiered.serve(prefix, Terms.of(1));
         tiered.serve(oneMore(prefix), priority(10));
         flood(tiered, 10);

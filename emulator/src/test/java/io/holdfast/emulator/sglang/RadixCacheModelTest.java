@@ -256,15 +256,15 @@ class RadixCacheModelTest {
 
     private void compare(String step) {
         Map<Long, List<Object>> expected = new TreeMap<>();
-        oracle.blocks.values().forEach(b -> expected.put(
-                b.name,
-                List.of(b.parent, b.locks, b.hits, b.priority, oracle.references(b), b.onGpu, b.onHost)));
+        oracle.blocks
+                .values()
+                .forEach(b -> expected.put(
+                        b.name,
+                        List.of(b.parent, b.locks, b.hits, b.priority, oracle.references(b), b.onGpu, b.onHost)));
         Map<Long, List<Object>> actual = new TreeMap<>();
         cache.residents().forEach(r -> {
             RadixNode n = r.node();
-            actual.put(
-                    r.block(),
-                    List.of(r.parent(), n.locks, n.hits, n.priority, n.references, n.onGpu(), n.onHost));
+            actual.put(r.block(), List.of(r.parent(), n.locks, n.hits, n.priority, n.references, n.onGpu(), n.onHost));
         });
         assertThat(actual).as(step).isEqualTo(expected);
         assertThat(cache.pins().counts()).as(step).isEqualTo(oracle.pins);

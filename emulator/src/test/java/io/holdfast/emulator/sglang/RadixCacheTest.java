@@ -88,7 +88,8 @@ class RadixCacheTest {
     @Test
     void match_otherNamespace_findsNothing() {
         store(1, 2);
-        assertThat(cache.match(chain(new Namespace("other", ""), 1, 2), 2).tokens()).isZero();
+        assertThat(cache.match(chain(new Namespace("other", ""), 1, 2), 2).tokens())
+                .isZero();
     }
 
     @Test

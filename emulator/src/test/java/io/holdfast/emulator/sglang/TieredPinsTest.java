@@ -210,7 +210,8 @@ class TieredPinsTest {
         TestEngine engine = byPrefix();
         int[] prompt = engine.fresh(128);
         engine.serve(prompt, Terms.of(1));
-        assertThat(engine.engine.pinPrefix(Arrays.copyOf(prompt, 40), 300).count()).isEqualTo(1);
+        assertThat(engine.engine.pinPrefix(Arrays.copyOf(prompt, 40), 300).count())
+                .isEqualTo(1);
         flood(engine);
         assertThat(probe(engine, prompt)).isEqualTo(128);
     }
