@@ -130,8 +130,9 @@ class VllmSchedulerRecordingTest {
     private static Map<String, List<Integer>> answers(List<JsonNode> turns) {
         Map<String, List<Integer>> answers = new HashMap<>();
         for (JsonNode line : turns) {
-            line.path("said").forEach(pair -> answers.computeIfAbsent(pair.path(0).asText(), _ -> new ArrayList<>())
-                    .add(pair.path(1).intValue()));
+            line.path("said")
+                    .forEach(pair -> answers.computeIfAbsent(pair.path(0).asText(), _ -> new ArrayList<>())
+                            .add(pair.path(1).intValue()));
         }
         return answers;
     }
@@ -144,8 +145,7 @@ class VllmSchedulerRecordingTest {
 
     private static List<List<Object>> pairs(JsonNode list) {
         return stream(list)
-                .map(pair -> List.<Object>of(
-                        pair.path(0).asText(), pair.path(1).intValue()))
+                .map(pair -> List.<Object>of(pair.path(0).asText(), pair.path(1).intValue()))
                 .toList();
     }
 
