@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The pool against lists of pages that are searched and counted anew at every step. */
 final class PagePoolModelTest {
     private static final int STEPS =
-            System.getProperty("holdfast.scale", "slice").equals("deep") ? 200_000 : 5_000;
+            System.getProperty("holdfast.scale", "slice").equals("deep") ? 200_000 : 2_000;
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The tree against a list of prefixes that is searched anew for each question. */
 final class PrefixTreeModelTest {
     private static final int STEPS =
-            System.getProperty("holdfast.scale", "slice").equals("deep") ? 50_000 : 2_000;
+            System.getProperty("holdfast.scale", "slice").equals("deep") ? 50_000 : 1_000;
     private static final int BLOCK = 4;
 
     private static final class Entry {
