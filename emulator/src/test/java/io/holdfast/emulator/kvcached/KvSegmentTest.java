@@ -102,6 +102,15 @@ final class KvSegmentTest {
                 .isEqualTo(Path.of("/dev/shm", name));
     }
 
+    @Test
+    void processGroup_isOurs() throws IOException {
+        String[] afterName = Files.readString(Path.of("/proc/self/stat")).split("\\) ", 2)[1].split(" ");
+        KvcachedSettings unnamed = KvcachedSettings.of(EngineTag.SGLANG, 64, 16).withDirectory(directory);
+        try (KvSegment segment = KvSegment.create(unnamed)) {
+            assertThat(segment.file()).isEqualTo(directory.resolve("kvcached_SGLang_" + afterName[2]));
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "VLLM, VLLM",

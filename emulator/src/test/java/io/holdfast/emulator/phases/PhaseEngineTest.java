@@ -1,6 +1,7 @@
 package io.holdfast.emulator.phases;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.Generation;
@@ -36,6 +37,19 @@ final class PhaseEngineTest {
                 .orElseThrow();
         assertThat(played.calls.get(8).heard.getFirst()).isGreaterThanOrEqualTo(firstBatch);
         assertThat(mostRunning(played)).isEqualTo(8);
+    }
+
+    @Test
+    void batchThatWasAborted_isFollowedByAGatheredOne() {
+        Server server = new Server(PhaseSettings.of(Profile.STATIC, Rates.llama()), Faults.none());
+        int[] prompt = Workload.tokens(new Random(1), 256);
+        double first = server.secondsToFirst(prompt, "");
+        server.submit(prompt, 9, "");
+        server.engine.step();
+        server.engine.step();
+        server.engine.abort(server.lastRequest.orElseThrow());
+        assertThat(server.engine.step()).isFalse();
+        assertThat(server.secondsToFirst(prompt, "")).isEqualTo(first, within(1e-9)).isGreaterThan(0.08);
     }
 
     @Test
