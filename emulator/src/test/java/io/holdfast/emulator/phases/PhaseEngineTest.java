@@ -9,6 +9,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.engine.Terms;
+import io.holdfast.emulator.engine.Tokens;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.testing.Heard;
@@ -49,7 +50,9 @@ final class PhaseEngineTest {
         server.engine.step();
         server.engine.abort(server.lastRequest.orElseThrow());
         assertThat(server.engine.step()).isFalse();
-        assertThat(server.secondsToFirst(prompt, "")).isEqualTo(first, within(1e-9)).isGreaterThan(0.08);
+        assertThat(server.secondsToFirst(prompt, ""))
+                .isEqualTo(first, within(1e-9))
+                .isGreaterThan(0.08);
     }
 
     @Test
@@ -117,7 +120,7 @@ final class PhaseEngineTest {
 
     @Test
     void knownPrompt_isPrefilledFromItsLastBlockOn() {
-        int[] prompt = Workload.tokens(new Random(1), 512);
+        Tokens prompt = Tokens.of(Workload.tokens(new Random(1), 512));
         Played played = Played.of(
                 Profile.PREFIX,
                 Rates.llama(),

@@ -26,7 +26,6 @@ final class PrefixTreeModelTest {
     private static final class Entry {
         private final long name;
         private final List<Integer> prefix;
-        private int locks;
         private int lastUse;
 
         Entry(long name, List<Integer> prefix) {
@@ -46,7 +45,7 @@ final class PrefixTreeModelTest {
         Set<Long> heard = new HashSet<>();
         int uses = 0;
         for (int step = 0; step < STEPS; step++) {
-            int[] tokens = random.ints(BLOCK * (1 + random.nextInt(7)), 0, 2).toArray();
+            int[] tokens = random.ints(BLOCK * (1L + random.nextInt(7)), 0, 2).toArray();
             long[] names = SglangBlockNames.of(tokens, BLOCK);
             switch (random.nextInt(6)) {
                 case 0, 1 -> {
