@@ -315,7 +315,7 @@ public final class PhaseEngine implements Engine {
             return true;
         }
         running.remove(one);
-        memory.release(one, false);
+        memory.release(one, true);
         failed++;
         one.request.fail("Cannot allocate 1 blocks: only 0 free");
         return false;

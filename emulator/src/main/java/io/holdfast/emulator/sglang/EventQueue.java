@@ -18,7 +18,12 @@ final class EventQueue {
     /** An event that may still grow. */
     private sealed interface Open {
         record Stored(
-                Optional<BlockName> parent, List<BlockName> blocks, List<Tokens> tokens, Tier tier, String salt)
+                Optional<BlockName> parent,
+                List<BlockName> blocks,
+                List<Tokens> tokens,
+                Tier tier,
+                String salt,
+                String session)
                 implements Open {}
 
         record Removed(List<BlockName> blocks, Tier tier) implements Open {}
@@ -33,8 +38,12 @@ final class EventQueue {
         this.blockTokens = blockTokens;
     }
 
-    /** The node's blocks are in this tier now. */
-    void stored(RadixNode node, Tier tier) {
+    /**
+     * The node's blocks are in this tier now.
+     *
+     * @param session of the request that brought them, empty for none
+     */
+    void stored(RadixNode node, Tier tier, String session) {
         RadixNode above = node.parent();
         Optional<BlockName> parent =
                 above.isRoot() ? Optional.empty() : Optional.of(new BlockName.Numbered(above.lastBlock()));
@@ -43,6 +52,7 @@ final class EventQueue {
                 && events.getLast() instanceof Open.Stored tail
                 && tail.tier() == tier
                 && tail.salt().equals(salt)
+                && tail.session().equals(session)
                 && parent.equals(Optional.of(tail.blocks().getLast()))) {
             addNames(node, tail.blocks());
             tail.tokens().add(node.tokens);
@@ -50,7 +60,7 @@ final class EventQueue {
         }
         List<BlockName> blocks = new ArrayList<>();
         addNames(node, blocks);
-        events.add(new Open.Stored(parent, blocks, new ArrayList<>(List.of(node.tokens)), tier, salt));
+        events.add(new Open.Stored(parent, blocks, new ArrayList<>(List.of(node.tokens)), tier, salt, session));
     }
 
     /** The node's blocks are not in this tier any more. */
@@ -84,7 +94,8 @@ final class EventQueue {
                         Tokens.joined(stored.tokens()),
                         blockTokens,
                         stored.tier(),
-                        stored.salt());
+                        stored.salt(),
+                        stored.session());
             case Open.Removed removed -> new CacheEvent.Removed(removed.blocks(), removed.tier());
             case Open.Cleared _ -> new CacheEvent.Cleared();
         };

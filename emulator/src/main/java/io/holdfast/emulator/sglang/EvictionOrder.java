@@ -58,7 +58,9 @@ final class EvictionOrder {
     }
 
     Optional<RadixNode> next() {
-        return nodes.isEmpty() ? Optional.empty() : Optional.of(nodes.firstEntry().getValue());
+        return nodes.isEmpty()
+                ? Optional.empty()
+                : Optional.of(nodes.firstEntry().getValue());
     }
 
     int size() {
@@ -78,13 +80,12 @@ final class EvictionOrder {
     }
 
     private Rank rank(RadixNode node) {
-        long grade =
-                switch (policy) {
-                    case LRU -> 0;
-                    case LFU -> node.hits;
-                    case SLRU -> node.hits >= PROTECTED_HITS ? 1 : 0;
-                    case PRIORITY -> node.priority;
-                };
+        long grade = switch (policy) {
+            case LRU -> 0;
+            case LFU -> node.hits;
+            case SLRU -> node.hits >= PROTECTED_HITS ? 1 : 0;
+            case PRIORITY -> node.priority;
+        };
         return new Rank(node.references, grade, node.lastUse);
     }
 }

@@ -70,7 +70,7 @@ final class HostTier {
         free -= size;
         node.onHost = true;
         if (tellsTiers()) {
-            events.stored(node, Tier.HOST);
+            events.stored(node, Tier.HOST, "");
         }
         return true;
     }
@@ -105,10 +105,14 @@ final class HostTier {
         }
     }
 
-    /** The node is on the GPU again. */
-    void returned(RadixNode node) {
+    /**
+     * The node is on the GPU again.
+     *
+     * @param session of the request that computed it again, empty for none
+     */
+    void returned(RadixNode node, String session) {
         if (tellsTiers()) {
-            events.stored(node, Tier.GPU);
+            events.stored(node, Tier.GPU, session);
         }
     }
 

@@ -14,4 +14,9 @@ record Namespace(String extraKey, String salt) {
     static Namespace of(Terms terms) {
         return new Namespace(terms.extraKey(), terms.salt());
     }
+
+    /** On versions that know no salts in names: one more extra key. */
+    static Namespace unsalted(Terms terms) {
+        return new Namespace(terms.salt() + terms.extraKey(), "");
+    }
 }

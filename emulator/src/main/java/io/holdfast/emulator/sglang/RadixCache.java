@@ -4,7 +4,6 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.EngineDeath;
-import io.holdfast.emulator.engine.Tokens;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
@@ -70,6 +69,10 @@ final class RadixCache {
     private final Variant variant;
     private final int pageTokens;
     private final int capacityTokens;
+
+    /** The branch that pins on the GPU counts none without a host tier: least frequently used is least recently used there. */
+    private final boolean countsHits;
+
     private final Faults faults;
     private final EventQueue events;
     private final EvictionOrder leaves;
@@ -88,6 +91,7 @@ final class RadixCache {
         variant = settings.variant();
         pageTokens = settings.pageTokens();
         capacityTokens = settings.capacityTokens();
+        countsHits = variant != Variant.PIN_GPU || settings.hostRatio() > 0;
         this.faults = faults;
         events = new EventQueue(pageTokens);
         leaves = new EvictionOrder(settings.eviction());
@@ -145,7 +149,7 @@ final class RadixCache {
             if (node.onGpu()) {
                 present = at;
             } else {
-                recomputed(node);
+                recomputed(node, chain.session());
             }
             if (at > counted) {
                 hit(node);
@@ -153,7 +157,8 @@ final class RadixCache {
             review(node);
         }
         if (at < count) {
-            node = grow(node, chain.names(at, count), chain.tokens(at, count), priority);
+            node = grow(node, chain, at, count);
+            node.priority = priority;
             hit(node);
             review(node);
         }
@@ -199,7 +204,7 @@ final class RadixCache {
                 node.gpu(true);
                 locked += size(node);
                 review(node);
-                host.returned(node);
+                host.returned(node, "");
             }
             unlock(match.gpuNode());
             return new Match(match.tokens(), match.node(), 0, match.node());
@@ -343,19 +348,18 @@ final class RadixCache {
         return upper;
     }
 
-    private RadixNode grow(RadixNode parent, long[] blocks, Tokens tokens, long priority) {
-        RadixNode leaf = parent.grow(blocks, tokens);
+    private RadixNode grow(RadixNode parent, TokenChain chain, int from, int to) {
+        RadixNode leaf = parent.grow(chain.names(from, to), chain.tokens(from, to));
         use(leaf);
-        leaf.priority = priority;
         evictable += size(leaf);
         review(parent);
         pins.stored(leaf);
-        events.stored(leaf, Tier.GPU);
+        events.stored(leaf, Tier.GPU, chain.session());
         return leaf;
     }
 
     /** A node that is on the host alone takes the blocks that a request computed again. */
-    private void recomputed(RadixNode node) {
+    private void recomputed(RadixNode node, String session) {
         node.gpu(true);
         if (node.locks > 0) {
             locked += size(node);
@@ -363,11 +367,13 @@ final class RadixCache {
             evictable += size(node);
         }
         review(node.parent());
-        host.returned(node);
+        host.returned(node, session);
     }
 
     private void hit(RadixNode node) {
-        node.hits++;
+        if (countsHits) {
+            node.hits++;
+        }
         host.backUp(node);
     }
 

@@ -30,10 +30,10 @@ final class RadixRequest {
     /** Tokens that its last prefill had before it. */
     int filled;
 
-    RadixRequest(Generation request, Optional<SessionHolds.Session> session, int pageTokens) {
+    RadixRequest(Generation request, Optional<SessionHolds.Session> session, TokenChain chain) {
         this.request = request;
         this.session = session;
-        this.chain = new TokenChain(Namespace.of(request.terms()), pageTokens);
+        this.chain = chain;
         this.node = RadixNode.root(chain.space());
     }
 

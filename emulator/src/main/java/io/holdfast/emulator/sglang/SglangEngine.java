@@ -9,6 +9,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Pass;
 import io.holdfast.emulator.engine.RequestTally;
+import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayDeque;
@@ -104,10 +105,13 @@ public final class SglangEngine implements Engine {
     @Override
     public void submit(Generation request) {
         String session = settings.sessions() ? request.terms().session() : "";
+        Terms terms = request.terms();
         waiting.add(new RadixRequest(
                 request,
-                session.isEmpty() ? Optional.empty() : Optional.of(cache.sessions().arrived(session)),
-                page));
+                session.isEmpty()
+                        ? Optional.empty()
+                        : Optional.of(cache.sessions().arrived(session)),
+                new TokenChain(pinBranch ? Namespace.unsalted(terms) : Namespace.of(terms), terms.session(), page)));
         stats = snapshot(0);
     }
 
@@ -164,7 +168,7 @@ public final class SglangEngine implements Engine {
 
     /** Pins the nodes along the tokens for a time, where the variant pins prefixes. */
     public PinAnswer pinPrefix(int[] tokens, double ttlSeconds) {
-        return cache.pinPrefix(new TokenChain(Namespace.PLAIN, page).grow(tokens), ttlSeconds);
+        return cache.pinPrefix(new TokenChain(Namespace.PLAIN, "", page).grow(tokens), ttlSeconds);
     }
 
     /** Gives up what the session refers to; one that is not open is none. */
@@ -407,17 +411,20 @@ public final class SglangEngine implements Engine {
 
     /**
      * Puts the first tokens of the request into the tree and moves its lock there; its copies of known blocks are freed. The
-     * release stores the prompt once more, above the answer by one priority and by a cut, when there is a page of both.
+     * release counts a request's hits once however often it is stored, and stores its prompt once more when there are pages of
+     * the answer: one priority above them, and cut off from them.
      */
     private void store(RadixRequest active, int length) {
         TokenChain chain = active.chain();
         long priority = active.request.terms().priority();
         int blocks = length / page;
         RadixCache.Insertion stored = cache.insert(chain, blocks, priority, active.counted);
-        active.counted = Math.max(active.counted, blocks);
         int promptBlocks = active.request.prompt().length / page;
-        if (settings.variant() == Variant.STOCK && promptBlocks < blocks) {
-            cache.insert(chain, promptBlocks, priority + 1, promptBlocks);
+        if (settings.variant() == Variant.STOCK) {
+            active.counted = Math.max(active.counted, blocks);
+            if (promptBlocks < blocks) {
+                cache.insert(chain, promptBlocks, priority + 1, promptBlocks);
+            }
         }
         int inTree = blocks * page;
         cache.giveBack(Math.max(0, stored.present() - active.inTree));

@@ -93,36 +93,108 @@ public record SglangSettings(
     }
 
     public SglangSettings withMaxRunning(int value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, value, chunkedPrefillTokens, variant, eviction, sessions, hostRatio, maxPinnedRatio);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                value,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withChunkedPrefillTokens(int value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, value, variant, eviction, sessions, hostRatio, maxPinnedRatio);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                value,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withVariant(Variant value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, value, eviction, sessions, hostRatio, maxPinnedRatio);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                value,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withEviction(Eviction value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, variant, value, sessions, hostRatio, maxPinnedRatio);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                value,
+                sessions,
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withSessions(boolean value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, variant, eviction, value, hostRatio, maxPinnedRatio);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                value,
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withHostRatio(double value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, value, maxPinnedRatio);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                value,
+                maxPinnedRatio);
     }
 
     public SglangSettings withMaxPinnedRatio(double value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, hostRatio, value);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                value);
     }
 
     /** Size of the host tier: the engine rounds to whole pages and adds one. */
     public int hostTokens() {
-        return hostRatio == 0 ? 0 : Math.toIntExact((long) (hostRatio * capacityTokens) / pageTokens * pageTokens + pageTokens);
+        return hostRatio == 0
+                ? 0
+                : Math.toIntExact((long) (hostRatio * capacityTokens) / pageTokens * pageTokens + pageTokens);
     }
 
     /** The longest prompt that is served. */

@@ -18,14 +18,17 @@ final class TokenChain {
     private static final String SALT_DOMAIN = "sglang-cache-salt-v1\0";
 
     private final Namespace space;
+    private final String session;
     private final int blockTokens;
     private int[] tokens = {};
     private long[] names;
     private int blocks;
     private byte[] digest;
 
-    TokenChain(Namespace space, int blockTokens) {
+    /** @param session of the request, empty for none */
+    TokenChain(Namespace space, String session, int blockTokens) {
         this.space = space;
+        this.session = session;
         this.blockTokens = blockTokens;
         this.names = new long[16];
         this.digest = space.salt().isEmpty()
@@ -35,6 +38,7 @@ final class TokenChain {
 
     private TokenChain(Namespace space, int blockTokens, int[] tokens, long[] names) {
         this.space = space;
+        this.session = "";
         this.blockTokens = blockTokens;
         this.tokens = tokens;
         this.names = names;
@@ -69,6 +73,10 @@ final class TokenChain {
             names[blocks] = ByteBuffer.wrap(digest).getLong();
         }
         return this;
+    }
+
+    String session() {
+        return session;
     }
 
     Namespace space() {

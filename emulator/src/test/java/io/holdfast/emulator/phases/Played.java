@@ -49,8 +49,7 @@ final class Played {
         }
 
         DoubleStream gaps() {
-            return java.util.stream.IntStream.range(1, heard.size())
-                    .mapToDouble(i -> heard.get(i) - heard.get(i - 1));
+            return java.util.stream.IntStream.range(1, heard.size()).mapToDouble(i -> heard.get(i) - heard.get(i - 1));
         }
     }
 

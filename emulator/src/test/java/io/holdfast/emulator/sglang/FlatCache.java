@@ -1,6 +1,7 @@
 package io.holdfast.emulator.sglang;
 
 import io.holdfast.emulator.sglang.SglangSettings.Eviction;
+import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -37,6 +38,7 @@ final class FlatCache {
     private final int page;
     private final int hostTokens;
     private final Eviction policy;
+    private final boolean countsHits;
     final Map<Long, Block> blocks = new LinkedHashMap<>();
     final Map<Long, Integer> pins = new HashMap<>();
     /** The last block of each leaf. */
@@ -46,10 +48,11 @@ final class FlatCache {
     private int runs;
     private long uses;
 
-    FlatCache(int page, int hostTokens, Eviction policy) {
-        this.page = page;
-        this.hostTokens = hostTokens;
-        this.policy = policy;
+    FlatCache(SglangSettings settings) {
+        page = settings.pageTokens();
+        hostTokens = settings.hostTokens();
+        policy = settings.eviction();
+        countsHits = settings.variant() != Variant.PIN_GPU;
     }
 
     /** Blocks at the beginning of the path that are there, in any tier. */
@@ -222,7 +225,9 @@ final class FlatCache {
 
     int protectedTokens() {
         return page
-                * (int) blocks.values().stream().filter(b -> b.onGpu && b.locks > 0).count();
+                * (int) blocks.values().stream()
+                        .filter(b -> b.onGpu && b.locks > 0)
+                        .count();
     }
 
     int gpuTokens() {
@@ -254,7 +259,7 @@ final class FlatCache {
     }
 
     private void hit(List<Block> run) {
-        run.forEach(block -> block.hits++);
+        run.forEach(block -> block.hits += countsHits ? 1 : 0);
         backUp(run);
     }
 

@@ -72,9 +72,10 @@ class PinBranchRecordingTest {
             }
             assertSame(step, line);
         }
-        assertThat(deaths).isEqualTo(lines.stream()
-                .filter(line -> line.path("op").path("op").asText().equals("restart"))
-                .count());
+        assertThat(deaths)
+                .isEqualTo(lines.stream()
+                        .filter(line -> line.path("op").path("op").asText().equals("restart"))
+                        .count());
     }
 
     private RadixCache cache(int capacity) {
@@ -84,7 +85,7 @@ class PinBranchRecordingTest {
     }
 
     private TokenChain chain(int[] tokens, String extraKey) {
-        return new TokenChain(new Namespace(extraKey, ""), page).grow(tokens);
+        return new TokenChain(new Namespace(extraKey, ""), "", page).grow(tokens);
     }
 
     private void perform(String step, JsonNode line, int capacity) {
@@ -98,7 +99,9 @@ class PinBranchRecordingTest {
             case "request" -> {
                 if (start(step, "-", op, result)) {
                     finish("-", Recording.ints(op.path("output")));
-                    assertThat(evicted).as(step).isEqualTo(result.path("decode_evicted").intValue());
+                    assertThat(evicted)
+                            .as(step)
+                            .isEqualTo(result.path("decode_evicted").intValue());
                 }
             }
             case "start" -> start(step, op.path("rid").asText(), op, result);
@@ -141,12 +144,11 @@ class PinBranchRecordingTest {
 
     private boolean start(String step, String id, JsonNode op, JsonNode result) {
         int[] prompt = Recording.ints(op.path("tokens"));
-        Running request =
-                new Running(chain(prompt, op.path("extra_key").asText("")), op.path("priority").asLong(0));
+        Running request = new Running(
+                chain(prompt, op.path("extra_key").asText("")),
+                op.path("priority").asLong(0));
         RadixCache.Match match = cache.match(request.chain, (prompt.length - 1) / page);
-        assertThat(match.tokens())
-                .as(step)
-                .isEqualTo(result.path("matched").asInt(match.tokens()));
+        assertThat(match.tokens()).as(step).isEqualTo(result.path("matched").asInt(match.tokens()));
         cache.lock(match.node());
         int extend = prompt.length - match.tokens();
         int room = cache.freeTokens() + cache.evictableTokens();
@@ -194,8 +196,7 @@ class PinBranchRecordingTest {
     }
 
     private void store(Running request) {
-        RadixCache.Insertion stored =
-                cache.insert(request.chain, request.chain.blocks(), request.priority, 0);
+        RadixCache.Insertion stored = cache.insert(request.chain, request.chain.blocks(), request.priority, 0);
         int inTree = request.chain.blocks() * page;
         cache.giveBack(Math.max(0, stored.present() - request.inTree));
         request.held -= inTree - request.inTree;
@@ -244,15 +245,15 @@ class PinBranchRecordingTest {
         }
         List<String> recordedTree = new ArrayList<>();
         for (JsonNode row : line.path("tree")) {
-            recordedTree.add(row.get(0).longValue() + " " + row.get(1).longValue() + " " + row.get(2) + " "
-                    + row.get(3) + " " + row.get(4) + " " + row.path(5).asText(""));
+            recordedTree.add(row.get(0).longValue() + " " + row.get(1).longValue() + " " + row.get(2) + " " + row.get(3)
+                    + " " + row.get(4) + " " + row.path(5).asText(""));
         }
         assertThat(tree).as(step).containsExactlyInAnyOrderElementsOf(recordedTree);
 
         Map<Long, Integer> recordedPins = new HashMap<>();
         line.path("pins")
-                .forEach(pin -> recordedPins.put(
-                        pin.get(0).longValue(), pin.get(1).intValue()));
+                .forEach(pin ->
+                        recordedPins.put(pin.get(0).longValue(), pin.get(1).intValue()));
         assertThat(pins).as(step).isEqualTo(recordedPins);
 
         Map<Long, String> recordedWrong = new TreeMap<>();
@@ -279,7 +280,9 @@ class PinBranchRecordingTest {
                         cache.evictableTokens(),
                         cache.protectedTokens(),
                         cache.freeTokens(),
-                        running.values().stream().mapToInt(request -> request.held).sum()))
+                        running.values().stream()
+                                .mapToInt(request -> request.held)
+                                .sum()))
                 .as(step + ": evictable, protected, free, held")
                 .containsExactly(
                         line.path("evictable").intValue(),

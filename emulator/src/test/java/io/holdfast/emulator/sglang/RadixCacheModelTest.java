@@ -34,7 +34,7 @@ class RadixCacheModelTest {
     private final List<Held> locked = new ArrayList<>();
     private final Set<Long> insertionEnds = new TreeSet<>();
     private RadixCache cache = cache(SglangSettings.defaults());
-    private FlatCache oracle = new FlatCache(PAGE, 0, Eviction.LRU);
+    private FlatCache oracle = new FlatCache(SglangSettings.defaults());
     private int loaded;
 
     static Stream<Arguments> kinds() {
@@ -66,7 +66,7 @@ class RadixCacheModelTest {
         Random random = new Random(seed);
         int steps = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 20_000 : 1_200;
         cache = cache(settings);
-        oracle = new FlatCache(PAGE, settings.hostTokens(), settings.eviction());
+        oracle = new FlatCache(settings);
         cache.drainEvents();
         for (int step = 0; step < steps; step++) {
             long[] path = path(random);
@@ -256,15 +256,15 @@ class RadixCacheModelTest {
 
     private void compare(String step) {
         Map<Long, List<Object>> expected = new TreeMap<>();
-        oracle.blocks.values().forEach(b -> expected.put(
-                b.name,
-                List.of(b.parent, b.locks, b.hits, b.priority, oracle.references(b), b.onGpu, b.onHost)));
+        oracle.blocks
+                .values()
+                .forEach(b -> expected.put(
+                        b.name,
+                        List.of(b.parent, b.locks, b.hits, b.priority, oracle.references(b), b.onGpu, b.onHost)));
         Map<Long, List<Object>> actual = new TreeMap<>();
         cache.residents().forEach(r -> {
             RadixNode n = r.node();
-            actual.put(
-                    r.block(),
-                    List.of(r.parent(), n.locks, n.hits, n.priority, n.references, n.onGpu(), n.onHost));
+            actual.put(r.block(), List.of(r.parent(), n.locks, n.hits, n.priority, n.references, n.onGpu(), n.onHost));
         });
         assertThat(actual).as(step).isEqualTo(expected);
         assertThat(cache.pins().counts()).as(step).isEqualTo(oracle.pins);

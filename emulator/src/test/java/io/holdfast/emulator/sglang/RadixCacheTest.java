@@ -10,7 +10,6 @@ import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.EngineDeath;
 import io.holdfast.emulator.engine.Tokens;
 import io.holdfast.emulator.fault.CacheFault;
-import io.holdfast.emulator.fault.FaultCatalogue;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.emulator.testing.VirtualClock;
@@ -89,7 +88,8 @@ class RadixCacheTest {
     @Test
     void match_otherNamespace_findsNothing() {
         store(1, 2);
-        assertThat(cache.match(chain(new Namespace("other", ""), 1, 2), 2).tokens()).isZero();
+        assertThat(cache.match(chain(new Namespace("other", ""), 1, 2), 2).tokens())
+                .isZero();
     }
 
     @Test
@@ -277,7 +277,7 @@ class RadixCacheTest {
         faults.begin(new CacheFault.PinIgnored());
         assertThat(cache.pins().pin(new long[] {1, 2}).count()).isEqualTo(1);
         assertThat(cache.protectedTokens()).isZero();
-        faults.end(FaultCatalogue.kind("pin-ignored"));
+        faults.end(new CacheFault.PinIgnored().kind());
         assertThat(cache.pins().unpin(new long[] {1}).count()).isEqualTo(1);
         assertThat(sizes()).containsExactly(76, 4, 0);
         cache.pins().pin(new long[] {1});

@@ -60,7 +60,8 @@ class StockRecordingTest {
                 case "close_session" ->
                     engine.engine.closeSession(body.path("session_id").asText());
                 default -> {
-                    Heard heard = serve(engine, body, Recording.ints(line.path("http").path("output_ids")));
+                    Heard heard =
+                            serve(engine, body, Recording.ints(line.path("http").path("output_ids")));
                     assertThat(heard.cachedTokens)
                             .as(step)
                             .isEqualTo(line.path("http").path("cached_tokens").intValue());
@@ -91,8 +92,7 @@ class StockRecordingTest {
                         header.path("capacity_tokens").intValue(),
                         header.path("page_size").intValue(),
                         8192)
-                .withEviction(
-                        Eviction.valueOf(header.path("policy").asText().toUpperCase(Locale.ROOT)))
+                .withEviction(Eviction.valueOf(header.path("policy").asText().toUpperCase(Locale.ROOT)))
                 .withSessions(header.path("sessions").asBoolean(false))
                 .withHostRatio(header.path("hierarchical").asBoolean(false) ? hostRatio : 0);
     }

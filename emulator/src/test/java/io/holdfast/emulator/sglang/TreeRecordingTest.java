@@ -30,21 +30,22 @@ class TreeRecordingTest {
         RadixCache cache = new RadixCache(settings, Faults.none(), new VirtualClock());
         Map<List<Integer>, RadixNode> locked = new HashMap<>();
         for (JsonNode line : Recording.read(name)) {
-            String step = name + " step " + line.path("step") + " " + line.path("op").path("op");
+            String step =
+                    name + " step " + line.path("step") + " " + line.path("op").path("op");
             JsonNode op = line.path("op");
             int[] tokens = Recording.ints(op.path("tokens"));
             TokenChain chain =
-                    new TokenChain(new Namespace("", op.path("cache_salt").asText("")), page).grow(tokens);
+                    new TokenChain(new Namespace("", op.path("cache_salt").asText("")), "", page).grow(tokens);
             switch (op.path("op").asText()) {
                 case "construct" -> assertThat(locked).isEmpty();
                 case "insert" -> {
-                    RadixCache.Insertion inserted =
-                            cache.insert(chain, chain.blocks(), op.path("priority").intValue(), 0);
-                    assertThat(inserted.present()).as(step).isEqualTo(line.path("prefix_len").intValue());
-                    cache.take(chain.blocks() * page - inserted.present());
-                    assertThat(chain.names(0, chain.blocks()))
+                    RadixCache.Insertion inserted = cache.insert(
+                            chain, chain.blocks(), op.path("priority").intValue(), 0);
+                    assertThat(inserted.present())
                             .as(step)
-                            .isEqualTo(Recording.longs(line.path("hashes")));
+                            .isEqualTo(line.path("prefix_len").intValue());
+                    cache.take(chain.blocks() * page - inserted.present());
+                    assertThat(chain.names(0, chain.blocks())).as(step).isEqualTo(Recording.longs(line.path("hashes")));
                 }
                 case "match" ->
                     assertThat(cache.match(chain, chain.blocks()).tokens())
@@ -64,7 +65,8 @@ class TreeRecordingTest {
                 default -> throw new AssertionError("unknown operation " + op);
             }
             List<CacheEvent> events = new ArrayList<>();
-            line.path("frames").forEach(frame -> frame.path("events").forEach(event -> events.add(Recording.event(event))));
+            line.path("frames")
+                    .forEach(frame -> frame.path("events").forEach(event -> events.add(Recording.event(event))));
             assertThat(Recording.perBlock(cache.drainEvents())).as(step).isEqualTo(Recording.perBlock(events));
             assertSame(step, cache, line);
         }

@@ -154,7 +154,8 @@ public final class Recording {
                     for (int i = 0; i < stored.blocks().size(); i++) {
                         String block = stored.blocks().get(i).toString();
                         lines.add("stored " + block + " under " + parent + " in " + stored.tier() + " salt "
-                                + stored.salt() + " " + Tokens.between(tokens, i * size, (i + 1) * size));
+                                + stored.salt() + " session " + stored.session() + " "
+                                + Tokens.between(tokens, i * size, (i + 1) * size));
                         parent = block;
                     }
                 }
