@@ -37,6 +37,9 @@ import java.util.concurrent.locks.LockSupport;
 final class Life<E extends Engine> implements AutoCloseable {
     private static final int PATIENCE_SECONDS = 30;
 
+    /** Real servers take headers and addresses of 100 kB. */
+    private static final int LONGEST_HEAD = 1 << 17;
+
     /** What makes a kind of server of the parts that all have. */
     interface Make<E extends Engine> {
         E engine(Gpu gpu, EventPublisher events);
@@ -60,7 +63,10 @@ final class Life<E extends Engine> implements AutoCloseable {
         this.publishers = publishers;
         this.server = vertx.createHttpServer(new HttpServerOptions()
                 .setHost(settings.endpoints().host())
-                .setPort(settings.endpoints().http()));
+                .setPort(settings.endpoints().http())
+                .setMaxInitialLineLength(LONGEST_HEAD)
+                .setMaxHeaderSize(LONGEST_HEAD)
+                .setHttp2ClearTextEnabled(false));
         List<EngineThread<E>> engines = new ArrayList<>();
         for (EventPublisher publisher : publishers) {
             engines.add(new EngineThread<>(

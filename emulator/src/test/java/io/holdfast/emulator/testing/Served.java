@@ -7,6 +7,7 @@ import io.holdfast.emulator.engine.Engine;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.EngineThread;
 import io.holdfast.emulator.engine.Gpu;
+import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangEngine;
@@ -63,7 +64,7 @@ public final class Served<E extends Engine> implements AutoCloseable {
         Served<SglangEngine> served = new Served<>(
                 engine,
                 frames,
-                vertx -> routes[0] = new SglangApi(vertx, settings, api, clock, engine, faults),
+                vertx -> routes[0] = new SglangApi(vertx, settings, api, clock, new Ranks<>(List.of(engine)), faults),
                 port);
         served.server.invalidRequestHandler(routes[0]::invalid);
         return served.begin();
