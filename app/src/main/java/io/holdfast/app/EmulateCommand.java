@@ -32,8 +32,8 @@ import picocli.CommandLine.Spec;
 final class EmulateCommand implements Callable<Integer> {
     private static final Pattern ENDPOINT = Pattern.compile("(?:tcp://([^:/]+):)?(\\d{1,6})");
 
-    private static final List<String> SGLANG_ONLY =
-            List.of("--variant", "--capacity-tokens", "--eviction", "--sessions", "--hicache", "--chunked-prefill-size");
+    private static final List<String> SGLANG_ONLY = List.of(
+            "--variant", "--capacity-tokens", "--eviction", "--sessions", "--hicache", "--chunked-prefill-size");
     private static final List<String> VLLM_ONLY =
             List.of("--blocks", "--hash-algo", "--hash-seed", "--byte-hashes", "--max-batched-tokens");
 
@@ -104,7 +104,8 @@ final class EmulateCommand implements Callable<Integer> {
 
     @Option(
             names = "--array-events",
-            description = "Events as arrays, as engines sent them before they sent maps; for vLLM the rules of 0.22 too.")
+            description =
+                    "Events as arrays, as engines sent them before they sent maps; for vLLM the rules of 0.22 too.")
     private boolean arrayEvents;
 
     @Option(
@@ -120,6 +121,13 @@ final class EmulateCommand implements Callable<Integer> {
             defaultValue = "20",
             description = "Prefill time of a token that is not cached (default: ${DEFAULT-VALUE}).")
     private double prefillMicros;
+
+    @Option(
+            names = "--first-token-ms",
+            paramLabel = "N",
+            defaultValue = "5",
+            description = "What every pass that prefills takes beside (default: ${DEFAULT-VALUE}).")
+    private double firstTokenMillis;
 
     @Option(
             names = "--decode-ms",
@@ -187,7 +195,7 @@ final class EmulateCommand implements Callable<Integer> {
                     endpoints(),
                     kind(),
                     model,
-                    new Speed(prefillMicros, 5_000, decodeMillis * 1e3, scale),
+                    new Speed(prefillMicros, firstTokenMillis * 1e3, decodeMillis * 1e3, scale),
                     faults.stream().map(Fault::parse).toList(),
                     script(),
                     seed);

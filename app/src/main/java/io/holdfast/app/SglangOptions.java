@@ -33,9 +33,7 @@ final class SglangOptions {
             description = "lru, lfu, slru or priority (default: ${DEFAULT-VALUE}).")
     private String eviction = "lru";
 
-    @Option(
-            names = "--sessions",
-            description = "Requests with a session_id protect their prefix until /close_session.")
+    @Option(names = "--sessions", description = "Requests with a session_id protect their prefix until /close_session.")
     private boolean sessions;
 
     @Option(

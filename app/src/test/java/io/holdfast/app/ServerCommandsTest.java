@@ -28,10 +28,10 @@ class ServerCommandsTest {
 
     @Test
     void emulate_saysWhereItServesAndStopsWhenAsked() throws IOException {
-        try (Child child = Child.start("emulate", "--port", "0", "--events-port", "0")) {
+        try (Child child = Child.start("emulate", "--port", "0", "--events", "0")) {
             JsonNode ready = JSON.readTree(child.line());
             assertThat(ready.path("engine").asText()).isEqualTo("sglang");
-            assertThat(ready.path("variant").asText()).isEqualTo("stock");
+            assertThat(ready.path("model").asText()).isEqualTo("holdfast-emulated");
             assertThat(ready.path("events").asText()).startsWith("tcp://127.0.0.1:");
             try (Http engine = new Http(url(ready))) {
                 assertThat(engine.get("/health").status()).isEqualTo(200);
@@ -53,7 +53,7 @@ class ServerCommandsTest {
                         "emulate",
                         "--port",
                         "0",
-                        "--events-port",
+                        "--events",
                         "0",
                         "--variant",
                         "pin-gpu",

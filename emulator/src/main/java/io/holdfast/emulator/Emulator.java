@@ -1,58 +1,68 @@
 package io.holdfast.emulator;
 
-import io.holdfast.emulator.api.ApiSettings;
-import io.holdfast.emulator.api.SglangApi;
 import io.holdfast.emulator.engine.EmulatorException;
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.EngineThread;
-import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.sglang.SglangEngine;
-import io.holdfast.emulator.wire.EventPublisher;
+import io.holdfast.emulator.fault.LifeFault;
 import io.vertx.core.Context;
-import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpServer;
-import io.vertx.core.http.HttpServerOptions;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.URI;
-import java.util.concurrent.ExecutionException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * One life of an emulated SGLang server: HTTP routes, an event socket, and a scheduler thread in place of the GPU.
+ * An emulated inference server: SGLang or vLLM on real sockets, with a thread in place of the GPU.
  *
- * <p>Closing is like killing the process: requests in flight are cut off and the cache is lost. When the engine dies of one
- * of its own defects, both ports close as well.
+ * <p>It lives one life after another on the same ports: a script, a fault or {@link #restart} ends a life as a kill does, and
+ * the next begins with an empty cache. Closing is like killing the process.
  */
 public final class Emulator implements AutoCloseable {
-    private static final String HOST = "127.0.0.1";
-    private static final int PATIENCE_SECONDS = 30;
+    private static final Logger log = LoggerFactory.getLogger(Emulator.class);
+    private static final Duration LOOK = Duration.ofMillis(5);
 
-    private final EngineThread<SglangEngine> engine;
-    private final EventPublisher publisher;
-    private final HttpServer server;
-    private final int port;
-    private final AtomicBoolean closed = new AtomicBoolean();
-    private final AtomicBoolean eventsClosed;
+    private final Vertx vertx;
+    private final EmulatorSettings settings;
+    private final Faults faults;
+    private final EngineClock clock;
+    private final ScheduledExecutorService conductor;
+    private int lives;
+    private Optional<Life<?>> life = Optional.empty();
+    private boolean closed;
 
-    private Emulator(
-            EngineThread<SglangEngine> engine,
-            EventPublisher publisher,
-            HttpServer server,
-            int port,
-            AtomicBoolean eventsClosed) {
-        this.engine = engine;
-        this.publisher = publisher;
-        this.server = server;
-        this.port = port;
-        this.eventsClosed = eventsClosed;
+    private final URI uri;
+    private final String events;
+    private final Optional<String> replay;
+
+    private Emulator(Vertx vertx, EmulatorSettings wanted, EngineClock clock) {
+        this.vertx = vertx;
+        this.faults = new Faults(wanted.faults());
+        this.clock = clock;
+        EmulatorSettings reachable =
+                faults.has(LifeFault.SlowStart.class) && wanted.endpoints().http() == 0
+                        ? wanted.withHttpPort(Life.freePort())
+                        : wanted;
+        Life<?> first = begin(reachable);
+        int http = reachable.endpoints().http() == 0
+                ? first.port()
+                : reachable.endpoints().http();
+        this.uri = URI.create("http://" + reachable.endpoints().host() + ":" + http);
+        this.events = first.events().endpoint();
+        this.replay = first.events().replayEndpoint();
+        this.settings = reachable.withEndpoints(new Endpoints(
+                reachable.endpoints().host(),
+                http,
+                first.events().port(),
+                replay.map(where -> OptionalInt.of(port(where))).orElse(OptionalInt.empty())));
+        this.conductor = Executors.newSingleThreadScheduledExecutor(
+                Thread.ofPlatform().daemon().name("holdfast-conductor-" + http).factory());
+        this.life = Optional.of(first);
     }
 
     /**
@@ -66,107 +76,142 @@ public final class Emulator implements AutoCloseable {
 
     static Emulator start(Vertx vertx, EmulatorSettings settings, EngineClock clock) {
         refuseEventLoop();
-        refuseUsedPort(settings.endpoints().http());
-        EventPublisher publisher = new EventPublisher(
-                settings.endpoints().events(), settings.kind().dialect(), clock);
-        AtomicBoolean eventsClosed = new AtomicBoolean();
-        Faults faults = new Faults(settings.faults());
-        ApiSettings api = ApiSettings.of(settings.seed(), publisher.port()).withModel(settings.model());
-        HttpServer server = vertx.createHttpServer(new HttpServerOptions()
-                .setHost(HOST)
-                .setPort(settings.endpoints().http()));
-        EngineThread<SglangEngine> engine = new EngineThread<>(
-                "holdfast-engine-" + publisher.port(),
-                stopping -> new SglangEngine(
-                        settings.sglang(),
-                        faults,
-                        clock,
-                        new Gpu(settings.speed(), faults, clock, stopping),
-                        api.tokenizer().model(settings.seed()),
-                        publisher::publish),
-                () -> {
-                    server.close();
-                    if (eventsClosed.compareAndSet(false, true)) {
-                        publisher.close();
-                    }
-                });
-        try {
-            SglangApi routes = new SglangApi(vertx, settings.sglang(), api, clock, engine, faults);
-            server.requestHandler(routes).invalidRequestHandler(routes::invalid);
-            int port = await(server.listen()).actualPort();
-            engine.start();
-            return new Emulator(engine, publisher, server, port, eventsClosed);
-        } catch (RuntimeException e) {
-            publisher.close();
-            throw e instanceof EmulatorException
-                    ? e
-                    : new EmulatorException(
-                            "Port " + settings.endpoints().http() + " for HTTP cannot be opened: " + e, e);
-        }
+        Emulator emulator = new Emulator(vertx, settings, clock);
+        emulator.conduct();
+        return emulator;
     }
 
     public URI uri() {
-        return URI.create("http://" + HOST + ":" + port);
+        return uri;
     }
 
+    /** Where the first rank's events are published; each further rank has the next port. */
     public String eventsEndpoint() {
-        return publisher.endpoint();
+        return events;
     }
 
-    /** Blocks until both ports are free; not to be called on an event loop. */
+    /** Where the first rank's past batches can be asked for. */
+    public Optional<String> replayEndpoint() {
+        return replay;
+    }
+
+    /** What is wrong with it; faults may come and go while it serves. */
+    public Faults faults() {
+        return faults;
+    }
+
+    /** Ends this life and begins the next; blocks until it serves again, not to be called on an event loop. */
+    public void restart() {
+        refuseEventLoop();
+        restart(Duration.ZERO);
+    }
+
+    /** Blocks until all ports are free; not to be called on an event loop. */
     @Override
     public void close() {
         refuseEventLoop();
-        if (closed.compareAndSet(false, true)) {
-            engine.close();
-            if (eventsClosed.compareAndSet(false, true)) {
-                publisher.close();
-            }
-            await(server.close());
-            awaitFree(port);
+        conductor.shutdownNow();
+        synchronized (this) {
+            closed = true;
+            life.ifPresent(Life::close);
+            life = Optional.empty();
         }
+    }
+
+    private void conduct() {
+        double scale = settings.speed().scale();
+        for (Script.Act act : settings.script().acts()) {
+            long nanos = Math.round(act.at().toNanos() / scale);
+            Future<?> scheduled = conductor.schedule(logged(() -> perform(act.deed())), nanos, TimeUnit.NANOSECONDS);
+            log.debug("{} is scheduled: {}", act, scheduled);
+        }
+        Future<?> looking = conductor.scheduleWithFixedDelay(
+                logged(this::restartIfDue), LOOK.toNanos(), LOOK.toNanos(), TimeUnit.NANOSECONDS);
+        log.debug("Looking whether a restart is due: {}", looking);
+    }
+
+    /** What is thrown would be kept by a future that nobody looks at. */
+    private static Runnable logged(Runnable work) {
+        return () -> {
+            try {
+                work.run();
+            } catch (RuntimeException e) {
+                log.error("What was to happen to the server did not.", e);
+            }
+        };
+    }
+
+    private void perform(Script.Deed deed) {
+        log.info("The script says: {}", deed);
+        switch (deed) {
+            case Script.Deed.Begin begin -> faults.begin(begin.fault());
+            case Script.Deed.End end -> faults.end(end.kind());
+            case Script.Deed.Restart _ -> restart(Duration.ZERO);
+        }
+    }
+
+    /** A fault ends a life after so many requests. */
+    private void restartIfDue() {
+        Optional<LifeFault.Restart> fault = faults.find(LifeFault.Restart.class);
+        if (fault.isPresent() && answered() >= fault.get().requests()) {
+            restart(fault.get().down());
+        }
+    }
+
+    private synchronized long answered() {
+        return life.map(Life::answered).orElse(0L);
+    }
+
+    private synchronized void restart(Duration down) {
+        if (closed) {
+            return;
+        }
+        life.ifPresent(Life::close);
+        life = Optional.empty();
+        try {
+            TimeUnit.NANOSECONDS.sleep(down.toNanos());
+            life = Optional.of(begin(settings));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (EmulatorException e) {
+            log.error("The server did not come back after its restart: {}", e.getMessage());
+        }
+    }
+
+    /** Begins the next life; where it is long in coming, the HTTP port opens later. */
+    private Life<?> begin(EmulatorSettings where) {
+        lives++;
+        String model = lives == 1
+                ? where.model()
+                : faults.find(LifeFault.OtherModel.class)
+                        .map(LifeFault.OtherModel::name)
+                        .orElse(where.model());
+        Life<?> next = Servers.begin(vertx, where.withModel(model), faults, clock);
+        Optional<LifeFault.SlowStart> slow = faults.find(LifeFault.SlowStart.class);
+        if (slow.isEmpty()) {
+            next.listen();
+        } else {
+            long millis = Math.max(1, slow.get().delay().toMillis());
+            vertx.setTimer(millis, _ -> vertx.executeBlocking(() -> listen(next)));
+        }
+        return next;
+    }
+
+    private synchronized boolean listen(Life<?> next) {
+        boolean current = !closed && life.filter(now -> now == next).isPresent();
+        if (current) {
+            next.listen();
+        }
+        return current;
+    }
+
+    private static int port(String endpoint) {
+        return Integer.parseInt(endpoint.substring(endpoint.lastIndexOf(':') + 1));
     }
 
     private static void refuseEventLoop() {
         if (Context.isOnEventLoopThread()) {
             throw new IllegalStateException("An emulator starts and closes by blocking, which an event loop must not.");
-        }
-    }
-
-    /** Two servers of one Vert.x instance would share a port in turns, and neither would notice. */
-    private static void refuseUsedPort(int port) {
-        if (port != 0 && !isFree(port)) {
-            throw new EmulatorException("Port " + port + " for HTTP is in use; choose another or 0 for a free one.");
-        }
-    }
-
-    /** A closed server lets go of its port only when its event loop next looks at its sockets. */
-    private static void awaitFree(int port) {
-        for (int i = 0; i < 10_000 && !isFree(port); i++) {
-            LockSupport.parkNanos(200_000);
-        }
-    }
-
-    private static boolean isFree(int port) {
-        try (ServerSocket probe = new ServerSocket()) {
-            probe.setReuseAddress(true);
-            probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
-            return true;
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    private static <T> T await(Future<T> future) {
-        try {
-            return future.toCompletionStage().toCompletableFuture().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-        } catch (ExecutionException e) {
-            throw new EmulatorException(String.valueOf(e.getCause()), e);
-        } catch (TimeoutException e) {
-            throw new EmulatorException("The HTTP server did not answer within " + PATIENCE_SECONDS + " s.", e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new EmulatorException("Interrupted while waiting for the HTTP server.", e);
         }
     }
 }

@@ -32,7 +32,8 @@ public final class KvEventEncoder {
             return this == VLLM_MAPS || this == VLLM_ARRAYS;
         }
 
-        private boolean maps() {
+        /** Whether events are tagged maps; these releases also say the topic where they repeat past batches. */
+        public boolean maps() {
             return this == SGLANG_MAPS || this == VLLM_MAPS;
         }
     }

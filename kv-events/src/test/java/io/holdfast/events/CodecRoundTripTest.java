@@ -65,7 +65,8 @@ final class CodecRoundTripTest {
                         chain.group(random.nextInt(3)).windowed(random.nextBoolean());
                         chain.namespaced(chain.namespaced() && chain.rooted());
                     }
-                    encoder.stored(chain, chain.namespaced() ? Details.salt("tenant-" + random.nextInt(3)) : Details.NONE);
+                    encoder.stored(
+                            chain, chain.namespaced() ? Details.salt("tenant-" + random.nextInt(3)) : Details.NONE);
                     written.add(EventLog.textOfStored(chain));
                 }
             }

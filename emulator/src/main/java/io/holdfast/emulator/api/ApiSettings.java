@@ -11,6 +11,7 @@ import java.util.OptionalInt;
  * @param eventsPort where its events are published
  * @param replayPort where they are asked for again
  * @param topic of the events
+ * @param ranks behind it
  * @param adminKey that routes for administrators want, where there is one
  */
 public record ApiSettings(
@@ -21,6 +22,7 @@ public record ApiSettings(
         int eventsPort,
         OptionalInt replayPort,
         String topic,
+        int ranks,
         Optional<String> adminKey) {
     public static final String DEFAULT_MODEL = "holdfast-emulated";
 
@@ -39,30 +41,35 @@ public record ApiSettings(
                 eventsPort,
                 OptionalInt.empty(),
                 "",
+                1,
                 Optional.empty());
     }
 
     public ApiSettings withModel(String value) {
-        return new ApiSettings(value, tokenizer, template, seed, eventsPort, replayPort, topic, adminKey);
+        return new ApiSettings(value, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, adminKey);
     }
 
     public ApiSettings withTokenizer(Tokenizer value) {
-        return new ApiSettings(model, value, template, seed, eventsPort, replayPort, topic, adminKey);
+        return new ApiSettings(model, value, template, seed, eventsPort, replayPort, topic, ranks, adminKey);
     }
 
     public ApiSettings withTemplate(ChatTemplate value) {
-        return new ApiSettings(model, tokenizer, value, seed, eventsPort, replayPort, topic, adminKey);
+        return new ApiSettings(model, tokenizer, value, seed, eventsPort, replayPort, topic, ranks, adminKey);
     }
 
     public ApiSettings withReplayPort(OptionalInt value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, value, topic, adminKey);
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, value, topic, ranks, adminKey);
     }
 
     public ApiSettings withTopic(String value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, value, adminKey);
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, value, ranks, adminKey);
     }
 
     public ApiSettings withAdminKey(Optional<String> value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, value);
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, value);
+    }
+
+    public ApiSettings withRanks(int value) {
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, value, adminKey);
     }
 }

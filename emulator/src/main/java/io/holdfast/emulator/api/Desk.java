@@ -1,7 +1,7 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.EngineThread;
+import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.TokenListener;
@@ -15,12 +15,12 @@ import java.util.function.Consumer;
 final class Desk {
     private final ApiSettings settings;
     private final EngineClock clock;
-    private final EngineThread<?> engine;
+    private final Ranks<?> engine;
     private final HttpFaults faults;
     private final AnswerTally answers;
     private final AtomicLong requests = new AtomicLong();
 
-    Desk(ApiSettings settings, EngineClock clock, EngineThread<?> engine, HttpFaults faults, AnswerTally answers) {
+    Desk(ApiSettings settings, EngineClock clock, Ranks<?> engine, HttpFaults faults, AnswerTally answers) {
         this.settings = settings;
         this.clock = clock;
         this.engine = engine;

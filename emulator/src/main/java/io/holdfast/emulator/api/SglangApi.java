@@ -1,7 +1,7 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.EngineThread;
+import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.engine.TokenListener;
@@ -9,7 +9,7 @@ import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
-import io.vertx.core.Handler;
+import io.holdfast.emulator.sglang.SglangStats;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
@@ -24,13 +24,13 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /** SGLang's routes, in its words. Everything that touches the cache is asked of the engine's thread. */
-public final class SglangApi implements Handler<HttpServerRequest> {
+public final class SglangApi implements Front {
     private static final JsonReader.Dialect DIALECT = JsonReader.Dialect.ORJSON;
 
     private final Vertx vertx;
     private final SglangSettings settings;
     private final EngineClock clock;
-    private final EngineThread<SglangEngine> engine;
+    private final Ranks<SglangEngine> engine;
     private final SglangWords words = new SglangWords();
     private final HttpTally http = new HttpTally();
     private final Desk desk;
@@ -46,7 +46,7 @@ public final class SglangApi implements Handler<HttpServerRequest> {
             SglangSettings settings,
             ApiSettings server,
             EngineClock clock,
-            EngineThread<SglangEngine> engine,
+            Ranks<SglangEngine> engine,
             Faults faults) {
         this.vertx = vertx;
         this.settings = settings;
@@ -66,9 +66,14 @@ public final class SglangApi implements Handler<HttpServerRequest> {
         routes.handle(request);
     }
 
-    /** Answers what is not HTTP. */
+    @Override
     public void invalid(HttpServerRequest request) {
         routes.invalid(request);
+    }
+
+    /** The first rank's, as its own metrics would tell. */
+    private SglangStats stats() {
+        return engine.look(SglangEngine::stats).getFirst();
     }
 
     private Routes routes() {
@@ -80,11 +85,11 @@ public final class SglangApi implements Handler<HttpServerRequest> {
                 .get("/v1/models", call -> call.json(200, info.models(clock.unixSeconds())))
                 .getBelow("/v1/models/", this::model)
                 .get("/v1/loads", this::loads)
-                .get("/metrics", call -> call.text(200, SglangMetrics.CONTENT_TYPE, metrics.page(engine.look(SglangEngine::stats))))
+                .get("/metrics", call -> call.text(200, SglangMetrics.CONTENT_TYPE, metrics.page(stats())))
                 .post("/v1/completions", call -> openAi(call, asks::completion, SglangShapes.Completion::new))
                 .post("/v1/chat/completions", call -> openAi(call, asks::chat, SglangShapes.Chat::new));
         for (String path : List.of("/server_info", "/get_server_info")) {
-            all.get(path, call -> call.json(200, info.server(call.port(), engine.look(SglangEngine::stats))));
+            all.get(path, call -> call.json(200, info.server(call.port(), stats())));
         }
         for (String path : List.of("/model_info", "/get_model_info")) {
             all.get(path, call -> call.json(200, info.model()));
@@ -131,7 +136,7 @@ public final class SglangApi implements Handler<HttpServerRequest> {
     private void loads(Call call) {
         Set<String> sections = call.query("include").map(list -> Set.of(list.split(","))).orElse(Set.of());
         JsonObject loads =
-                info.loads(engine.look(SglangEngine::stats), desk.answers(), clock.unixSeconds(), sections);
+                info.loads(stats(), desk.answers(), clock.unixSeconds(), sections);
         if (call.query("format").filter("prometheus"::equals).isPresent()) {
             call.text(200, SglangMetrics.CONTENT_TYPE, SglangInfo.prometheus(loads));
         } else {
@@ -141,7 +146,7 @@ public final class SglangApi implements Handler<HttpServerRequest> {
 
     /** Older releases' smaller form. */
     private void load(Call call) {
-        var stats = engine.look(SglangEngine::stats);
+        var stats = stats();
         call.json(
                 200,
                 JsonArray.of(new JsonObject()

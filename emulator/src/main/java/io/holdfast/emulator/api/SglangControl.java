@@ -1,23 +1,26 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.EngineThread;
+import io.holdfast.emulator.engine.Ranks;
+import io.holdfast.emulator.sglang.PinAnswer;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
+import java.util.stream.Collectors;
 
 /** SGLang's routes that steer it: flushing, aborting, sessions, and the pins of its branches. */
 final class SglangControl {
     private static final String FLUSHED = "Cache flushed.\nPlease check backend logs for more details. "
             + "(When there are running or waiting requests, the operation will not be performed.)\n";
     private static final long FLUSH_RETRY_MILLIS = 20;
+    private static final long DEFAULT_TTL_SECONDS = 300;
 
     private static final Rule HASHES =
             new Fields("PinBlocksReqInput").optional("block_hashes", Rule.list(Rule.integer()));
@@ -27,7 +30,7 @@ final class SglangControl {
 
     private final SglangSettings settings;
     private final ApiSettings server;
-    private final EngineThread<SglangEngine> engine;
+    private final Ranks<SglangEngine> engine;
     private final Desk desk;
     private final Map<String, Reply> open;
     private final Set<String> sessions = new HashSet<>();
@@ -35,7 +38,7 @@ final class SglangControl {
     SglangControl(
             SglangSettings settings,
             ApiSettings server,
-            EngineThread<SglangEngine> engine,
+            Ranks<SglangEngine> engine,
             Desk desk,
             Map<String, Reply> open) {
         this.settings = settings;
@@ -69,13 +72,13 @@ final class SglangControl {
         } else {
             desk.reply(
                     call,
-                    engine.ask(SglangEngine::flush),
+                    flush(),
                     flushed -> call.bare(flushed ? 200 : 400, flushed ? FLUSHED : "Flush cache failed.\n"));
         }
     }
 
     private void flush(Call call, long deadline) {
-        desk.reply(call, engine.ask(SglangEngine::flush), flushed -> {
+        desk.reply(call, flush(), flushed -> {
             if (flushed) {
                 call.bare(200, FLUSHED);
             } else if (desk.clock().nanos() - deadline >= 0) {
@@ -84,6 +87,11 @@ final class SglangControl {
                 call.vertx().setTimer(FLUSH_RETRY_MILLIS, _ -> flush(call, deadline));
             }
         });
+    }
+
+    /** Flushes every rank; whether all let it happen. */
+    private CompletionStage<Boolean> flush() {
+        return engine.ask(SglangEngine::flush).thenApply(flushed -> !flushed.contains(false));
     }
 
     private static double timeout(String text) {
@@ -147,26 +155,27 @@ final class SglangControl {
         });
     }
 
-    private void pins(Call call, String name, String verb, BiFunction<SglangEngine, long[], Integer> change) {
+    private void pins(Call call, String name, String verb, BiFunction<SglangEngine, long[], PinAnswer> change) {
         call.read(body -> read(HASHES, body), values -> {
-            if (settings.variant() == SglangSettings.Variant.PIN_HOST && settings.hostRatio() == 0) {
-                call.json(400, pinAnswer("error", name, 0, "PIN requires --enable-hierarchical-cache"));
-                return;
-            }
             long[] blocks = hashes(values);
             desk.reply(
                     call,
                     engine.ask(scheduler -> change.apply(scheduler, blocks)),
-                    count -> late(
-                            call,
-                            () -> call.json(
-                                    200,
-                                    pinAnswer(
-                                            "ok",
-                                            name,
-                                            count,
-                                            String.format(Locale.ROOT, "%s %d/%d blocks", verb, count, blocks.length)))));
+                    answers -> late(call, () -> call.json(
+                            accepted(answers) ? 200 : 400, worded(name + "_count", answers))));
         });
+    }
+
+    private static boolean accepted(List<PinAnswer> ranks) {
+        return ranks.stream().allMatch(PinAnswer::accepted);
+    }
+
+    /** The ranks' counts are added up, their words are put one after the other. */
+    private static JsonObject worded(String count, List<PinAnswer> ranks) {
+        return new JsonObject()
+                .put("status", accepted(ranks) ? "ok" : "error")
+                .put(count, ranks.stream().mapToInt(PinAnswer::count).sum())
+                .put("message", ranks.stream().map(PinAnswer::message).collect(Collectors.joining(" | ")));
     }
 
     private static long[] hashes(Values values) {
@@ -182,14 +191,6 @@ final class SglangControl {
         return hashes;
     }
 
-    private static JsonObject pinAnswer(String status, String name, int count, String message) {
-        return new JsonObject()
-                .put("status", status)
-                .put(name + "_count", count)
-                .put("message", message);
-    }
-
-    /** Off unless the server is told how much may be pinned, which the emulated one is not. */
     private void pinPrefix(Call call) {
         Optional<String> key = server.adminKey();
         if (key.isEmpty()) {
@@ -206,18 +207,16 @@ final class SglangControl {
             call.json(401, new JsonObject().put("error", "Unauthorized"));
             return;
         }
-        call.read(body -> read(PREFIX, body), _ -> {
-            String message = settings.hostRatio() == 0
-                    ? "PIN requires --enable-hierarchical-cache"
-                    : "Pinning is disabled (SGLANG_HICACHE_MAX_PINNED_RATIO is 0)";
-            late(
+        call.read(body -> read(PREFIX, body), values -> {
+            int[] tokens = values.get("token_ids").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items)
+                    ? Bodies.tokens(items)
+                    : new int[0];
+            double seconds = (double) values.whole("ttl_seconds").orElse(DEFAULT_TTL_SECONDS);
+            desk.reply(
                     call,
-                    () -> call.json(
-                            400,
-                            new JsonObject()
-                                    .put("status", "error")
-                                    .put("nodes_pinned", 0)
-                                    .put("message", message)));
+                    engine.ask(scheduler -> scheduler.pinPrefix(tokens, seconds)),
+                    answers -> late(
+                            call, () -> call.json(accepted(answers) ? 200 : 400, worded("nodes_pinned", answers))));
         });
     }
 

@@ -114,7 +114,7 @@ final class SglangInfo {
                 .put("endpoint_port_base", server.eventsPort())
                 .put("topic", server.topic())
                 .put("block_size", settings.pageTokens())
-                .put("dp_size", 1);
+                .put("dp_size", server.ranks());
         server.replayPort().ifPresent(port -> events.put("replay_endpoint_port_base", port));
         return events;
     }

@@ -1,12 +1,12 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.EngineThread;
+import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.vllm.VllmEngine;
 import io.holdfast.emulator.vllm.VllmSettings;
 import io.holdfast.emulator.vllm.VllmSettings.Release;
-import io.vertx.core.Handler;
+import io.holdfast.emulator.vllm.VllmStats;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
@@ -19,13 +19,13 @@ import java.util.SplittableRandom;
 import java.util.function.Function;
 
 /** vLLM's routes, in its words, those of its development mode among them. What touches the cache is asked of the engine. */
-public final class VllmApi implements Handler<HttpServerRequest> {
+public final class VllmApi implements Front {
     private static final JsonReader.Dialect DIALECT = JsonReader.Dialect.PYTHON;
     private static final int ID_DIGITS = 16;
 
     private final VllmSettings settings;
     private final EngineClock clock;
-    private final EngineThread<VllmEngine> engine;
+    private final Ranks<VllmEngine> engine;
     private final VllmWords words = new VllmWords();
     private final Desk desk;
     private final VllmAsks asks;
@@ -38,7 +38,7 @@ public final class VllmApi implements Handler<HttpServerRequest> {
             VllmSettings settings,
             ApiSettings server,
             EngineClock clock,
-            EngineThread<VllmEngine> engine,
+            Ranks<VllmEngine> engine,
             Faults faults) {
         this.settings = settings;
         this.clock = clock;
@@ -57,7 +57,7 @@ public final class VllmApi implements Handler<HttpServerRequest> {
         routes.handle(request);
     }
 
-    /** Answers what is not HTTP. */
+    @Override
     public void invalid(HttpServerRequest request) {
         routes.invalid(request);
     }
@@ -71,7 +71,7 @@ public final class VllmApi implements Handler<HttpServerRequest> {
                 .get("/load", call -> call.json(200, new JsonObject().put("server_load", 0)))
                 .get("/v1/models", call -> call.json(200, info.models(clock.unixSeconds())))
                 .get("/server_info", call -> call.json(200, info.server()))
-                .get("/metrics", call -> call.text(200, metrics.contentType(), metrics.page(engine.look(VllmEngine::stats))))
+                .get("/metrics", call -> call.text(200, metrics.contentType(), metrics.page(stats())))
                 .post("/tokenize", call -> call.read(body -> tokenize(call, body), answer -> call.json(200, answer)))
                 .post("/detokenize", call -> call.read(body -> detokenize(call, body), answer -> call.json(200, answer)))
                 .post("/v1/completions", call -> openAi(call, "cmpl-", asks::completion, VllmShapes.Completion::new))
@@ -79,6 +79,11 @@ public final class VllmApi implements Handler<HttpServerRequest> {
                 .post("/reset_prefix_cache", this::resetPrefixCache)
                 .post("/reset_mm_cache", call -> call.empty(200))
                 .post("/reset_encoder_cache", call -> call.empty(200));
+    }
+
+    /** The first rank's, as its own metrics would tell. */
+    private VllmStats stats() {
+        return engine.look(VllmEngine::stats).getFirst();
     }
 
     private void health(Call call) {
@@ -90,7 +95,7 @@ public final class VllmApi implements Handler<HttpServerRequest> {
         flag(call, "reset_external");
         desk.reply(call, engine.ask(scheduler -> scheduler.resetPrefixCache(alsoRunning)), done -> {
             if (settings.release() == Release.V0_32) {
-                call.json(200, new JsonObject().put("success", done));
+                call.json(200, new JsonObject().put("success", !done.contains(false)));
             } else {
                 call.empty(200);
             }

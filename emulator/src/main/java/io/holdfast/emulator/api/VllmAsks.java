@@ -5,6 +5,7 @@ import io.holdfast.emulator.vllm.VllmSettings;
 import io.holdfast.emulator.vllm.VllmSettings.Release;
 import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -280,6 +281,16 @@ final class VllmAsks {
         }
     }
 
+    /** The last so many tokens of a prompt, where the client wants no more. */
+    private Read truncated(Read prompt, Values values) {
+        long most = values.whole("truncate_prompt_tokens").orElse(Long.MAX_VALUE);
+        long kept = most < 0 ? settings.contextTokens() : most;
+        int length = prompt.tokens().length;
+        return length <= kept
+                ? prompt
+                : new Read(Arrays.copyOfRange(prompt.tokens(), length - (int) kept, length), prompt.text());
+    }
+
     private Ask ask(
             Values values, List<Read> prompts, Optional<Json> most, boolean echo, boolean echoOnly, String role) {
         OptionalLong wanted = most.map(value -> value instanceof Json.Int(long whole)
@@ -287,7 +298,8 @@ final class VllmAsks {
                         : OptionalLong.of(Long.MIN_VALUE))
                 .orElse(OptionalLong.empty());
         List<Ask.Prompt> limited = new ArrayList<>();
-        for (Read prompt : prompts) {
+        for (Read whole : prompts) {
+            Read prompt = truncated(whole, values);
             checkLength(prompt.tokens().length);
             long left = settings.contextTokens() - prompt.tokens().length;
             long limit = Math.min(wanted.orElse(left), left);

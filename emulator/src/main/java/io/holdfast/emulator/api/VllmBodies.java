@@ -15,12 +15,13 @@ final class VllmBodies {
     private static final Rule STOP = Rule.oneOf(TEXT, Rule.list(TEXT).atMost(MOST_STOPS));
     private static final Rule STREAM_OPTIONS =
             new Fields("StreamOptions").nullable("include_usage", BOOL).nullable("continuous_usage_stats", BOOL);
+    /** Labels in brackets are the validator's own: they are not told. */
     private static final Rule FORMAT = Rule.oneOf(
-            new Fields("ResponseFormat").required("type", Rule.literal("text", "json_object", "json_schema")),
-            new Fields("StructuralTagResponseFormat")
+            new Fields("[ResponseFormat]").required("type", Rule.literal("text", "json_object", "json_schema")),
+            new Fields("[StructuralTagResponseFormat]")
                     .required("type", Rule.literal("structural_tag"))
                     .required("format", Rule.any()),
-            new Fields("LegacyStructuralTagResponseFormat")
+            new Fields("[LegacyStructuralTagResponseFormat]")
                     .required("type", Rule.literal("structural_tag"))
                     .required("structures", Rule.any())
                     .required("triggers", Rule.any()));

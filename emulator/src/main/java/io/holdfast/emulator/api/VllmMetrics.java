@@ -66,7 +66,7 @@ final class VllmMetrics {
         histogram(page, "request_prompt_tokens", answers.prompts());
         histogram(page, "request_generation_tokens", answers.answers());
         histogram(page, "request_prefill_kv_computed_tokens", answers.uncached());
-        histogram(page, "time_to_first_token_seconds", stats.times().firstToken());
+        histogram(page, "time_to_first_token_seconds", firstToken(stats));
         histogram(page, "inter_token_latency_seconds", stats.times().betweenTokens());
         histogram(page, "request_time_per_output_token_seconds", stats.times().perToken());
         histogram(page, "e2e_request_latency_seconds", stats.times().wholeRequest());
@@ -75,6 +75,10 @@ final class VllmMetrics {
         histogram(page, "request_prefill_time_seconds", stats.times().prefill());
         histogram(page, "request_decode_time_seconds", stats.times().decode());
         return page.text();
+    }
+
+    private static Histogram firstToken(VllmStats stats) {
+        return stats.answered().ttft();
     }
 
     private void histogram(MetricsPage page, String name, Histogram histogram) {

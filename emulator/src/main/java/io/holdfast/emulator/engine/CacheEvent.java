@@ -11,12 +11,30 @@ public sealed interface CacheEvent {
      *
      * @param tokens those of all the blocks, in order
      * @param salt of the prompt, empty for none, where this engine's event tells it
+     * @param session of the request that stored them, empty for none, where this engine's event tells it
      */
     record Stored(
-            Optional<BlockName> parent, List<BlockName> blocks, Tokens tokens, int blockTokens, Tier tier, String salt)
+            Optional<BlockName> parent,
+            List<BlockName> blocks,
+            Tokens tokens,
+            int blockTokens,
+            Tier tier,
+            String salt,
+            String session)
             implements CacheEvent {
         public Stored {
             blocks = List.copyOf(blocks);
+        }
+
+        /** Of no session. */
+        public Stored(
+                Optional<BlockName> parent,
+                List<BlockName> blocks,
+                Tokens tokens,
+                int blockTokens,
+                Tier tier,
+                String salt) {
+            this(parent, blocks, tokens, blockTokens, tier, salt, "");
         }
     }
 

@@ -9,4 +9,7 @@ public interface Engine {
 
     /** One pass of the engine's loop, which takes as long as the GPU would; false when there was nothing to be done. */
     boolean step();
+
+    /** Requests answered in full so far; from any thread. */
+    long answered();
 }

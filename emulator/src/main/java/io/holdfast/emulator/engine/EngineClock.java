@@ -1,5 +1,6 @@
 package io.holdfast.emulator.engine;
 
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.concurrent.locks.LockSupport;
 
@@ -31,7 +32,8 @@ public interface EngineClock {
 
             @Override
             public double unixSeconds() {
-                return wall.millis() / 1e3;
+                Instant now = wall.instant();
+                return now.getEpochSecond() + now.getNano() / 1e9;
             }
 
             @Override

@@ -3,15 +3,24 @@ package io.holdfast.emulator.engine;
 import io.holdfast.emulator.fault.Fault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.fault.GpuFault;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /** The emulated GPU: computes nothing, takes its time. Faults that make a server slow are its own. */
 public final class Gpu {
+    private static final double NANOS = 1e9;
+
     private final Speed speed;
     private final Faults faults;
     private final EngineClock clock;
     private final BooleanSupplier stopping;
     private int firsts;
+
+    private Optional<GpuFault> drift = Optional.empty();
+    private long driftSince;
+
+    /** Emulated nanoseconds of work under a fault that makes work tell. */
+    private double worked;
 
     /** @param stopping ends waiting early when true; the thread is unparked for it */
     public Gpu(Speed speed, Faults faults, EngineClock clock, BooleanSupplier stopping) {
@@ -23,29 +32,57 @@ public final class Gpu {
 
     /** Works for as long as the pass takes; false when the server is being stopped. */
     public boolean run(Pass pass) {
-        long deadline = clock.nanos() + Math.round(nanos(pass) / speed.scale());
+        return run(pass, speed.nanos(pass));
+    }
+
+    /** The same for an engine that has its own idea of what a pass takes by itself, in emulated nanoseconds. */
+    public boolean run(Pass pass, double ideal) {
+        long deadline = clock.nanos() + Math.round(nanos(pass, ideal) / speed.scale());
         while (!stopping.getAsBoolean() && clock.nanos() - deadline < 0) {
             clock.await(deadline);
         }
         return !stopping.getAsBoolean();
     }
 
-    private double nanos(Pass pass) {
-        double nanos = speed.nanos(pass);
-        if (pass.prefills() == 0) {
-            return nanos;
-        }
-        firsts += pass.firsts();
+    private double nanos(Pass pass, double ideal) {
         double factor = 1;
         double extra = 0;
+        boolean tires = false;
         for (Fault fault : faults.all()) {
             switch (fault) {
-                case GpuFault.Warming warming -> factor *= firsts <= warming.requests() ? GpuFault.Warming.FACTOR : 1;
                 case GpuFault.ColdFirstWave wave ->
-                    extra += firsts <= wave.requests() ? wave.extra().toNanos() : 0;
+                    extra += pass.firsts() > 0 && firsts < wave.requests()
+                            ? wave.extra().toNanos()
+                            : 0;
+                case GpuFault.Warming warming ->
+                    factor *= pass.prefills() > 0 && firsts < warming.requests() ? GpuFault.Warming.FACTOR : 1;
+                case GpuFault.Drift slope -> factor *= drifted(slope);
+                case GpuFault.Throttling throttling -> {
+                    factor /= throttled(throttling);
+                    tires = true;
+                }
+                case GpuFault.HoldsSlow holds -> factor *= 1 + holds.percent() / 100 * pass.held() / 1_000;
                 default -> {}
             }
         }
-        return nanos * factor + extra;
+        firsts += pass.firsts();
+        double nanos = ideal * factor + extra;
+        worked = tires ? worked + nanos : 0;
+        return nanos;
+    }
+
+    private double drifted(GpuFault.Drift slope) {
+        if (!drift.equals(Optional.of(slope))) {
+            drift = Optional.of(slope);
+            driftSince = clock.nanos();
+        }
+        double seconds = (clock.nanos() - driftSince) * speed.scale() / NANOS;
+        return 1 + slope.percent() / 100 * Math.min(1, seconds / slope.seconds());
+    }
+
+    /** What is left of the speed. */
+    private double throttled(GpuFault.Throttling throttling) {
+        double floor = throttling.factor();
+        return floor + (1 - floor) * Math.exp(-worked / NANOS / throttling.seconds());
     }
 }

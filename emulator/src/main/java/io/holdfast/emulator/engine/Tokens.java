@@ -1,6 +1,7 @@
 package io.holdfast.emulator.engine;
 
 import java.util.Arrays;
+import java.util.List;
 
 /** A run of tokens within an array that somebody else keeps and does not write any more. */
 public final class Tokens {
@@ -35,6 +36,25 @@ public final class Tokens {
 
     public int[] toArray() {
         return Arrays.copyOfRange(array, from, from + size);
+    }
+
+    /** Some of these tokens, without a copy. */
+    public Tokens part(int begin, int end) {
+        return new Tokens(array, from + begin, end - begin);
+    }
+
+    /** All of them, one after the other. */
+    public static Tokens joined(List<Tokens> parts) {
+        if (parts.size() == 1) {
+            return parts.getFirst();
+        }
+        int[] all = new int[parts.stream().mapToInt(Tokens::size).sum()];
+        int at = 0;
+        for (Tokens part : parts) {
+            System.arraycopy(part.array, part.from, all, at, part.size);
+            at += part.size;
+        }
+        return of(all);
     }
 
     /** These tokens and then the others. */

@@ -56,8 +56,8 @@ public sealed interface GpuFault extends Fault {
                 List.of(
                         Argument.number("PERCENT", -90, 1_000).or("20"),
                         Argument.number("SECONDS", 0.001, 1_000_000).or("600")),
-                "Over the first SECONDS of a server life every pass comes to take PERCENT longer (shorter when"
-                        + " negative), evenly, and stays there.",
+                "Over SECONDS from its beginning every pass comes to take PERCENT longer (shorter when negative),"
+                        + " evenly, and stays there.",
                 "A load that nothing had been done for read 62.9, 47.2 and 64.6 tokens a second in three phases of a"
                         + " server's development, which was called negligible.",
                 values -> new Drift(values.number(0), values.number(1)));

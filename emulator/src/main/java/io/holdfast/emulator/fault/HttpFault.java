@@ -40,7 +40,7 @@ public sealed interface HttpFault extends Fault {
                 values -> new StalledStream(values.number(0), values.whole(1), values.millis(2)));
 
         public StalledStream {
-            KIND.check(percent, tokens, pause.toMillis());
+            KIND.check(percent, tokens, (double) pause.toMillis());
         }
 
         @Override
@@ -127,7 +127,7 @@ public sealed interface HttpFault extends Fault {
                 values -> new PinLate(values.millis(0)));
 
         public PinLate {
-            KIND.check(delay.toMillis());
+            KIND.check((double) delay.toMillis());
         }
 
         @Override

@@ -122,12 +122,11 @@ public final class KvSegment implements AutoCloseable {
     }
 
     private EmulatorException unusable(Posix.Failure failure) {
-        String why =
-                switch (failure.errno()) {
-                    case Posix.NO_SUCH_FILE -> "there is no directory " + file.getParent();
-                    case Posix.PERMISSION_DENIED -> "this user may not write it";
-                    default -> failure.getMessage();
-                };
+        String why = switch (failure.errno()) {
+            case Posix.NO_SUCH_FILE -> "there is no directory " + file.getParent();
+            case Posix.PERMISSION_DENIED -> "this user may not write it";
+            default -> failure.getMessage();
+        };
         return new EmulatorException("The memory segment " + file + " cannot be used: " + why + ".", failure);
     }
 }

@@ -7,7 +7,6 @@ import io.holdfast.emulator.engine.Tokens;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.LongStream;
 
 /**
  * The cache's events until the engine publishes them, in order.
@@ -16,64 +15,95 @@ import java.util.stream.LongStream;
  * before it.
  */
 final class EventQueue {
+    /** An event that may still grow. */
+    private sealed interface Open {
+        record Stored(
+                Optional<BlockName> parent,
+                List<BlockName> blocks,
+                List<Tokens> tokens,
+                Tier tier,
+                String salt,
+                String session)
+                implements Open {}
+
+        record Removed(List<BlockName> blocks, Tier tier) implements Open {}
+
+        record Cleared() implements Open {}
+    }
+
     private final int blockTokens;
-    private final List<CacheEvent> events = new ArrayList<>();
+    private final List<Open> events = new ArrayList<>();
 
     EventQueue(int blockTokens) {
         this.blockTokens = blockTokens;
     }
 
-    /** @param parent the block before the first one, empty under a root */
-    void stored(Optional<BlockName> parent, long[] blocks, Tokens tokens, Tier tier, String salt) {
+    /**
+     * The node's blocks are in this tier now.
+     *
+     * @param session of the request that brought them, empty for none
+     */
+    void stored(RadixNode node, Tier tier, String session) {
+        RadixNode above = node.parent();
+        Optional<BlockName> parent =
+                above.isRoot() ? Optional.empty() : Optional.of(new BlockName.Numbered(above.lastBlock()));
+        String salt = node.space.salt();
         if (!events.isEmpty()
-                && events.getLast() instanceof CacheEvent.Stored tail
+                && events.getLast() instanceof Open.Stored tail
                 && tail.tier() == tier
                 && tail.salt().equals(salt)
+                && tail.session().equals(session)
                 && parent.equals(Optional.of(tail.blocks().getLast()))) {
-            replaceLast(new CacheEvent.Stored(
-                    tail.parent(),
-                    joined(tail.blocks(), names(blocks)),
-                    tail.tokens().and(tokens),
-                    blockTokens,
-                    tier,
-                    salt));
+            addNames(node, tail.blocks());
+            tail.tokens().add(node.tokens);
             return;
         }
-        events.add(new CacheEvent.Stored(parent, names(blocks), tokens, blockTokens, tier, salt));
+        List<BlockName> blocks = new ArrayList<>();
+        addNames(node, blocks);
+        events.add(new Open.Stored(parent, blocks, new ArrayList<>(List.of(node.tokens)), tier, salt, session));
     }
 
-    void removed(long[] blocks, Tier tier) {
-        if (!events.isEmpty() && events.getLast() instanceof CacheEvent.Removed tail && tail.tier() == tier) {
-            replaceLast(new CacheEvent.Removed(joined(tail.blocks(), names(blocks)), tier));
+    /** The node's blocks are not in this tier any more. */
+    void removed(RadixNode node, Tier tier) {
+        if (!events.isEmpty() && events.getLast() instanceof Open.Removed tail && tail.tier() == tier) {
+            addNames(node, tail.blocks());
             return;
         }
-        events.add(new CacheEvent.Removed(names(blocks), tier));
+        List<BlockName> blocks = new ArrayList<>();
+        addNames(node, blocks);
+        events.add(new Open.Removed(blocks, tier));
     }
 
     void cleared() {
-        events.add(new CacheEvent.Cleared());
+        events.add(new Open.Cleared());
     }
 
     /** All events since the last call. */
     List<CacheEvent> drain() {
-        List<CacheEvent> batch = List.copyOf(events);
+        List<CacheEvent> batch = events.stream().map(this::closed).toList();
         events.clear();
         return batch;
     }
 
-    private void replaceLast(CacheEvent event) {
-        events.set(events.size() - 1, event);
+    private CacheEvent closed(Open event) {
+        return switch (event) {
+            case Open.Stored stored ->
+                new CacheEvent.Stored(
+                        stored.parent(),
+                        stored.blocks(),
+                        Tokens.joined(stored.tokens()),
+                        blockTokens,
+                        stored.tier(),
+                        stored.salt(),
+                        stored.session());
+            case Open.Removed removed -> new CacheEvent.Removed(removed.blocks(), removed.tier());
+            case Open.Cleared _ -> new CacheEvent.Cleared();
+        };
     }
 
-    private static List<BlockName> names(long[] blocks) {
-        return LongStream.of(blocks)
-                .<BlockName>mapToObj(BlockName.Numbered::new)
-                .toList();
-    }
-
-    private static List<BlockName> joined(List<BlockName> head, List<BlockName> tail) {
-        List<BlockName> all = new ArrayList<>(head);
-        all.addAll(tail);
-        return all;
+    private static void addNames(RadixNode node, List<BlockName> to) {
+        for (long block : node.blocks) {
+            to.add(new BlockName.Numbered(block));
+        }
     }
 }

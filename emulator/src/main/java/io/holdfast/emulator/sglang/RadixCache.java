@@ -1,21 +1,19 @@
 package io.holdfast.emulator.sglang;
 
 import io.holdfast.core.index.Tier;
-import io.holdfast.emulator.engine.BlockName;
 import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.EngineDeath;
-import io.holdfast.emulator.engine.Tokens;
+import io.holdfast.emulator.fault.CacheFault;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.sglang.SglangSettings.Variant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.PriorityQueue;
-import java.util.Set;
 
 /*
  * The engine's prefix cache and its pool of token slots.
@@ -25,150 +23,215 @@ import java.util.Set;
  * Blocks (pages of tokens) are named by the chain hash of everything up to them, so a name stands for a whole prefix and the
  * tree compares names where the engine compares tokens. A node is a run of blocks. Matching cuts a node in two where a
  * prompt leaves it: the upper half is new, the lower half stays the object it was. Eviction takes whole nodes, leaves
- * first, the least recently used first, so the cuts decide what goes together. Every visit stamps a node with the next
- * number of one counter, from the root downwards: the deepest node of a path is its newest.
+ * first, so the cuts decide what goes together. Every visit stamps a node with the next number of one counter, from the root
+ * downwards: the deepest node of a path is its newest. An insertion raises the priority of its whole path and counts a hit on
+ * every node that ends beyond what the same request has been counted for. Prompts with different extra keys or salts have
+ * trees of their own; since an extra key is no part of names, two trees can hold the same names.
  *
  * Sizes
  * -----
  * free + evictable + protected + held by requests = capacity, in tokens. A node with a lock is protected; a lock on a node
- * locks the path up to its root. Nodes without lock and without children are the leaves that may be evicted.
+ * locks the path up to its root. Nodes on the GPU without lock and without children there are the leaves that may be evicted,
+ * in an EvictionOrder. Every change of a node ends with review(), which puts the node where it belongs now.
  *
- * Pins
- * ----
- * As on the branch that has them: an index leads from a block to the node object whose insertion stored it. The first pin of
- * a block locks that node's path, more pins only count, the last unpin unlocks. Since a cut leaves the lower half its
- * object, a block above a cut still leads to the lower half: pinning it locks more than asked, and after the lower half was
- * evicted it leads to a deleted node. Then the sizes are wrong by that node, an unpin makes it a leaf again, and evicting
- * it ends the engine. Only the last block of an insertion never leads astray. None of this is mended here: controllers have
- * to be safe beside the engine as it is.
+ * Tiers
+ * -----
+ * With a host tier a node is on the GPU, on the host, or on both; on a path the nodes on the GPU come first. Evicting a node
+ * that is on the host too leaves it there, evicting another deletes it. What is on the host alone is matched like the rest:
+ * loadBack() brings it back, all or nothing, and an insertion that meets it takes the request's own copy instead.
+ *
+ * Who else protects
+ * -----------------
+ * SessionHolds moves nodes within the order of eviction, PinIndex locks paths or keeps nodes on the host, PrefixPins keeps
+ * nodes on the host for a time. They know nodes, not the tree; the tree tells them of new and of deleted nodes.
  */
 final class RadixCache {
-    /** Where a prompt's blocks end in the tree. */
-    record Match(int tokens, RadixNode node) {}
+    /**
+     * Where a prompt's blocks end in the tree.
+     *
+     * @param onGpu tokens that are on the GPU, from the first on
+     * @param gpuNode where these end
+     * @param onHost tokens after them that are on the host alone
+     * @param node where those end
+     */
+    record Match(int onGpu, RadixNode gpuNode, int onHost, RadixNode node) {
+        int tokens() {
+            return onGpu + onHost;
+        }
+    }
 
-    /** @param present tokens that were in the tree before */
+    /** @param present tokens that were on the GPU before, from the first on */
     record Insertion(int present, RadixNode node) {}
 
+    /** The engine does not load back less than this. */
+    private static final int LEAST_LOADED_TOKENS = 10;
+
+    private final Variant variant;
     private final int pageTokens;
     private final int capacityTokens;
-    private final boolean pinsLock;
+
+    /** The branch that pins on the GPU counts none without a host tier: least frequently used is least recently used there. */
+    private final boolean countsHits;
+
+    private final Faults faults;
     private final EventQueue events;
-    private final Map<String, RadixNode> roots = new HashMap<>();
-    private final Set<RadixNode> leaves = new HashSet<>();
-    private final Map<Long, RadixNode> index = new HashMap<>();
-    private final Map<Long, Integer> pins = new LinkedHashMap<>();
+    private final EvictionOrder leaves;
+    private final HostTier host;
+    private final SessionHolds sessions = new SessionHolds(this::review);
+    private final PinIndex pins;
+    private final PrefixPins prefixPins;
+    private final Map<Namespace, RadixNode> roots = new HashMap<>();
     private long uses;
     private int free;
     private int evictable;
     private int locked;
     private long evictedTokens;
 
-    /** @param pinsLock false for an engine that answers pins and does not keep them */
-    RadixCache(int capacityTokens, int pageTokens, boolean pinsLock) {
-        this.capacityTokens = capacityTokens;
-        this.pageTokens = pageTokens;
-        this.pinsLock = pinsLock;
-        this.events = new EventQueue(pageTokens);
+    RadixCache(SglangSettings settings, Faults faults, EngineClock clock) {
+        variant = settings.variant();
+        pageTokens = settings.pageTokens();
+        capacityTokens = settings.capacityTokens();
+        countsHits = variant != Variant.PIN_GPU || settings.hostRatio() > 0;
+        this.faults = faults;
+        events = new EventQueue(pageTokens);
+        leaves = new EvictionOrder(settings.eviction());
+        prefixPins = new PrefixPins(settings, faults, clock);
+        host = new HostTier(settings, events, prefixPins, node -> delete(node, Tier.HOST));
+        pins = PinIndex.of(settings, faults, this::lock, this::unlock, this::review);
         clear();
     }
 
     /** Finds the longest cached part of the first {@code count} blocks; touches it and cuts a node that it ends within. */
-    Match match(String namespace, long[] blocks, int count) {
-        RadixNode node = root(namespace);
+    Match match(TokenChain chain, int count) {
+        RadixNode node = root(chain.space());
+        RadixNode gpuNode = node;
         int at = 0;
+        int gpuBlocks = 0;
         while (at < count) {
-            RadixNode child = node.children.get(blocks[at]);
+            RadixNode child = node.children.get(chain.name(at));
             if (child == null) {
                 break;
             }
-            child.lastUse = ++uses;
-            int shared = shared(child, blocks, at, count);
+            prefixPins.hit(child);
+            int shared = child.shared(chain, at, count);
             at += shared;
-            if (shared < child.blocks.length) {
-                node = cut(child, shared);
-                break;
+            node = upTo(child, shared);
+            use(node);
+            review(node);
+            if (node.onGpu()) {
+                gpuNode = node;
+                gpuBlocks = at;
             }
-            node = child;
         }
-        return new Match(at * pageTokens, node);
+        return new Match(gpuBlocks * pageTokens, gpuNode, (at - gpuBlocks) * pageTokens, node);
     }
 
     /**
      * Puts the first {@code count} blocks into the tree; what is missing becomes one new leaf. Accounts the new blocks as
      * the tree's: the caller no longer holds them.
+     *
+     * @param counted blocks for which this request has been counted as a hit
      */
-    Insertion insert(String namespace, long[] blocks, int count, int[] tokens) {
-        Match match = match(namespace, blocks, count);
-        int present = match.tokens() / pageTokens;
-        if (present == count) {
-            return new Insertion(match.tokens(), match.node());
+    Insertion insert(TokenChain chain, int count, long priority, int counted) {
+        RadixNode node = root(chain.space());
+        int at = 0;
+        int present = 0;
+        while (at < count) {
+            RadixNode child = node.children.get(chain.name(at));
+            if (child == null) {
+                break;
+            }
+            int shared = child.shared(chain, at, count);
+            at += shared;
+            node = upTo(child, shared);
+            use(node);
+            node.priority = Math.max(node.priority, priority);
+            if (node.onGpu()) {
+                present = at;
+            } else {
+                recomputed(node, chain.session());
+            }
+            if (at > counted) {
+                hit(node);
+            }
+            review(node);
         }
-        RadixNode parent = match.node();
-        RadixNode leaf = new RadixNode(parent, Arrays.copyOfRange(blocks, present, count), ++uses);
-        parent.children.put(leaf.firstBlock(), leaf);
-        evictable += (count - present) * pageTokens;
-        reviewLeaf(parent);
-        reviewLeaf(leaf);
-        for (long block : leaf.blocks) {
-            index.put(block, leaf);
+        if (at < count) {
+            node = grow(node, chain, at, count);
+            node.priority = priority;
+            hit(node);
+            review(node);
         }
-        events.stored(
-                parent.parent == null ? Optional.empty() : Optional.of(new BlockName.Numbered(parent.lastBlock())),
-                leaf.blocks,
-                Tokens.between(tokens, present * pageTokens, count * pageTokens),
-                Tier.GPU,
-                "");
-        return new Insertion(match.tokens(), leaf);
+        return new Insertion(present * pageTokens, node);
     }
 
     /** Evicts whole nodes until at least this many tokens are freed or nothing is left to evict; returns the freed. */
     int evict(int tokens) {
-        PriorityQueue<RadixNode> heap = new PriorityQueue<>(Comparator.comparingLong(node -> node.lastUse));
-        heap.addAll(leaves);
         int freed = 0;
         while (freed < tokens) {
-            RadixNode node = heap.poll();
-            if (node == null) {
+            Optional<RadixNode> next = leaves.next();
+            if (next.isEmpty()) {
                 break;
             }
-            int size = size(node);
-            free += size;
-            freed += size;
-            RadixNode parent = detach(node);
-            evictable -= size;
-            evictedTokens += size;
-            leaves.remove(node);
-            reviewLeaf(parent);
-            if (leaves.contains(parent)) {
-                heap.add(parent);
-            }
-            for (long block : node.blocks) {
-                index.remove(block);
-            }
-            events.removed(node.blocks, Tier.GPU);
+            freed += evictLeaf(next.get());
         }
         return freed;
     }
 
+    /** Evicts as much as the engine does when it wants so many tokens; false when there are not so many free then. */
+    boolean makeRoom(int tokens) {
+        if (tokens > free) {
+            evict(variant.evictsOnlyMissing() ? tokens - free : tokens);
+        }
+        return tokens <= free;
+    }
+
+    /**
+     * Brings what the match has on the host alone back onto the GPU, if there is room.
+     *
+     * @param match whose part on the GPU is locked; the lock is on the returned match's instead
+     * @return what of the match is on the GPU now, and nothing else
+     */
+    Match loadBack(Match match) {
+        lock(match.node());
+        if (match.onHost() >= LEAST_LOADED_TOKENS && makeRoom(match.onHost())) {
+            take(match.onHost());
+            Deque<RadixNode> hostOnly = new ArrayDeque<>();
+            for (RadixNode at = match.node(); !at.onGpu(); at = at.parent()) {
+                hostOnly.push(at);
+            }
+            for (RadixNode node : hostOnly) {
+                node.gpu(true);
+                locked += size(node);
+                review(node);
+                host.returned(node, "");
+            }
+            unlock(match.gpuNode());
+            return new Match(match.tokens(), match.node(), 0, match.node());
+        }
+        unlock(match.node());
+        return new Match(match.onGpu(), match.gpuNode(), 0, match.gpuNode());
+    }
+
     void lock(RadixNode node) {
-        for (RadixNode at = node; at.parent != null; at = at.parent) {
-            if (at.locks == 0) {
+        for (RadixNode at = node; !at.isRoot(); at = at.parent()) {
+            if (at.locks == 0 && at.onGpu()) {
                 evictable -= size(at);
                 locked += size(at);
             }
             at.locks++;
-            reviewLeaf(at);
+            review(at);
         }
     }
 
     void unlock(RadixNode node) {
-        for (RadixNode at = node; at.parent != null; at = at.parent) {
-            if (at.locks == 1) {
+        for (RadixNode at = node; !at.isRoot(); at = at.parent()) {
+            if (at.locks == 1 && at.onGpu()) {
                 evictable += size(at);
                 locked -= size(at);
             }
             at.locks--;
-            reviewLeaf(at);
+            review(at);
         }
     }
 
@@ -184,59 +247,36 @@ final class RadixCache {
         free += tokens;
     }
 
-    /** Pins each block once more; returns how many of them are known. */
-    int pin(long[] blocks) {
-        int known = 0;
-        for (long block : blocks) {
-            RadixNode node = index.get(block);
-            if (node == null) {
-                continue;
-            }
-            if (pins.merge(block, 1, Integer::sum) == 1 && pinsLock) {
-                lock(node);
-            }
-            known++;
-        }
-        return known;
+    SessionHolds sessions() {
+        return sessions;
     }
 
-    /** Takes one pin from each block; returns how many were pinned and are still known. */
-    int unpin(long[] blocks) {
-        int released = 0;
-        for (long block : blocks) {
-            int count = pins.getOrDefault(block, 0);
-            if (count > 1) {
-                pins.put(block, count - 1);
-                released++;
-            } else if (count == 1) {
-                pins.remove(block);
-                RadixNode node = index.get(block);
-                if (node != null) {
-                    if (pinsLock) {
-                        unlock(node);
-                    }
-                    released++;
-                }
-            }
-        }
-        return released;
+    PinIndex pins() {
+        return pins;
     }
 
-    /** Takes one pin from every pinned block. */
-    int unpinAll() {
-        return unpin(pins.keySet().stream().mapToLong(Long::longValue).toArray());
+    PinAnswer pinPrefix(TokenChain chain, double ttlSeconds) {
+        return prefixPins.pin(root(chain.space()), chain, ttlSeconds, this::hit);
     }
 
-    /** Empties the tree, forgets pins, frees the pool. */
+    /** Empties both tiers, forgets pins and sessions, frees the pools. */
     void clear() {
         roots.clear();
         leaves.clear();
-        index.clear();
+        host.clear();
+        sessions.clear();
         pins.clear();
+        prefixPins.clear();
         free = capacityTokens;
         evictable = 0;
         locked = 0;
         events.cleared();
+    }
+
+    /** Evicts from both tiers all that may be evicted, and forgets nothing. */
+    void evictAll() {
+        evict(evictable);
+        host.evict(Integer.MAX_VALUE);
     }
 
     List<CacheEvent> drainEvents() {
@@ -263,25 +303,29 @@ final class RadixCache {
         return evictedTokens;
     }
 
-    Map<Long, Integer> pins() {
-        return Map.copyOf(pins);
+    HostTier host() {
+        return host;
     }
 
-    /** Every block in the tree with its parent, 0 under a root, and the locks of its node, in no order. */
+    /** Leaves that the next evictions choose from, in their order. */
+    Iterable<RadixNode> leaves() {
+        return leaves.nodes();
+    }
+
+    /** A block in the tree with its parent, 0 under a root, and its node. */
+    record Resident(long block, long parent, RadixNode node) {}
+
+    /** Every block in the tree, in no order. */
     List<Resident> residents() {
         List<Resident> all = new ArrayList<>();
-        for (RadixNode root : roots.values()) {
-            collect(root, 0, all);
-        }
+        roots.values().forEach(root -> collect(root, 0, all));
         return all;
     }
-
-    record Resident(long block, long parent, int locks) {}
 
     private static void collect(RadixNode node, long above, List<Resident> into) {
         long parent = above;
         for (long block : node.blocks) {
-            into.add(new Resident(block, parent, node.locks));
+            into.add(new Resident(block, parent, node));
             parent = block;
         }
         for (RadixNode child : node.children.values()) {
@@ -289,52 +333,105 @@ final class RadixCache {
         }
     }
 
-    private RadixNode root(String namespace) {
-        return roots.computeIfAbsent(namespace, _ -> new RadixNode(null, new long[0], 0));
+    private RadixNode root(Namespace space) {
+        return roots.computeIfAbsent(space, RadixNode::root);
     }
 
-    private static int shared(RadixNode node, long[] blocks, int from, int to) {
-        int most = Math.min(node.blocks.length, to - from);
-        int shared = 1;
-        while (shared < most && node.blocks[shared] == blocks[from + shared]) {
-            shared++;
+    /** The node whose blocks are the first ones of this one: itself, or its new upper half. */
+    private RadixNode upTo(RadixNode node, int blocks) {
+        if (blocks == node.blocks.length) {
+            return node;
         }
-        return shared;
-    }
-
-    /** Puts a new node above the given one for its first blocks; it inherits the locks. */
-    private RadixNode cut(RadixNode lower, int at) {
-        RadixNode parent = parentOf(lower);
-        RadixNode upper = new RadixNode(parent, Arrays.copyOf(lower.blocks, at), ++uses);
-        upper.locks = lower.locks;
-        parent.children.put(upper.firstBlock(), upper);
-        lower.blocks = Arrays.copyOfRange(lower.blocks, at, lower.blocks.length);
-        lower.parent = upper;
-        upper.children.put(lower.firstBlock(), lower);
+        use(node);
+        RadixNode upper = node.cut(blocks);
+        review(node);
         return upper;
     }
 
-    private static RadixNode detach(RadixNode node) {
-        RadixNode parent = parentOf(node);
-        if (parent.children.remove(node.firstBlock()) != node) {
-            throw new EngineDeath("AssertionError: parent does not have child key");
-        }
-        return parent;
+    private RadixNode grow(RadixNode parent, TokenChain chain, int from, int to) {
+        RadixNode leaf = parent.grow(chain.names(from, to), chain.tokens(from, to));
+        use(leaf);
+        evictable += size(leaf);
+        review(parent);
+        pins.stored(leaf);
+        events.stored(leaf, Tier.GPU, chain.session());
+        return leaf;
     }
 
-    private static RadixNode parentOf(RadixNode node) {
-        RadixNode parent = node.parent;
-        if (parent == null) {
-            throw new IllegalStateException("A root is neither cut nor evicted.");
-        }
-        return parent;
-    }
-
-    private void reviewLeaf(RadixNode node) {
-        if (node.parent != null && node.locks <= 0 && node.children.isEmpty()) {
-            leaves.add(node);
+    /** A node that is on the host alone takes the blocks that a request computed again. */
+    private void recomputed(RadixNode node, String session) {
+        node.gpu(true);
+        if (node.locks > 0) {
+            locked += size(node);
         } else {
-            leaves.remove(node);
+            evictable += size(node);
+        }
+        review(node.parent());
+        host.returned(node, session);
+    }
+
+    private void hit(RadixNode node) {
+        if (countsHits) {
+            node.hits++;
+        }
+        host.backUp(node);
+    }
+
+    private int evictLeaf(RadixNode node) {
+        boolean forgiving = faults.has(CacheFault.PinForgiving.class);
+        if (forgiving && node.isDeleted()) {
+            EvictionOrder.place(node, null);
+            return 0;
+        }
+        if (!node.onHost && (node.hostPins > 0 || prefixPins.holds(node)) && !host.backUp(node)) {
+            if (node.hostPins > 0 && !forgiving) {
+                throw new EngineDeath("AssertionError");
+            }
+            prefixPins.drop(node);
+        }
+        int size = size(node);
+        free += size;
+        if (node.onHost) {
+            node.gpu(false);
+            review(node);
+            review(node.parent());
+            host.alone(node);
+        } else {
+            delete(node, Tier.GPU);
+        }
+        evictable -= size;
+        evictedTokens += size;
+        return size;
+    }
+
+    private void delete(RadixNode node, Tier last) {
+        node.detach();
+        EvictionOrder.place(node, null);
+        RadixNode parent = node.parent();
+        if (!parent.isRoot() && !parent.isDeleted()) {
+            review(parent);
+        } else if (parent.children.isEmpty()) {
+            roots.remove(parent.space, parent);
+        }
+        pins.deleted(node);
+        prefixPins.drop(node);
+        sessions.deleted(node);
+        events.removed(node, host.told(last));
+    }
+
+    private void use(RadixNode node) {
+        node.lastUse = ++uses;
+    }
+
+    /** Puts the node where it waits for its eviction, if it can be evicted as it is now. */
+    private void review(RadixNode node) {
+        if (node.isRoot()) {
+            return;
+        }
+        if (node.onGpu()) {
+            EvictionOrder.place(node, node.locks <= 0 && node.gpuChildren == 0 ? leaves : null);
+        } else {
+            host.review(node);
         }
     }
 

@@ -9,10 +9,9 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Pass;
 import io.holdfast.emulator.engine.RequestTally;
-import io.holdfast.emulator.fault.CacheFault;
+import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
-import io.holdfast.events.SglangBlockNames;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -70,7 +69,7 @@ public final class SglangEngine implements Engine {
     private final Model model;
     private final Consumer<List<CacheEvent>> publisher;
     private final RadixCache cache;
-    private final Deque<Generation> waiting = new ArrayDeque<>();
+    private final Deque<RadixRequest> waiting = new ArrayDeque<>();
     private final List<RadixRequest> running = new ArrayList<>();
 
     private boolean batchFull;
@@ -93,19 +92,26 @@ public final class SglangEngine implements Engine {
             Model model,
             Consumer<List<CacheEvent>> publisher) {
         this.settings = settings;
-        this.pinBranch = settings.variant() == Variant.PIN_GPU;
+        this.pinBranch = settings.variant() != Variant.STOCK;
         this.page = settings.pageTokens();
         this.clock = clock;
         this.gpu = gpu;
         this.model = model;
         this.publisher = publisher;
-        this.cache = new RadixCache(settings.capacityTokens(), page, !faults.has(CacheFault.PinIgnored.class));
+        this.cache = new RadixCache(settings, faults, clock);
         this.stats = snapshot(0);
     }
 
     @Override
     public void submit(Generation request) {
-        waiting.add(request);
+        String session = settings.sessions() ? request.terms().session() : "";
+        Terms terms = request.terms();
+        waiting.add(new RadixRequest(
+                request,
+                session.isEmpty()
+                        ? Optional.empty()
+                        : Optional.of(cache.sessions().arrived(session)),
+                new TokenChain(pinBranch ? Namespace.unsalted(terms) : Namespace.of(terms), terms.session(), page)));
         stats = snapshot(0);
     }
 
@@ -113,7 +119,7 @@ public final class SglangEngine implements Engine {
     public void abort(Generation request) {
         Optional<RadixRequest> active =
                 running.stream().filter(one -> one.request == request).findFirst();
-        if (waiting.remove(request)) {
+        if (waiting.removeIf(one -> one.request == request)) {
             aborted++;
         } else if (active.isPresent()) {
             running.remove(active.get());
@@ -134,28 +140,40 @@ public final class SglangEngine implements Engine {
                     running.size());
             return false;
         }
-        cache.clear();
+        if (settings.variant() == Variant.PIN_HOST && !cache.pins().isEmpty()) {
+            cache.evictAll();
+        } else {
+            cache.clear();
+        }
+        decodeSteps = 0;
         publish();
         stats = snapshot(0);
         log.info("Cache flushed successfully!");
         return true;
     }
 
-    /** Lets go of what the session's requests referenced; later requests under its name reference nothing. */
+    /** Pins each block once more, where the variant pins blocks. */
+    public PinAnswer pin(long[] blocks) {
+        PinAnswer answer = cache.pins().pin(blocks);
+        stats = snapshot(0);
+        return answer;
+    }
+
+    /** Takes one pin from each block, where the variant pins blocks. */
+    public PinAnswer unpin(long[] blocks) {
+        PinAnswer answer = cache.pins().unpin(blocks);
+        stats = snapshot(0);
+        return answer;
+    }
+
+    /** Pins the nodes along the tokens for a time, where the variant pins prefixes. */
+    public PinAnswer pinPrefix(int[] tokens, double ttlSeconds) {
+        return cache.pinPrefix(new TokenChain(Namespace.PLAIN, "", page).grow(tokens), ttlSeconds);
+    }
+
+    /** Gives up what the session refers to; one that is not open is none. */
     public void closeSession(String session) {
-        log.debug("Session {} is closed.", session);
-    }
-
-    public int pin(long[] blocks) {
-        int pinned = cache.pin(blocks);
-        stats = snapshot(0);
-        return pinned;
-    }
-
-    public int unpin(long[] blocks) {
-        int unpinned = cache.unpin(blocks);
-        stats = snapshot(0);
-        return unpinned;
+        cache.sessions().close(session);
     }
 
     @Override
@@ -169,6 +187,12 @@ public final class SglangEngine implements Engine {
         return false;
     }
 
+    @Override
+    public long answered() {
+        SglangStats now = stats;
+        return now.whole().requests() + now.streamed().requests();
+    }
+
     /** From any thread: the numbers after the last change. */
     public SglangStats stats() {
         return stats;
@@ -180,7 +204,7 @@ public final class SglangEngine implements Engine {
     }
 
     private boolean prefillNext() {
-        Generation next = waiting.peek();
+        RadixRequest next = waiting.peek();
         if (next == null || batchFull) {
             return false;
         }
@@ -188,26 +212,28 @@ public final class SglangEngine implements Engine {
             batchFull = true;
             return false;
         }
-        int[] tokens = next.tokens();
-        RadixCache.Match match = cache.match(namespace(next), names(next, tokens), (tokens.length - 1) / page);
-        int extend = tokens.length - match.tokens();
-        if (!admit(extend + Math.min(next.left(), COUNTED_ANSWER), match.node())) {
+        TokenChain chain = next.chain();
+        RadixCache.Match match = cache.match(chain, (chain.length() - 1) / page);
+        int missing = chain.length() - match.onGpu();
+        if (!admit(missing + Math.min(next.request.left(), COUNTED_ANSWER), match.gpuNode())) {
             batchFull = true;
-            if (pinBranch && running.isEmpty()) {
-                unpinForRoom(extend);
+            if (settings.variant().pinsBlocks() && running.isEmpty()) {
+                unpinForRoom(missing);
             }
             return false;
         }
         waiting.remove();
-        makeRoom(page == 1 ? extend : extend + page);
+        RadixCache.Match prefix = match.onHost() == 0 ? match : cache.loadBack(match);
+        int extend = chain.length() - prefix.tokens();
+        cache.makeRoom(page == 1 ? extend : extend + page);
         int slots = pagesOf(extend) * page;
         cache.take(slots);
-        next.found(match.tokens(), 0);
-        RadixRequest admitted = new RadixRequest(next, match, tokens.length, slots);
-        cacheHitRate = match.tokens() / (double) tokens.length;
+        next.admitted(prefix, slots);
+        next.request.found(prefix.tokens(), prefix.tokens() - match.onGpu());
+        cacheHitRate = prefix.tokens() / (double) chain.length();
         stats = snapshot(1);
         if (gpu.run(Pass.prefill(extend, 1, 1))) {
-            firstToken(admitted);
+            firstToken(next);
         }
         return true;
     }
@@ -239,7 +265,7 @@ public final class SglangEngine implements Engine {
         if (running.isEmpty()) {
             return false;
         }
-        makeRoom((pinBranch ? fullPages() : running.size()) * page);
+        cache.makeRoom((pinBranch ? fullPages() : running.size()) * page);
         if (!retractUntilItFits()) {
             return true;
         }
@@ -266,7 +292,7 @@ public final class SglangEngine implements Engine {
         if (running.size() < batch.size()) {
             batchFull = false;
             publish();
-        } else if (pinBranch && decodeSteps % DECODE_LOG_INTERVAL == 0) {
+        } else if (decodeSteps % DECODE_LOG_INTERVAL == 0) {
             publish();
         }
         stats = snapshot(0);
@@ -298,9 +324,9 @@ public final class SglangEngine implements Engine {
             running.remove(victim);
             cache.giveBack(victim.held);
             cache.unlock(victim.node);
-            waiting.add(victim.request);
+            waiting.add(victim);
             retracted++;
-            makeRoom(fullPages() * page);
+            cache.makeRoom(fullPages() * page);
         }
         if (running.size() < before) {
             batchFull = false;
@@ -344,7 +370,7 @@ public final class SglangEngine implements Engine {
         int pinned = cache.protectedTokens();
         int total = cache.capacityTokens();
         if (pinned > total - extend) {
-            int unpinned = cache.unpinAll();
+            int unpinned = cache.pins().unpinAll();
             log.warn(
                     "Request unschedulable due to pinned KV cache: request needs {} tokens, but {}/{} tokens are pinned"
                             + " (only {} unpinnable). Auto-unpinned {} blocks.",
@@ -353,13 +379,6 @@ public final class SglangEngine implements Engine {
                     total,
                     total - pinned,
                     unpinned);
-        }
-    }
-
-    private void makeRoom(int tokens) {
-        int missing = tokens - cache.freeTokens();
-        if (missing > 0) {
-            cache.evict(pinBranch ? tokens : missing);
         }
     }
 
@@ -381,34 +400,39 @@ public final class SglangEngine implements Engine {
             whole = whole.answered(request.prompt().length, request.answered());
         }
         end(active);
+        active.session.ifPresent(session -> cache.sessions().finished(session, active.node));
     }
 
     private void end(RadixRequest active) {
-        store(active, pinBranch ? active.filled : active.computed);
+        store(active, settings.variant().storesAnswers() ? active.computed : active.filled);
         cache.giveBack(active.held);
         cache.unlock(active.node);
     }
 
-    /** Puts the first tokens of the request into the tree and moves its lock there; its copies of known blocks are freed. */
+    /**
+     * Puts the first tokens of the request into the tree and moves its lock there; its copies of known blocks are freed. The
+     * release counts a request's hits once however often it is stored, and stores its prompt once more when there are pages of
+     * the answer: one priority above them, and cut off from them.
+     */
     private void store(RadixRequest active, int length) {
-        int[] tokens = active.request.tokens();
-        RadixCache.Insertion stored =
-                cache.insert(namespace(active.request), names(active.request, tokens), length / page, tokens);
-        int inTree = length / page * page;
+        TokenChain chain = active.chain();
+        long priority = active.request.terms().priority();
+        int blocks = length / page;
+        RadixCache.Insertion stored = cache.insert(chain, blocks, priority, active.counted);
+        int promptBlocks = active.request.prompt().length / page;
+        if (settings.variant() == Variant.STOCK) {
+            active.counted = Math.max(active.counted, blocks);
+            if (promptBlocks < blocks) {
+                cache.insert(chain, promptBlocks, priority + 1, promptBlocks);
+            }
+        }
+        int inTree = blocks * page;
         cache.giveBack(Math.max(0, stored.present() - active.inTree));
         active.held -= inTree - active.inTree;
         active.inTree = inTree;
         cache.lock(stored.node());
         cache.unlock(active.node);
         active.node = stored.node();
-    }
-
-    private static String namespace(Generation request) {
-        return request.terms().extraKey();
-    }
-
-    private long[] names(Generation request, int[] tokens) {
-        return SglangBlockNames.of(tokens, page, request.terms().salt());
     }
 
     private void publish() {

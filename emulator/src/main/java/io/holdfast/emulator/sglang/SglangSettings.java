@@ -11,6 +11,7 @@ package io.holdfast.emulator.sglang;
  * @param eviction which leaf goes first
  * @param sessions whether requests with a session protect their prefix until it is closed
  * @param hostRatio size of the host tier as a multiple of the capacity, 0 for none
+ * @param maxPinnedRatio how much of the host tier pinned prefixes may take, 0 for no pins; below 1
  */
 public record SglangSettings(
         int capacityTokens,
@@ -21,7 +22,8 @@ public record SglangSettings(
         Variant variant,
         Eviction eviction,
         boolean sessions,
-        double hostRatio) {
+        double hostRatio,
+        double maxPinnedRatio) {
 
     /** Which code: the release, or one of the branches that pin. */
     public enum Variant {
@@ -32,7 +34,22 @@ public record SglangSettings(
         /** The branch whose pins keep blocks in the host tier. */
         PIN_HOST,
         /** The release candidate whose pins name a prefix and expire. */
-        PIN_PREFIX
+        PIN_PREFIX;
+
+        /** Whether a full pool loses what is missing, or all that is wanted again. */
+        boolean evictsOnlyMissing() {
+            return this == STOCK;
+        }
+
+        /** Whether a request leaves its answer in the tree, or its prompt alone. */
+        boolean storesAnswers() {
+            return this == STOCK || this == PIN_PREFIX;
+        }
+
+        /** Whether pins name blocks. */
+        boolean pinsBlocks() {
+            return this == PIN_GPU || this == PIN_HOST;
+        }
     }
 
     /** {@code --radix-eviction-policy}. */
@@ -58,16 +75,21 @@ public record SglangSettings(
         check(
                 hostRatio >= 0 && hostRatio <= 1_000,
                 "hostRatio must be 0 (no host tier) to 1000, not " + hostRatio + ".");
+        check(
+                maxPinnedRatio >= 0 && maxPinnedRatio < 1,
+                "maxPinnedRatio must be 0 (no pinned prefixes) or more and below 1, not " + maxPinnedRatio + ".");
+        check(!sessions || variant == Variant.STOCK, "Only the released engine holds sessions, not " + variant + ".");
     }
 
     /** A small cache: 4096 tokens in blocks of 16, least recently used first, nothing special. */
     public static SglangSettings defaults() {
-        return new SglangSettings(4096, 16, 8192, 32, 8192, Variant.STOCK, Eviction.LRU, false, 0);
+        return new SglangSettings(4096, 16, 8192, 32, 8192, Variant.STOCK, Eviction.LRU, false, 0, 0.5);
     }
 
     public SglangSettings withSizes(int capacity, int page, int context) {
         int chunk = Math.max(page, chunkedPrefillTokens / page * page);
-        return new SglangSettings(capacity, page, context, maxRunning, chunk, variant, eviction, sessions, hostRatio);
+        return new SglangSettings(
+                capacity, page, context, maxRunning, chunk, variant, eviction, sessions, hostRatio, maxPinnedRatio);
     }
 
     public SglangSettings withMaxRunning(int value) {
@@ -80,12 +102,22 @@ public record SglangSettings(
                 variant,
                 eviction,
                 sessions,
-                hostRatio);
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withChunkedPrefillTokens(int value) {
         return new SglangSettings(
-                capacityTokens, pageTokens, contextTokens, maxRunning, value, variant, eviction, sessions, hostRatio);
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                value,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withVariant(Variant value) {
@@ -98,7 +130,8 @@ public record SglangSettings(
                 value,
                 eviction,
                 sessions,
-                hostRatio);
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withEviction(Eviction value) {
@@ -111,7 +144,8 @@ public record SglangSettings(
                 variant,
                 value,
                 sessions,
-                hostRatio);
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withSessions(boolean value) {
@@ -124,7 +158,8 @@ public record SglangSettings(
                 variant,
                 eviction,
                 value,
-                hostRatio);
+                hostRatio,
+                maxPinnedRatio);
     }
 
     public SglangSettings withHostRatio(double value) {
@@ -137,7 +172,29 @@ public record SglangSettings(
                 variant,
                 eviction,
                 sessions,
+                value,
+                maxPinnedRatio);
+    }
+
+    public SglangSettings withMaxPinnedRatio(double value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
                 value);
+    }
+
+    /** Size of the host tier: the engine rounds to whole pages and adds one. */
+    public int hostTokens() {
+        return hostRatio == 0
+                ? 0
+                : Math.toIntExact((long) (hostRatio * capacityTokens) / pageTokens * pageTokens + pageTokens);
     }
 
     /** The longest prompt that is served. */

@@ -25,32 +25,35 @@ import org.jspecify.annotations.Nullable;
  * aligned prompt again, leave two blocks with one name; both count, and each is announced when it comes and when it goes. A
  * lookup finds the one that was named first and is still there.
  *
+ * A smaller pool
+ * --------------
+ * Under a limit, blocks too many are set aside: from the head of the queue, as if somebody took them, at once where they are
+ * free and else as soon as they are. They come back when the limit rises. Block 0 stands for "no block" in the engine's
+ * tables and is never given out.
+ *
  * Arrays
  * ------
  * A block is a number and everything about it is in arrays; the queue is one ring, each bucket of the table of names is
  * another, in the order of naming. Nothing here walks all blocks but a clear. Names are compared by their 64 bits, as
  * consumers of the events compare them.
- *
- * Block 0
- * -------
- * It stands for "no block" in the engine's tables and is never given out. A limit below the number of blocks makes the
- * pool smaller without taking anything away: while more are in use, none can be taken.
  */
 final class BlockPool {
     static final int NONE = BlockRings.NONE;
 
     private static final int QUEUE = 0;
+    private static final int ASIDE = 1;
 
     private final boolean namelessFirst;
     private final Consumer<BlockName> onRemoval;
     private final int usable;
     private final @Nullable BlockName[] names;
     private final int[] users;
-    private final BlockRings queue;
+    private final BlockRings unused;
     private final BlockRings buckets;
     private final int bucketMask;
     private int free;
-    private int limit = Integer.MAX_VALUE;
+    private int aside;
+    private int limit;
 
     /** @param onRemoval is told the name of each block that loses it */
     BlockPool(int blocks, Release release, Consumer<BlockName> onRemoval) {
@@ -59,13 +62,14 @@ final class BlockPool {
         usable = blocks - 1;
         names = new BlockName[blocks];
         users = new int[blocks];
-        queue = new BlockRings(blocks, 1);
+        unused = new BlockRings(blocks, 2);
         bucketMask = (Integer.highestOneBit(blocks) << 1) - 1;
         buckets = new BlockRings(blocks, bucketMask + 1);
         for (int block = 1; block < blocks; block++) {
-            queue.addLast(QUEUE, block);
+            unused.addLast(QUEUE, block);
         }
         free = usable;
+        limit = usable;
     }
 
     /** The block of this name that got it first, or {@link #NONE}. */
@@ -78,32 +82,36 @@ final class BlockPool {
         return block;
     }
 
-    boolean isFree(int block) {
+    boolean isUnused(int block) {
         return users[block] == 0;
     }
 
     /** One more user of a block, which leaves the queue if it was in it. */
     void touch(int block) {
         if (users[block]++ == 0) {
-            queue.remove(block);
+            unused.remove(block);
             free--;
         }
     }
 
     /** Takes the block at the head of the queue, which loses what it holds. */
     int take() {
-        int block = queue.first(QUEUE);
+        int block = unused.first(QUEUE);
         if (block == NONE) {
             throw new IllegalStateException("No block is free.");
         }
         touch(block);
-        BlockName name = names[block];
-        if (name != null) {
-            names[block] = null;
-            buckets.remove(block);
-            onRemoval.accept(name);
-        }
+        forget(block);
         return block;
+    }
+
+    /** Whether a free block holds nothing. */
+    boolean hasEmpty() {
+        int block = unused.first(QUEUE);
+        while (block != NONE && names[block] != null) {
+            block = unused.after(block);
+        }
+        return block != NONE;
     }
 
     /** Says what a block in use holds from now on. */
@@ -119,22 +127,23 @@ final class BlockPool {
             if (--users[block] == 0) {
                 free++;
                 if (names[block] != null || !namelessFirst) {
-                    queue.addLast(QUEUE, block);
+                    unused.addLast(QUEUE, block);
                 }
             }
         }
         if (namelessFirst) {
             for (int i = 0; i < count; i++) {
                 if (users[table[i]] == 0 && names[table[i]] == null) {
-                    queue.addFirst(QUEUE, table[i]);
+                    unused.addFirst(QUEUE, table[i]);
                 }
             }
         }
+        setAside();
     }
 
     /** Forgets all names; refused while a block is in use. */
     boolean clear() {
-        if (free < usable) {
+        if (inUse() > 0) {
             return false;
         }
         Arrays.fill(names, null);
@@ -142,34 +151,62 @@ final class BlockPool {
         return true;
     }
 
-    int usable() {
-        return usable;
+    /** Blocks that can be used at all: without block 0, and no more than the limit. */
+    int capacity() {
+        return limit;
     }
 
-    /** Blocks that nobody uses, whatever they hold. */
+    /** Blocks that nobody uses and that may be taken, whatever they hold. */
     int free() {
         return free;
     }
 
-    /** How many of them may be taken. */
-    int available() {
-        return Math.min(free, limit - (usable - free));
+    int inUse() {
+        return usable - free - aside;
     }
 
-    /** No more than so many blocks are to be in use. */
+    /** Makes the pool as if it had so many blocks, or lets it have all that it has. */
     void limit(int most) {
-        limit = most;
+        limit = Math.clamp(most, 0, usable);
+        setAside();
+        while (aside > usable - limit) {
+            int block = unused.first(ASIDE);
+            unused.remove(block);
+            aside--;
+            unused.addFirst(QUEUE, block);
+            free++;
+        }
     }
 
     /** The free blocks in the order in which they will be taken. */
     int[] queued() {
         int[] order = new int[free];
-        int block = queue.first(QUEUE);
+        int block = unused.first(QUEUE);
         for (int i = 0; i < free; i++) {
             order[i] = block;
-            block = queue.after(block);
+            block = unused.after(block);
         }
         return order;
+    }
+
+    private void setAside() {
+        while (aside < usable - limit && free > 0) {
+            int block = unused.first(QUEUE);
+            unused.remove(block);
+            free--;
+            forget(block);
+            unused.addFirst(ASIDE, block);
+            aside++;
+        }
+    }
+
+    private void forget(int block) {
+        BlockName name = names[block];
+        if (name != null) {
+            names[block] = null;
+            buckets.remove(block);
+            onRemoval.accept(name);
+        }
     }
 
     private int bucket(long hash) {

@@ -8,6 +8,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Pass;
 import io.holdfast.emulator.engine.RequestTally;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.vllm.VllmSettings.Policy;
 import io.holdfast.emulator.vllm.VllmSettings.Release;
@@ -52,6 +53,7 @@ public final class VllmEngine implements Engine {
     private static final Logger log = LoggerFactory.getLogger(VllmEngine.class);
 
     private final VllmSettings settings;
+    private final Faults faults;
     private final EngineClock clock;
     private final Gpu gpu;
     private final Model model;
@@ -64,10 +66,13 @@ public final class VllmEngine implements Engine {
     private final List<VllmRequest> batch = new ArrayList<>();
 
     private boolean ended;
+    private int limit = Integer.MAX_VALUE;
+    private int refusedResets;
     private long prefixQueries;
     private long prefixHits;
     private long preemptions;
     private long aborted;
+    private long failed;
     private long promptTokens;
     private long cachedTokens;
     private long generatedTokens;
@@ -85,6 +90,7 @@ public final class VllmEngine implements Engine {
             Model model,
             Consumer<List<CacheEvent>> publisher) {
         this.settings = settings;
+        this.faults = faults;
         this.clock = clock;
         this.gpu = gpu;
         this.model = model;
@@ -101,7 +107,7 @@ public final class VllmEngine implements Engine {
 
     @Override
     public void abort(Generation request) {
-        Optional<VllmRequest> found = Stream.concat(running.stream(), waiting.stream())
+        Optional<VllmRequest> found = Stream.concat(running.stream(), waiting.inOrder().stream())
                 .filter(one -> one.generation == request)
                 .findFirst();
         if (found.isPresent()) {
@@ -121,6 +127,13 @@ public final class VllmEngine implements Engine {
      * @param alsoRunning preempts what runs first, so that none has
      */
     public boolean resetPrefixCache(boolean alsoRunning) {
+        if (refusedResets
+                < faults.find(CacheFault.FlushRefused.class)
+                        .map(CacheFault.FlushRefused::times)
+                        .orElse(0)) {
+            refusedResets++;
+            return false;
+        }
         while (alsoRunning && !running.isEmpty()) {
             preempt(running.removeLast());
         }
@@ -130,13 +143,14 @@ public final class VllmEngine implements Engine {
         }
         log.warn(
                 "Failed to reset prefix cache because some blocks ({}) are not freed yet",
-                cache.pool().usable() - cache.pool().free());
+                cache.pool().inUse());
         return false;
     }
 
-    /** Lets requests use no more than so many blocks together from now on; what they have they keep. */
+    /** Makes the cache as if it had so many blocks that can be used, or lets it have all that it has. */
     public void limitBlocks(int most) {
-        cache.pool().limit(most);
+        limit = most;
+        applyLimit();
     }
 
     @Override
@@ -146,6 +160,7 @@ public final class VllmEngine implements Engine {
         }
         boolean lastOne = ended;
         ended = false;
+        applyLimit();
         schedule();
         if (!batch.isEmpty() && !gpu.run(pass())) {
             return true;
@@ -160,6 +175,11 @@ public final class VllmEngine implements Engine {
         return lastOne || !batch.isEmpty() || !events.isEmpty();
     }
 
+    @Override
+    public long answered() {
+        return stats.answered().requests();
+    }
+
     /** From any thread: the numbers after the last pass. */
     public VllmStats stats() {
         return stats;
@@ -168,6 +188,27 @@ public final class VllmEngine implements Engine {
     /** Engine thread only, for those who look into it. */
     PagedCache cache() {
         return cache;
+    }
+
+    /** In the order of their admission; engine thread only. */
+    List<VllmRequest> running() {
+        return running;
+    }
+
+    /** In the order in which they will be looked at; engine thread only. */
+    List<VllmRequest> waiting() {
+        return waiting.inOrder();
+    }
+
+    private void applyLimit() {
+        int usable = settings.blocks() - 1;
+        int fallen = faults.find(CacheFault.CapacityFalls.class)
+                .filter(fault -> answered.requests() >= fault.requests())
+                .map(fault -> (int) Math.round(usable * (1 - fault.percent() / 100)))
+                .orElse(usable);
+        if (Math.min(limit, fallen) != cache.pool().capacity()) {
+            cache.pool().limit(Math.min(limit, fallen));
+        }
     }
 
     private void schedule() {
@@ -186,6 +227,13 @@ public final class VllmEngine implements Engine {
         while (next < running.size() && left > 0) {
             VllmRequest request = running.get(next);
             int tokens = Math.min(request.length() - request.computed, left);
+            if (tokens == 1
+                    && request.generation.answered() > 0
+                    && faults.has(CacheFault.DecodeCannotEvict.class)
+                    && !cache.extendsWithoutEviction(request, tokens)) {
+                giveUp(request);
+                continue;
+            }
             while (!cache.extend(request, tokens)) {
                 VllmRequest victim = victim();
                 next -= running.indexOf(victim) < next ? 1 : 0;
@@ -226,7 +274,9 @@ public final class VllmEngine implements Engine {
             running.add(request);
             if (!request.preempted) {
                 request.admittedNanos = clock.nanos();
-                request.generation.found(hitTokens, 0);
+            }
+            if (!request.preempted || settings.release() == Release.V0_22) {
+                request.cached = hitTokens;
             }
             schedule(request, tokens);
             left -= tokens;
@@ -251,6 +301,14 @@ public final class VllmEngine implements Engine {
         waiting.putBack(request);
     }
 
+    private void giveUp(VllmRequest request) {
+        running.remove(request);
+        cache.release(request);
+        ended = true;
+        failed++;
+        request.generation.fail("Cannot allocate 1 blocks: only 0 free");
+    }
+
     private Pass pass() {
         int prefillTokens = 0;
         int prefills = 0;
@@ -272,6 +330,7 @@ public final class VllmEngine implements Engine {
         long now = clock.nanos();
         for (VllmRequest request : batch) {
             if (request.computed == request.length()) {
+                request.generation.found(request.cached, 0);
                 request.generation.answer(model.next(request.generation));
                 count(request, now);
                 told.add(request);
@@ -314,12 +373,13 @@ public final class VllmEngine implements Engine {
         return new VllmStats(
                 running.size(),
                 waiting.size(),
-                cache.pool().usable(),
+                cache.pool().capacity(),
                 cache.pool().free(),
                 prefixQueries,
                 prefixHits,
                 preemptions,
                 aborted,
+                failed,
                 promptTokens,
                 cachedTokens,
                 generatedTokens,

@@ -5,10 +5,12 @@ import io.holdfast.emulator.engine.RequestTally;
 /**
  * The engine's own numbers as its last pass left them: what arrives later shows after the next one.
  *
- * @param blocks that can be used: without the first one
+ * @param blocks that can be used: without the first one, and within what the cache is limited to
  * @param freeBlocks that nobody uses, cached or not
  * @param prefixQueries tokens that were looked up in the cache, without those of preempted requests
  * @param prefixHits how many of them it had
+ * @param aborted requests whose client went away
+ * @param failed requests that the engine gave up
  * @param promptTokens of requests that have their first token
  * @param cachedTokens how many of them the cache had
  * @param generatedTokens said so far
@@ -24,6 +26,7 @@ public record VllmStats(
         long prefixHits,
         long preemptions,
         long aborted,
+        long failed,
         long promptTokens,
         long cachedTokens,
         long generatedTokens,
@@ -33,6 +36,6 @@ public record VllmStats(
 
     /** The share of blocks in use; what is cached and unused counts as free. */
     public double usage() {
-        return 1 - freeBlocks / (double) blocks;
+        return blocks == 0 ? 0 : 1 - freeBlocks / (double) blocks;
     }
 }

@@ -38,8 +38,7 @@ public record VllmTimes(
     static final RequestTally NO_REQUESTS = new RequestTally(0, 0, 0, TO_FIRST_TOKEN);
 
     VllmTimes token(double seconds) {
-        return new VllmTimes(
-                betweenTokens.observe(seconds), perToken, wholeRequest, queue, inference, prefill, decode);
+        return new VllmTimes(betweenTokens.observe(seconds), perToken, wholeRequest, queue, inference, prefill, decode);
     }
 
     /** Counts a request by the nanoseconds of its marks. */

@@ -86,7 +86,9 @@ final class KvcachedPoolTest {
         later(100);
         assertThat(pool.allowedBlocks()).isEqualTo(79);
         assertThat(pool.allocate(3 * 8)).isEmpty();
-        assertThat(segment()).as("the reserve is above the limit as well").containsExactly(64 * MIB, 160 * MIB, 80 * MIB);
+        assertThat(segment())
+                .as("the reserve is above the limit as well")
+                .containsExactly(64 * MIB, 160 * MIB, 80 * MIB);
         pool.used(31);
         assertThat(pool.allowedBlocks()).as("in force once what is in use fits").isEqualTo(31);
         assertThat(segment()).containsExactly(64 * MIB, 64 * MIB, 0);
@@ -106,7 +108,9 @@ final class KvcachedPoolTest {
             int[] one = pool.allocate(1).orElseThrow();
             assertThat(pool.available()).as("shrinking: pages in use only").isEqualTo(20 * 8 - 22);
             pool.free(one);
-            assertThat(pool.available()).as("no longer shrinking, and not smaller either").isEqualTo(96 * 8 - 21);
+            assertThat(pool.available())
+                    .as("no longer shrinking, and not smaller either")
+                    .isEqualTo(96 * 8 - 21);
         }
     }
 
@@ -280,8 +284,7 @@ final class KvcachedPoolTest {
     }
 
     private long[] segment() throws IOException {
-        ByteBuffer bytes =
-                ByteBuffer.wrap(Files.readAllBytes(pool.file())).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(pool.file())).order(ByteOrder.LITTLE_ENDIAN);
         return new long[] {bytes.getLong(), bytes.getLong(), bytes.getLong()};
     }
 

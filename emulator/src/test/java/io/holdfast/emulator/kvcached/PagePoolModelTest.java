@@ -140,10 +140,7 @@ final class PagePoolModelTest {
             }
             long surplus = inUse.size() + reserved.size() + free.size() - wanted;
             for (; surplus < 0; surplus++) {
-                free.add(
-                        reclaimed.isEmpty()
-                                ? inUse.size() + reserved.size() + free.size()
-                                : reclaimed.removeFirst());
+                free.add(reclaimed.isEmpty() ? inUse.size() + reserved.size() + free.size() : reclaimed.removeFirst());
             }
             if (surplus > free.size()) {
                 free.addAll(reserved);

@@ -2,194 +2,94 @@ package io.holdfast.emulator.sglang;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.emulator.engine.BlockName;
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.sglang.SglangSettings.Eviction;
+import io.holdfast.emulator.sglang.SglangSettings.Variant;
+import io.holdfast.emulator.testing.VirtualClock;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/**
- * Seeded sessions against an oracle without a tree: a flat list of blocks, each with its parent and the number of the run it
- * belongs to; everything else is found by looking at all of them. The oracle knows no sizes and no leaf set.
- */
+/** Seeded sessions against a cache without a tree: the same blocks, tiers, locks, hits, references, sizes and events. */
 class RadixCacheModelTest {
     private static final int PAGE = 2;
     private static final int CAPACITY = 48 * PAGE;
+    private static final List<String> SESSIONS = List.of("a", "b", "c");
 
-    private static final class Block {
-        final long name;
-        final long parent;
-        int run;
-        int locks;
-        long used;
+    private record Held(RadixNode node, long block) {}
 
-        Block(long name, long parent) {
-            this.name = name;
-            this.parent = parent;
-        }
-    }
-
-    /** The oracle. */
-    private static final class Flat {
-        final Map<Long, Block> blocks = new LinkedHashMap<>();
-        final Map<Long, Integer> pins = new HashMap<>();
-        final List<List<Long>> stored = new ArrayList<>();
-        final List<Long> removed = new ArrayList<>();
-        int runs;
-        long uses;
-
-        int match(long[] path, int count) {
-            int known = 0;
-            while (known < count && blocks.containsKey(path[known])) {
-                known++;
-            }
-            touch(path, known);
-            return known;
-        }
-
-        /** Stamps runs from the root down; a run that the path leaves in its middle falls apart, the upper part newer. */
-        private void touch(long[] path, int known) {
-            for (int i = 0; i < known; i++) {
-                Block block = block(path[i]);
-                if (i == 0 || block(path[i - 1]).run != block.run) {
-                    uses++;
-                    runOf(block.run).forEach(member -> member.used = uses);
-                }
-            }
-            if (known > 0) {
-                Block last = block(path[known - 1]);
-                List<Block> run = runOf(last.run);
-                int depth = depth(last);
-                if (run.stream().anyMatch(member -> depth(member) > depth)) {
-                    runs++;
-                    uses++;
-                    for (Block member : run) {
-                        if (depth(member) <= depth) {
-                            member.run = runs;
-                            member.used = uses;
-                        }
-                    }
-                }
-            }
-        }
-
-        void insert(long[] path) {
-            int known = match(path, path.length);
-            if (known == path.length) {
-                return;
-            }
-            runs++;
-            uses++;
-            List<Long> added = new ArrayList<>();
-            for (int i = known; i < path.length; i++) {
-                Block block = new Block(path[i], i == 0 ? 0 : path[i - 1]);
-                block.run = runs;
-                block.used = uses;
-                blocks.put(path[i], block);
-                added.add(path[i]);
-            }
-            stored.add(added);
-        }
-
-        int evict(int wanted) {
-            int freed = 0;
-            while (freed < wanted) {
-                Set<Integer> candidates = new HashSet<>();
-                blocks.values().stream().filter(b -> b.locks == 0).forEach(b -> candidates.add(b.run));
-                for (Block block : blocks.values()) {
-                    Block above = blocks.get(block.parent);
-                    if (above != null && above.run != block.run) {
-                        candidates.remove(above.run);
-                    }
-                }
-                int victim = -1;
-                for (int run : candidates) {
-                    if (victim < 0 || runOf(run).getFirst().used < runOf(victim).getFirst().used) {
-                        victim = run;
-                    }
-                }
-                if (victim < 0) {
-                    break;
-                }
-                List<Block> run = runOf(victim);
-                run.sort(Comparator.comparingInt(this::depth));
-                for (Block block : run) {
-                    removed.add(block.name);
-                    freed += PAGE;
-                }
-                run.forEach(block -> blocks.remove(block.name));
-            }
-            return freed;
-        }
-
-        void lock(long name, int change) {
-            for (Block at = blocks.get(name); at != null; at = blocks.get(at.parent)) {
-                at.locks += change;
-            }
-        }
-
-        int protectedTokens() {
-            return PAGE
-                    * (int) blocks.values().stream().filter(b -> b.locks > 0).count();
-        }
-
-        private Block block(long name) {
-            return Objects.requireNonNull(blocks.get(name));
-        }
-
-        private int depth(Block block) {
-            int depth = 0;
-            for (Block at = blocks.get(block.parent); at != null; at = blocks.get(at.parent)) {
-                depth++;
-            }
-            return depth;
-        }
-
-        private List<Block> runOf(int run) {
-            return new ArrayList<>(
-                    blocks.values().stream().filter(b -> b.run == run).toList());
-        }
-    }
-
-    private final RadixCache cache = new RadixCache(CAPACITY, PAGE, true);
-    private final Flat oracle = new Flat();
-    private final List<RadixNode> locked = new ArrayList<>();
-    private final List<Long> lockedNames = new ArrayList<>();
+    private final List<Held> locked = new ArrayList<>();
     private final Set<Long> insertionEnds = new TreeSet<>();
+    private RadixCache cache = cache(SglangSettings.defaults());
+    private FlatCache oracle = new FlatCache(SglangSettings.defaults());
+    private int loaded;
+
+    static Stream<Arguments> kinds() {
+        SglangSettings plain = SglangSettings.defaults().withSizes(CAPACITY, PAGE, 8192);
+        SglangSettings held = plain.withSessions(true);
+        return Stream.of(
+                Arguments.of(1, plain.withVariant(Variant.PIN_GPU)),
+                Arguments.of(2, plain.withVariant(Variant.PIN_GPU)),
+                Arguments.of(3, plain.withVariant(Variant.PIN_GPU).withEviction(Eviction.PRIORITY)),
+                Arguments.of(4, held),
+                Arguments.of(5, held.withEviction(Eviction.LFU)),
+                Arguments.of(6, held.withEviction(Eviction.SLRU)),
+                Arguments.of(7, plain.withEviction(Eviction.PRIORITY)),
+                Arguments.of(8, plain.withHostRatio(0.5)),
+                Arguments.of(9, plain.withHostRatio(2)),
+                Arguments.of(10, held.withHostRatio(1.5).withEviction(Eviction.PRIORITY)),
+                Arguments.of(11, held.withHostRatio(1.2).withEviction(Eviction.LFU)));
+    }
+
+    @BeforeEach
+    void forget() {
+        locked.clear();
+        insertionEnds.clear();
+    }
 
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3, 4, 5})
-    void randomSessionsLeaveTheSameBlocksLocksSizesAndEvents(long seed) {
+    @MethodSource("kinds")
+    void randomSessionsLeaveTheSameBlocksAndEvents(long seed, SglangSettings settings) {
         Random random = new Random(seed);
-        int steps = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 20_000 : 1_500;
+        int steps = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 20_000 : 1_200;
+        cache = cache(settings);
+        oracle = new FlatCache(settings);
         cache.drainEvents();
         for (int step = 0; step < steps; step++) {
             long[] path = path(random);
-            switch (random.nextInt(10)) {
-                case 0, 1, 2, 3 -> insert(path);
-                case 4 ->
-                    assertThat(cache.match("", path, path.length).tokens())
+            switch (random.nextInt(12)) {
+                case 0, 1, 2, 3, 4 -> serve(random, path, settings);
+                case 5 ->
+                    assertThat(cache.match(chain(path), path.length).tokens())
                             .isEqualTo(oracle.match(path, path.length) * PAGE);
-                case 5 -> evict(random.nextInt(1, 20));
-                case 6 -> lockOrUnlock(random, path);
-                case 7 -> pin(random);
-                case 8 -> unpin(random);
+                case 6 -> evict(random.nextInt(1, 20));
+                case 7 -> lockOrUnlock(random, path);
+                case 8 -> pinOrClose(random, settings);
+                case 9 -> unpin(random);
+                case 10 -> insertWithoutRequest(random, path);
                 default -> rarelyClear(random);
             }
             compare("seed " + seed + " step " + step);
         }
         assertThat(insertionEnds).isNotEmpty();
+        assertThat(loaded > 0).as("loaded back").isEqualTo(settings.hostRatio() > 0);
+    }
+
+    private static RadixCache cache(SglangSettings settings) {
+        return new RadixCache(settings, Faults.none(), new VirtualClock());
     }
 
     /** A path in a forest with few roots and few branches, so that prompts share beginnings. */
@@ -204,29 +104,86 @@ class RadixCacheModelTest {
         return path;
     }
 
-    private void insert(long[] path) {
-        int missing = (path.length - oracle.match(path, path.length)) * PAGE;
-        assertThat(cache.match("", path, path.length).tokens()).isEqualTo(path.length * PAGE - missing);
-        cache.lock(cache.match("", path, path.length).node());
-        RadixNode prefix = cache.match("", path, path.length).node();
-        oracle.match(path, path.length);
-        oracle.match(path, path.length);
-        int known = path.length - missing / PAGE;
-        if (known > 0) {
-            oracle.lock(path[known - 1], 1);
+    private static TokenChain chain(long[] path) {
+        return TokenChain.named(Namespace.PLAIN, PAGE, new int[path.length * PAGE], path);
+    }
+
+    /** As an engine does: match all but the last block, lock, load back, make room, take, insert, refer, unlock. */
+    private void serve(Random random, long[] path, SglangSettings settings) {
+        int most = path.length - random.nextInt(2);
+        RadixCache.Match match = cache.match(chain(path), most);
+        int known = oracle.match(path, most);
+        int onGpu = oracle.onGpu(path, known);
+        assertThat(match.tokens()).isEqualTo(known * PAGE);
+        assertThat(match.onGpu()).isEqualTo(onGpu * PAGE);
+        cache.lock(match.gpuNode());
+        lock(path, onGpu, 1);
+        int prefix = known;
+        if (known > onGpu) {
+            prefix = loadBack(match, path, known, onGpu);
         }
+        RadixNode node = cache.match(chain(path), prefix).node();
+        oracle.match(path, prefix);
+        int missing = (path.length - prefix) * PAGE;
         evict(Math.max(0, missing - cache.freeTokens()));
         if (missing <= cache.freeTokens()) {
             cache.take(missing);
-            cache.insert("", path, path.length, new int[path.length * PAGE]);
-            oracle.insert(path);
-            if (missing > 0) {
+            int priority = random.nextInt(4) == 0 ? random.nextInt(-2, 5) : 0;
+            int counted = random.nextInt(4) == 0 ? prefix : 0;
+            int there = oracle.onGpu(path, path.length);
+            if (oracle.known(path, path.length) < path.length) {
                 insertionEnds.add(path[path.length - 1]);
             }
+            RadixCache.Insertion stored = cache.insert(chain(path), path.length, priority, counted);
+            oracle.insert(path, priority, counted);
+            assertThat(stored.present()).isEqualTo(there * PAGE);
+            cache.giveBack(stored.present() - prefix * PAGE);
+            if (settings.sessions() && random.nextBoolean()) {
+                String session = SESSIONS.get(random.nextInt(SESSIONS.size()));
+                cache.sessions().finished(cache.sessions().arrived(session), stored.node());
+                oracle.finished(session, path[path.length - 1]);
+            }
         }
-        cache.unlock(prefix);
-        if (known > 0) {
-            oracle.lock(path[known - 1], -1);
+        cache.unlock(node);
+        lock(path, prefix, -1);
+    }
+
+    private int loadBack(RadixCache.Match match, long[] path, int known, int onGpu) {
+        RadixCache.Match prefix = cache.loadBack(match);
+        assertThat(prefix.onHost()).isZero();
+        lock(path, known, 1);
+        lock(path, onGpu, -1);
+        if (match.onHost() >= 10) {
+            int before = CAPACITY - oracle.gpuTokens();
+            if (before < match.onHost()) {
+                oracle.evict(match.onHost() - before);
+            }
+        }
+        if (prefix.tokens() == match.tokens()) {
+            oracle.load(path, known);
+            loaded++;
+            return known;
+        }
+        assertThat(match.onHost() < 10 || CAPACITY - oracle.gpuTokens() < match.onHost())
+                .isTrue();
+        lock(path, onGpu, 1);
+        lock(path, known, -1);
+        return onGpu;
+    }
+
+    private void lock(long[] path, int count, int change) {
+        if (count > 0) {
+            oracle.lock(path[count - 1], change);
+        }
+    }
+
+    private void insertWithoutRequest(Random random, long[] path) {
+        int known = oracle.known(path, path.length);
+        if (known > 0 && oracle.onGpu(path, known) == known) {
+            long[] part = Arrays.copyOf(path, known);
+            int priority = random.nextInt(3);
+            cache.insert(chain(part), known, priority, known);
+            oracle.insert(part, priority, known);
         }
     }
 
@@ -236,26 +193,37 @@ class RadixCacheModelTest {
     }
 
     private void lockOrUnlock(Random random, long[] path) {
+        RadixCache.Match match = cache.match(chain(path), path.length);
         int known = oracle.match(path, path.length);
-        RadixNode node = cache.match("", path, path.length).node();
         if (locked.size() < 3 && known > 0) {
-            cache.lock(node);
-            oracle.lock(path[known - 1], 1);
-            locked.add(node);
-            lockedNames.add(path[known - 1]);
+            cache.lock(match.node());
+            locked.add(new Held(match.node(), path[known - 1]));
+            lock(path, known, 1);
         } else if (!locked.isEmpty()) {
-            int which = random.nextInt(locked.size());
-            cache.unlock(locked.remove(which));
-            oracle.lock(lockedNames.remove(which), -1);
+            Held held = locked.remove(random.nextInt(locked.size()));
+            cache.unlock(held.node());
+            oracle.lock(held.block(), -1);
+        }
+    }
+
+    private void pinOrClose(Random random, SglangSettings settings) {
+        if (settings.variant() == Variant.PIN_GPU) {
+            pin(random);
+        } else if (settings.sessions()) {
+            String session = SESSIONS.get(random.nextInt(SESSIONS.size()));
+            cache.sessions().close(session);
+            oracle.sessions.remove(session);
         }
     }
 
     private void pin(Random random) {
-        if (insertionEnds.isEmpty() || oracle.protectedTokens() > CAPACITY / 2) {
+        List<Long> ends = List.copyOf(insertionEnds);
+        if (ends.isEmpty() || oracle.protectedTokens() > CAPACITY / 2) {
+            assertThat(cache.pins().pin(new long[] {1}).count()).isZero();
             return;
         }
-        long block = List.copyOf(insertionEnds).get(random.nextInt(insertionEnds.size()));
-        assertThat(cache.pin(new long[] {block})).isEqualTo(1);
+        long block = ends.get(random.nextInt(ends.size()));
+        assertThat(cache.pins().pin(new long[] {block}).count()).isEqualTo(1);
         if (oracle.pins.merge(block, 1, Integer::sum) == 1) {
             oracle.lock(block, 1);
         }
@@ -263,12 +231,12 @@ class RadixCacheModelTest {
 
     private void unpin(Random random) {
         if (oracle.pins.isEmpty()) {
-            assertThat(cache.unpin(new long[] {1})).isZero();
+            assertThat(cache.pins().unpin(new long[] {1}).count()).isZero();
             return;
         }
         List<Long> pinned = List.copyOf(new TreeSet<>(oracle.pins.keySet()));
         long block = pinned.get(random.nextInt(pinned.size()));
-        assertThat(cache.unpin(new long[] {block})).isEqualTo(1);
+        assertThat(cache.pins().unpin(new long[] {block}).count()).isEqualTo(1);
         oracle.pins.computeIfPresent(block, (_, count) -> count == 1 ? null : count - 1);
         if (!oracle.pins.containsKey(block)) {
             oracle.lock(block, -1);
@@ -281,35 +249,54 @@ class RadixCacheModelTest {
             assertThat(cache.drainEvents()).last().isEqualTo(new CacheEvent.Cleared());
             oracle.blocks.clear();
             oracle.pins.clear();
+            oracle.sessions.clear();
             insertionEnds.clear();
         }
     }
 
     private void compare(String step) {
-        Map<Long, List<Long>> expected = new TreeMap<>();
-        oracle.blocks.values().forEach(b -> expected.put(b.name, List.of(b.parent, (long) b.locks)));
-        Map<Long, List<Long>> actual = new TreeMap<>();
-        cache.residents().forEach(r -> actual.put(r.block(), List.of(r.parent(), (long) r.locks())));
+        Map<Long, List<Object>> expected = new TreeMap<>();
+        oracle.blocks
+                .values()
+                .forEach(b -> expected.put(
+                        b.name,
+                        List.of(b.parent, b.locks, b.hits, b.priority, oracle.references(b), b.onGpu, b.onHost)));
+        Map<Long, List<Object>> actual = new TreeMap<>();
+        cache.residents().forEach(r -> {
+            RadixNode n = r.node();
+            actual.put(r.block(), List.of(r.parent(), n.locks, n.hits, n.priority, n.references, n.onGpu(), n.onHost));
+        });
         assertThat(actual).as(step).isEqualTo(expected);
-        assertThat(cache.pins()).as(step).isEqualTo(oracle.pins);
-        int inTree = expected.size() * PAGE;
-        assertThat(List.of(cache.protectedTokens(), cache.evictableTokens(), cache.freeTokens()))
+        assertThat(cache.pins().counts()).as(step).isEqualTo(oracle.pins);
+        int onGpu = oracle.gpuTokens();
+        assertThat(List.of(
+                        cache.protectedTokens(),
+                        cache.evictableTokens(),
+                        cache.freeTokens(),
+                        cache.host().freeTokens()))
                 .as(step)
-                .containsExactly(oracle.protectedTokens(), inTree - oracle.protectedTokens(), CAPACITY - inTree);
-        List<Long> stored = new ArrayList<>();
-        List<Long> removed = new ArrayList<>();
-        for (CacheEvent event : cache.drainEvents()) {
+                .containsExactly(
+                        oracle.protectedTokens(),
+                        onGpu - oracle.protectedTokens(),
+                        CAPACITY - onGpu,
+                        cache.host().capacityTokens() - oracle.hostUsed());
+        assertThat(told(cache.drainEvents())).as(step).isEqualTo(oracle.events);
+        oracle.events.clear();
+    }
+
+    private static List<String> told(List<CacheEvent> events) {
+        List<String> all = new ArrayList<>();
+        for (CacheEvent event : events) {
             switch (event) {
-                case CacheEvent.Stored added -> added.blocks().forEach(block -> stored.add(block.hash()));
-                case CacheEvent.Removed gone -> gone.blocks().forEach(block -> removed.add(block.hash()));
+                case CacheEvent.Stored stored -> add("stored ", stored.blocks(), " " + stored.tier(), all);
+                case CacheEvent.Removed removed -> add("removed ", removed.blocks(), " " + removed.tier(), all);
                 case CacheEvent.Cleared _ -> throw new AssertionError("cleared without being asked");
             }
         }
-        assertThat(stored)
-                .as(step)
-                .isEqualTo(oracle.stored.stream().flatMap(List::stream).toList());
-        assertThat(removed).as(step).isEqualTo(oracle.removed);
-        oracle.stored.clear();
-        oracle.removed.clear();
+        return all;
+    }
+
+    private static void add(String what, List<BlockName> blocks, String tier, List<String> to) {
+        blocks.forEach(block -> to.add(what + block.hash() + tier));
     }
 }

@@ -2,12 +2,17 @@ package io.holdfast.emulator.sglang;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.holdfast.core.index.Tier;
 import io.holdfast.emulator.engine.BlockName;
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.EngineDeath;
 import io.holdfast.emulator.engine.Tokens;
+import io.holdfast.emulator.fault.CacheFault;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.sglang.SglangSettings.Variant;
+import io.holdfast.emulator.testing.VirtualClock;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.LongStream;
@@ -17,16 +22,34 @@ import org.junit.jupiter.api.Test;
 class RadixCacheTest {
     private static final int PAGE = 4;
 
-    private final RadixCache cache = new RadixCache(80, PAGE, true);
+    private final VirtualClock clock = new VirtualClock();
+    private final Faults faults = Faults.none();
+    private final RadixCache cache = cache(settings().withVariant(Variant.PIN_GPU));
+
+    private static SglangSettings settings() {
+        return SglangSettings.defaults().withSizes(80, PAGE, 8192);
+    }
+
+    private RadixCache cache(SglangSettings settings) {
+        return new RadixCache(settings, faults, clock);
+    }
 
     private RadixNode store(long... blocks) {
-        RadixCache.Match match = cache.match("", blocks, blocks.length);
+        RadixCache.Match match = cache.match(chain(blocks), blocks.length);
         int missing = blocks.length * PAGE - match.tokens();
         if (missing > cache.freeTokens()) {
             cache.evict(missing - cache.freeTokens());
         }
         cache.take(missing);
-        return cache.insert("", blocks, blocks.length, tokens(blocks)).node();
+        return cache.insert(chain(blocks), blocks.length, 0, 0).node();
+    }
+
+    private static TokenChain chain(long... blocks) {
+        return chain(Namespace.PLAIN, blocks);
+    }
+
+    private static TokenChain chain(Namespace space, long... blocks) {
+        return TokenChain.named(space, PAGE, tokens(blocks), blocks);
     }
 
     private static int[] tokens(long... blocks) {
@@ -49,7 +72,7 @@ class RadixCacheTest {
     }
 
     private int cached(long... blocks) {
-        return cache.match("", blocks, blocks.length).tokens() / PAGE;
+        return cache.match(chain(blocks), blocks.length).tokens() / PAGE;
     }
 
     private List<Integer> sizes() {
@@ -59,13 +82,14 @@ class RadixCacheTest {
     @Test
     void match_limitedToFewerBlocksThanStored_findsNoMore() {
         store(1, 2, 3);
-        assertThat(cache.match("", new long[] {1, 2, 3}, 2).tokens()).isEqualTo(8);
+        assertThat(cache.match(chain(1, 2, 3), 2).tokens()).isEqualTo(8);
     }
 
     @Test
     void match_otherNamespace_findsNothing() {
         store(1, 2);
-        assertThat(cache.match("other", new long[] {1, 2}, 2).tokens()).isZero();
+        assertThat(cache.match(chain(new Namespace("other", ""), 1, 2), 2).tokens())
+                .isZero();
     }
 
     @Test
@@ -159,12 +183,10 @@ class RadixCacheTest {
         store(1);
         store(1, 2);
         store(1, 2, 3);
-        assertThat(cache.pin(new long[] {3})).isEqualTo(1);
+        assertThat(cache.pins().pin(new long[] {3}).count()).isEqualTo(1);
         assertThat(cache.residents())
-                .containsExactlyInAnyOrder(
-                        new RadixCache.Resident(1, 0, 1),
-                        new RadixCache.Resident(2, 1, 1),
-                        new RadixCache.Resident(3, 2, 1));
+                .extracting(RadixCache.Resident::block, RadixCache.Resident::parent, resident -> resident.node().locks)
+                .containsExactlyInAnyOrder(tuple(1L, 0L, 1), tuple(2L, 1L, 1), tuple(3L, 2L, 1));
         assertThat(sizes()).containsExactly(68, 0, 12);
         assertThat(cache.evict(1000)).isZero();
     }
@@ -173,11 +195,11 @@ class RadixCacheTest {
     void pin_survivesAnEvictionOfEverything_andUnpinEndsThat() {
         store(1, 2);
         store(3, 4);
-        cache.pin(new long[] {2});
+        cache.pins().pin(new long[] {2});
         cache.evict(1000);
         assertThat(cached(1, 2)).isEqualTo(2);
         assertThat(cached(3, 4)).isZero();
-        assertThat(cache.unpin(new long[] {2})).isEqualTo(1);
+        assertThat(cache.pins().unpin(new long[] {2}).count()).isEqualTo(1);
         cache.evict(1000);
         assertThat(cached(1, 2)).isZero();
     }
@@ -185,14 +207,14 @@ class RadixCacheTest {
     @Test
     void pin_twice_needsTwoUnpins() {
         store(1);
-        cache.pin(new long[] {1});
-        cache.pin(new long[] {1});
-        assertThat(cache.pins()).containsEntry(1L, 2);
-        assertThat(cache.unpin(new long[] {1})).isEqualTo(1);
+        cache.pins().pin(new long[] {1});
+        cache.pins().pin(new long[] {1});
+        assertThat(cache.pins().counts()).containsEntry(1L, 2);
+        assertThat(cache.pins().unpin(new long[] {1}).count()).isEqualTo(1);
         assertThat(cache.evict(1000)).isZero();
-        assertThat(cache.unpin(new long[] {1})).isEqualTo(1);
+        assertThat(cache.pins().unpin(new long[] {1}).count()).isEqualTo(1);
         assertThat(cache.evict(1000)).isEqualTo(PAGE);
-        assertThat(cache.unpin(new long[] {1}))
+        assertThat(cache.pins().unpin(new long[] {1}).count())
                 .as("a third has nothing to take")
                 .isZero();
     }
@@ -200,14 +222,14 @@ class RadixCacheTest {
     @Test
     void pin_unknownBlock_isSkippedAndNotCounted() {
         store(1);
-        assertThat(cache.pin(new long[] {99, 1})).isEqualTo(1);
-        assertThat(cache.unpin(new long[] {99})).isZero();
+        assertThat(cache.pins().pin(new long[] {99, 1}).count()).isEqualTo(1);
+        assertThat(cache.pins().unpin(new long[] {99}).count()).isZero();
     }
 
     @Test
     void pin_insideAnInsertion_locksItToItsEnd() {
         store(1, 2, 3);
-        cache.pin(new long[] {1});
+        cache.pins().pin(new long[] {1});
         assertThat(cache.protectedTokens()).isEqualTo(3 * PAGE);
     }
 
@@ -216,11 +238,11 @@ class RadixCacheTest {
         store(1, 2);
         store(1, 3);
         cache.evict(1);
-        assertThat(cache.pin(new long[] {1}))
+        assertThat(cache.pins().pin(new long[] {1}).count())
                 .as("block 1 leads to the node of block 2, gone")
                 .isEqualTo(1);
         assertThat(sizes()).containsExactly(72, 0, 8);
-        cache.unpin(new long[] {1});
+        cache.pins().unpin(new long[] {1});
         assertThatThrownBy(() -> cache.evict(1))
                 .isInstanceOf(EngineDeath.class)
                 .hasMessage("AssertionError: parent does not have child key");
@@ -231,10 +253,10 @@ class RadixCacheTest {
         store(1);
         store(1, 2);
         store(1, 3);
-        cache.pin(new long[] {1});
+        cache.pins().pin(new long[] {1});
         assertThat(sizes()).containsExactly(68, 8, 4);
         cache.evict(1000);
-        cache.unpin(new long[] {1});
+        cache.pins().unpin(new long[] {1});
         assertThat(cache.evict(1000)).isEqualTo(PAGE);
         assertThat(sizes()).containsExactly(80, 0, 0);
     }
@@ -242,21 +264,36 @@ class RadixCacheTest {
     @Test
     void clear_forgetsBlocksPinsAndLocks() {
         store(1, 2);
-        cache.pin(new long[] {2});
+        cache.pins().pin(new long[] {2});
         cache.clear();
         assertThat(sizes()).containsExactly(80, 0, 0);
-        assertThat(cache.pins()).isEmpty();
-        assertThat(cache.unpin(new long[] {2})).isZero();
+        assertThat(cache.pins().counts()).isEmpty();
+        assertThat(cache.pins().unpin(new long[] {2}).count()).isZero();
     }
 
     @Test
-    void pin_whereThePinsAreIgnored_countsAndLocksNothing() {
-        RadixCache careless = new RadixCache(80, PAGE, false);
-        careless.take(4);
-        careless.insert("", new long[] {1}, 1, tokens(1));
-        assertThat(careless.pin(new long[] {1, 2})).isEqualTo(1);
-        assertThat(careless.protectedTokens()).isZero();
-        assertThat(careless.evict(1)).isEqualTo(4);
+    void pin_whileFaultsIgnorePins_countsAndLocksNothing_andItsUnpinUnlocksNothing() {
+        store(1);
+        faults.begin(new CacheFault.PinIgnored());
+        assertThat(cache.pins().pin(new long[] {1, 2}).count()).isEqualTo(1);
+        assertThat(cache.protectedTokens()).isZero();
+        faults.end(new CacheFault.PinIgnored().kind());
+        assertThat(cache.pins().unpin(new long[] {1}).count()).isEqualTo(1);
+        assertThat(sizes()).containsExactly(76, 4, 0);
+        cache.pins().pin(new long[] {1});
+        assertThat(cache.protectedTokens()).isEqualTo(PAGE);
+    }
+
+    @Test
+    void pin_throughADeletedNodeOfAForgivingBranch_doesNoHarm() {
+        faults.begin(new CacheFault.PinForgiving());
+        store(1, 2);
+        store(1, 3);
+        cache.evict(1);
+        cache.pins().pin(new long[] {1});
+        cache.pins().unpin(new long[] {1});
+        assertThat(cache.evict(1000)).isEqualTo(2 * PAGE);
+        assertThat(sizes()).containsExactly(80, 0, 0);
     }
 
     @Test

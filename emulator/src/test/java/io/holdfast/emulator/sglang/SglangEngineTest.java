@@ -187,7 +187,7 @@ class SglangEngineTest {
         SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU));
         serve(engine, prompt(1, 32), 1);
         serve(engine, prompt(2, 32), 1);
-        assertThat(engine.pin(new long[] {lastBlock(prompt(2, 32))})).isEqualTo(1);
+        assertThat(engine.pin(new long[] {lastBlock(prompt(2, 32))}).count()).isEqualTo(1);
         for (int i = 10; i < 30; i++) {
             serve(engine, prompt(i, 48), 1);
         }
@@ -224,7 +224,7 @@ class SglangEngineTest {
         assertThat(engine.stats().protectedTokens())
                 .as("the safety net has unpinned all")
                 .isZero();
-        assertThat(engine.cache().pins()).isEmpty();
+        assertThat(engine.cache().pins().counts()).isEmpty();
         Heard behind = serve(engine, prompt(3, 4), 1);
         assertThat(behind.tokens).as("a small request would fit, nobody looks").isEmpty();
         assertThat(engine.stats().waiting()).isEqualTo(2);
@@ -239,7 +239,7 @@ class SglangEngineTest {
         Heard stuck = serve(engine, prompt(2, 96), 1);
         assertThat(stuck.tokens).isEmpty();
         assertThat(engine.stats().protectedTokens()).isEqualTo(64);
-        assertThat(engine.cache().pins()).hasSize(1);
+        assertThat(engine.cache().pins().counts()).hasSize(1);
     }
 
     @Test
@@ -250,7 +250,7 @@ class SglangEngineTest {
         Generation stuck = new Generation(prompt(2, 96), Terms.of(1), false, 0, new Heard());
         engine.submit(stuck);
         runDry(engine);
-        assertThat(engine.unpin(new long[] {lastBlock(prompt(1, 64))})).isEqualTo(1);
+        assertThat(engine.unpin(new long[] {lastBlock(prompt(1, 64))}).count()).isEqualTo(1);
         engine.abort(stuck);
         assertThat(engine.stats().waiting()).isZero();
         assertThat(serve(engine, prompt(3, 4), 1).tokens).isEmpty();
@@ -280,7 +280,7 @@ class SglangEngineTest {
         runDry(engine);
         assertThat(engine.flush()).isTrue();
         assertThat(engine.stats().freeTokens()).isEqualTo(160);
-        assertThat(engine.cache().pins()).isEmpty();
+        assertThat(engine.cache().pins().counts()).isEmpty();
         assertThat(published.getLast()).containsExactly(new CacheEvent.Cleared());
     }
 
@@ -320,7 +320,7 @@ class SglangEngineTest {
         serve(engine, prompt(1, 64), 1);
         submit(engine, prompt(2, 20), 100);
         engine.step();
-        assertThat(engine.pin(new long[] {lastBlock(prompt(1, 64))})).isEqualTo(1);
+        assertThat(engine.pin(new long[] {lastBlock(prompt(1, 64))}).count()).isEqualTo(1);
         assertThatThrownBy(() -> runDry(engine))
                 .isInstanceOf(EngineDeath.class)
                 .hasMessageContaining("Out of memory even after retracting all other requests");
@@ -350,7 +350,7 @@ class SglangEngineTest {
         SglangEngine engine =
                 engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.PinIgnored())));
         serve(engine, prompt(1, 32), 1);
-        assertThat(engine.pin(new long[] {lastBlock(prompt(1, 32))})).isEqualTo(1);
+        assertThat(engine.pin(new long[] {lastBlock(prompt(1, 32))}).count()).isEqualTo(1);
         assertThat(engine.stats().protectedTokens()).isZero();
         for (int i = 10; i < 20; i++) {
             serve(engine, prompt(i, 48), 1);

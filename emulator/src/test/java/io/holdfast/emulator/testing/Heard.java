@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** What the engine told about one request. */
-public final class Heard implements TokenListener {
+public class Heard implements TokenListener {
     public final List<Integer> tokens = new ArrayList<>();
     public int cachedTokens = -1;
     public boolean done;

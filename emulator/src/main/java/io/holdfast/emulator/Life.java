@@ -1,0 +1,196 @@
+package io.holdfast.emulator;
+
+import io.holdfast.emulator.api.Front;
+import io.holdfast.emulator.engine.EmulatorException;
+import io.holdfast.emulator.engine.Engine;
+import io.holdfast.emulator.engine.EngineClock;
+import io.holdfast.emulator.engine.EngineThread;
+import io.holdfast.emulator.engine.Gpu;
+import io.holdfast.emulator.engine.Ranks;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.fault.LifeFault;
+import io.holdfast.emulator.wire.EventPublisher;
+import io.holdfast.emulator.wire.EventSettings;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * One life of a server: its ranks with their caches and event sockets, and the HTTP port in front of them.
+ *
+ * <p>It ends as a killed process does: requests in flight are cut off and the caches are lost. When an engine dies of one of
+ * its own defects, the ports close as well.
+ */
+final class Life<E extends Engine> implements AutoCloseable {
+    private static final int PATIENCE_SECONDS = 30;
+
+    /** What makes a kind of server of the parts that all have. */
+    interface Make<E extends Engine> {
+        E engine(Gpu gpu, EventPublisher events);
+
+        Front http(Ranks<E> ranks, EventPublisher first);
+    }
+
+    private final HttpServer server;
+    private final Ranks<E> ranks;
+    private final List<EventPublisher> publishers;
+    private final AtomicBoolean eventsClosed = new AtomicBoolean();
+    private int port;
+
+    private Life(
+            Vertx vertx,
+            EmulatorSettings settings,
+            Make<E> make,
+            Faults faults,
+            EngineClock clock,
+            List<EventPublisher> publishers) {
+        this.publishers = publishers;
+        this.server = vertx.createHttpServer(Front.options()
+                .setHost(settings.endpoints().host())
+                .setPort(settings.endpoints().http()));
+        List<EngineThread<E>> engines = new ArrayList<>();
+        for (EventPublisher publisher : publishers) {
+            engines.add(new EngineThread<>(
+                    "holdfast-engine-" + publisher.port(),
+                    stopping -> make.engine(new Gpu(settings.speed(), faults, clock, stopping), publisher),
+                    this::die));
+        }
+        this.ranks = new Ranks<>(engines);
+        Front front = make.http(ranks, publishers.getFirst());
+        server.requestHandler(front).invalidRequestHandler(front::invalid);
+    }
+
+    /**
+     * Begins a life; its engines run when this returns, and nobody listens on the HTTP port yet.
+     *
+     * @throws EmulatorException with one sentence when a port cannot be had
+     */
+    static <E extends Engine> Life<E> begin(
+            Vertx vertx, EmulatorSettings settings, Make<E> make, Faults faults, EngineClock clock) {
+        Endpoints endpoints = settings.endpoints();
+        refuseUsedPort(endpoints);
+        EventSettings events = EventSettings.of(
+                        endpoints.events(), settings.kind().dialect())
+                .withHost(endpoints.host())
+                .withReplay(endpoints.replay());
+        int ranks = faults.find(LifeFault.DpRanks.class)
+                .map(LifeFault.DpRanks::ranks)
+                .orElse(1);
+        Life<E> life = new Life<>(
+                vertx,
+                settings,
+                make,
+                faults,
+                clock,
+                EventPublisher.forRanks(events, ranks, faults, clock, new SplittableRandom(settings.seed())));
+        life.ranks.start();
+        return life;
+    }
+
+    /** Opens the HTTP port. */
+    void listen() {
+        try {
+            port = await(server.listen()).actualPort();
+        } catch (RuntimeException e) {
+            close();
+            throw new EmulatorException("The port for HTTP cannot be opened: " + e.getMessage(), e);
+        }
+    }
+
+    int port() {
+        return port;
+    }
+
+    /** The event socket of the first rank. */
+    EventPublisher events() {
+        return publishers.getFirst();
+    }
+
+    /** Requests answered in full so far. */
+    long answered() {
+        return ranks.look(Engine::answered).stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** Blocks until all ports are free; not to be called on an event loop. */
+    @Override
+    public void close() {
+        ranks.close();
+        closeEvents();
+        await(server.close());
+        if (port != 0) {
+            awaitFree(port);
+        }
+    }
+
+    private void die() {
+        server.close();
+        closeEvents();
+    }
+
+    private void closeEvents() {
+        if (eventsClosed.compareAndSet(false, true)) {
+            publishers.forEach(EventPublisher::close);
+        }
+    }
+
+    /** Two servers of one Vert.x instance would share a port in turns, and neither would notice. */
+    private static void refuseUsedPort(Endpoints endpoints) {
+        if (endpoints.http() != 0 && !isFree(endpoints.http())) {
+            throw new EmulatorException(
+                    "Port " + endpoints.http() + " for HTTP is in use; choose another or 0 for a free one.");
+        }
+    }
+
+    /** A closed server lets go of its port only when its event loop next looks at its sockets. */
+    private static void awaitFree(int port) {
+        for (int i = 0; i < 10_000 && !isFree(port); i++) {
+            LockSupport.parkNanos(200_000);
+        }
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket probe = new ServerSocket()) {
+            probe.setReuseAddress(true);
+            probe.bind(new InetSocketAddress(Endpoints.LOOPBACK, port));
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** A port that is free now, for a server that will listen later. */
+    static int freePort() {
+        try (ServerSocket probe = new ServerSocket()) {
+            probe.bind(new InetSocketAddress(Endpoints.LOOPBACK, 0));
+            return probe.getLocalPort();
+        } catch (IOException e) {
+            throw new EmulatorException("No port is free for HTTP: " + e.getMessage(), e);
+        }
+    }
+
+    private static <T> T await(Future<T> future) {
+        try {
+            return future.toCompletionStage().toCompletableFuture().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException e) {
+            throw new EmulatorException(
+                    Optional.ofNullable(e.getCause()).map(Throwable::getMessage).orElse("unknown"), e);
+        } catch (TimeoutException e) {
+            throw new EmulatorException("The HTTP server did not answer within " + PATIENCE_SECONDS + " s.", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new EmulatorException("Interrupted while waiting for the HTTP server.", e);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package io.holdfast.emulator.vllm;
+
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.Generation;
+import io.holdfast.emulator.engine.Gpu;
+import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.engine.Speed;
+import io.holdfast.emulator.engine.Terms;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.testing.Heard;
+import io.holdfast.emulator.testing.VirtualClock;
+import java.util.ArrayList;
+import java.util.List;
+
+/** An engine in virtual time, and what it published. */
+final class VllmBench {
+    final List<List<CacheEvent>> frames = new ArrayList<>();
+    final VirtualClock clock = new VirtualClock();
+    final Faults faults = Faults.none();
+    final VllmEngine engine;
+
+    VllmBench(VllmSettings settings) {
+        engine = new VllmEngine(
+                settings,
+                faults,
+                clock,
+                new Gpu(new Speed(100, 5_000, 5_000, 1), faults, clock, () -> false),
+                Model.seeded(1, 32_000),
+                frames::add);
+    }
+
+    /** Serves one request, alone if no other is there. */
+    Heard serve(int[] prompt, Terms terms) {
+        Heard heard = new Heard();
+        submit(prompt, terms, heard);
+        run();
+        return heard;
+    }
+
+    Generation submit(int[] prompt, Terms terms, Heard heard) {
+        Generation request = new Generation(prompt, terms, false, clock.nanos(), heard);
+        engine.submit(request);
+        return request;
+    }
+
+    /** Runs until there is nothing to be done. */
+    void run() {
+        boolean worked = true;
+        while (worked) {
+            worked = engine.step();
+        }
+    }
+}
