@@ -14,7 +14,6 @@ import io.holdfast.emulator.wire.EventSettings;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
-import io.vertx.core.http.HttpServerOptions;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -61,7 +60,7 @@ final class Life<E extends Engine> implements AutoCloseable {
             EngineClock clock,
             List<EventPublisher> publishers) {
         this.publishers = publishers;
-        this.server = vertx.createHttpServer(new HttpServerOptions()
+        this.server = vertx.createHttpServer(Front.options()
                 .setHost(settings.endpoints().host())
                 .setPort(settings.endpoints().http())
                 .setMaxInitialLineLength(LONGEST_HEAD)

@@ -3,6 +3,8 @@ package io.holdfast.emulator;
 import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.Front;
 import io.holdfast.emulator.api.SglangApi;
+import io.holdfast.emulator.api.VllmApi;
+import io.holdfast.emulator.api.VllmApi;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Ranks;
@@ -51,7 +53,7 @@ final class Servers {
 
         @Override
         public Front http(Ranks<VllmEngine> ranks, EventPublisher first) {
-            throw new IllegalStateException("vLLM has no HTTP yet: " + ranks + first);
+            return new VllmApi(vertx, kind, api(settings, ranks, first), clock, ranks, faults);
         }
     }
 

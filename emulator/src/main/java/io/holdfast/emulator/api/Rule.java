@@ -154,6 +154,61 @@ interface Rule {
         return value.bitLength() < Long.SIZE ? new Json.Int(value.longValue()) : new Json.Big(value);
     }
 
+    /** A whole number that is not negative. */
+    static Rule natural() {
+        return new Labelled("int", (value, place, complaints) -> readInteger(value, place, complaints)
+                .filter(read -> {
+                    boolean negative = read instanceof Json.Int(long whole) && whole < 0
+                            || read instanceof Json.Big big && big.value().signum() < 0;
+                    if (negative) {
+                        complaints.add(new Complaint(
+                                "greater_than_equal",
+                                place,
+                                "Input should be greater than or equal to 0",
+                                value,
+                                Optional.of("{'ge': 0}")));
+                    }
+                    return !negative;
+                }));
+    }
+
+    /** A whole number of 64 bits with its sign. */
+    static Rule seed() {
+        return new Labelled("int", (value, place, complaints) -> readInteger(value, place, complaints)
+                .filter(read -> {
+                    if (read instanceof Json.Big big) {
+                        boolean high = big.value().signum() > 0;
+                        long limit = high ? Long.MAX_VALUE : Long.MIN_VALUE;
+                        complaints.add(new Complaint(
+                                high ? "less_than_equal" : "greater_than_equal",
+                                place,
+                                "Input should be " + (high ? "less" : "greater") + " than or equal to " + limit,
+                                value,
+                                Optional.of("{'" + (high ? "le" : "ge") + "': " + limit + "}")));
+                    }
+                    return read instanceof Json.Int;
+                }));
+    }
+
+    /** At most so many. */
+    default Rule atMost(int most) {
+        Rule rule = this;
+        return new Labelled(label(), (value, place, complaints) -> rule.read(value, place, complaints)
+                .filter(read -> {
+                    boolean fits = !(read instanceof Json.Arr(List<Json> items)) || items.size() <= most;
+                    if (!fits && value instanceof Json.Arr(List<Json> given)) {
+                        complaints.add(new Complaint(
+                                "too_long",
+                                place,
+                                "List should have at most " + most + " items after validation, not " + given.size(),
+                                value,
+                                Optional.of("{'field_type': 'List', 'max_length': " + most + ", 'actual_length': "
+                                        + given.size() + "}")));
+                    }
+                    return fits;
+                }));
+    }
+
     static Rule number() {
         return new Labelled("float", Rule::readNumber);
     }
@@ -231,7 +286,7 @@ interface Rule {
             if (!(value instanceof Json.Arr(List<Json> items))) {
                 return refuse(complaints, "list_type", place, "Input should be a valid list", value);
             }
-            if (items instanceof Json.Ints && item.label().equals("int")) {
+            if (items instanceof Json.Ints numbers && item.label().equals("int") && !numbers.hasNegative()) {
                 return Optional.of(value);
             }
             List<Json> read = new ArrayList<>(items.size());

@@ -52,7 +52,7 @@ public final class SglangApi implements Front {
         this.clock = clock;
         this.engine = engine;
         HttpFaults mischief = new HttpFaults(faults, new SplittableRandom(server.seed()));
-        this.desk = new Desk(server, clock, engine, mischief);
+        this.desk = new Desk(server, clock, engine, mischief, new AnswerTally(AnswerTally.SGLANG_TOKENS));
         this.asks = new SglangAsks(settings, server);
         this.info = new SglangInfo(settings, server);
         this.metrics = new SglangMetrics(settings, server.model(), desk.answers(), http);
