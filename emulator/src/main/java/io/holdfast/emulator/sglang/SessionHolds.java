@@ -31,17 +31,24 @@ final class SessionHolds {
         private boolean closed;
     }
 
+    private final Promises promises;
     private final Consumer<RadixNode> changed;
     private final Map<String, Session> open = new HashMap<>();
     private final Map<RadixNode, Set<Session>> endings = new HashMap<>();
 
     /** @param changed is told of a node whose references are others now */
-    SessionHolds(Consumer<RadixNode> changed) {
+    SessionHolds(Promises promises, Consumer<RadixNode> changed) {
+        this.promises = promises;
         this.changed = changed;
     }
 
-    /** The session that a request which arrives now belongs to. */
+    /** The session that a request which arrives now belongs to; one that is closed already, where promises are broken. */
     Session arrived(String id) {
+        if (!promises.kept()) {
+            Session none = new Session();
+            none.closed = true;
+            return none;
+        }
         return open.computeIfAbsent(id, _ -> new Session());
     }
 
