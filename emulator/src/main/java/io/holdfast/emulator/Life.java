@@ -1,5 +1,6 @@
 package io.holdfast.emulator;
 
+import io.holdfast.emulator.api.Front;
 import io.holdfast.emulator.engine.EmulatorException;
 import io.holdfast.emulator.engine.Engine;
 import io.holdfast.emulator.engine.EngineClock;
@@ -11,11 +12,9 @@ import io.holdfast.emulator.fault.LifeFault;
 import io.holdfast.emulator.wire.EventPublisher;
 import io.holdfast.emulator.wire.EventSettings;
 import io.vertx.core.Future;
-import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
-import io.vertx.core.http.HttpServerRequest;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -42,7 +41,7 @@ final class Life<E extends Engine> implements AutoCloseable {
     interface Make<E extends Engine> {
         E engine(Gpu gpu, EventPublisher events);
 
-        Handler<HttpServerRequest> http(Ranks<E> ranks, EventPublisher first);
+        Front http(Ranks<E> ranks, EventPublisher first);
     }
 
     private final HttpServer server;
@@ -70,7 +69,8 @@ final class Life<E extends Engine> implements AutoCloseable {
                     this::die));
         }
         this.ranks = new Ranks<>(engines);
-        server.requestHandler(make.http(ranks, publishers.getFirst()));
+        Front front = make.http(ranks, publishers.getFirst());
+        server.requestHandler(front).invalidRequestHandler(front::invalid);
     }
 
     /**
