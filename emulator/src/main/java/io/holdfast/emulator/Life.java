@@ -14,7 +14,6 @@ import io.holdfast.emulator.wire.EventSettings;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
-import io.vertx.core.http.HttpServerOptions;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -37,6 +36,9 @@ import java.util.concurrent.locks.LockSupport;
 final class Life<E extends Engine> implements AutoCloseable {
     private static final int PATIENCE_SECONDS = 30;
 
+    /** Real servers take headers and addresses of 100 kB. */
+    private static final int LONGEST_HEAD = 1 << 17;
+
     /** What makes a kind of server of the parts that all have. */
     interface Make<E extends Engine> {
         E engine(Gpu gpu, EventPublisher events);
@@ -58,9 +60,12 @@ final class Life<E extends Engine> implements AutoCloseable {
             EngineClock clock,
             List<EventPublisher> publishers) {
         this.publishers = publishers;
-        this.server = vertx.createHttpServer(new HttpServerOptions()
+        this.server = vertx.createHttpServer(Front.options()
                 .setHost(settings.endpoints().host())
-                .setPort(settings.endpoints().http()));
+                .setPort(settings.endpoints().http())
+                .setMaxInitialLineLength(LONGEST_HEAD)
+                .setMaxHeaderSize(LONGEST_HEAD)
+                .setHttp2ClearTextEnabled(false));
         List<EngineThread<E>> engines = new ArrayList<>();
         for (EventPublisher publisher : publishers) {
             engines.add(new EngineThread<>(

@@ -3,6 +3,8 @@ package io.holdfast.emulator;
 import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.Front;
 import io.holdfast.emulator.api.SglangApi;
+import io.holdfast.emulator.api.VllmApi;
+import io.holdfast.emulator.api.VllmApi;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Ranks;
@@ -31,7 +33,8 @@ final class Servers {
             implements Life.Make<SglangEngine> {
         @Override
         public SglangEngine engine(Gpu gpu, EventPublisher events) {
-            return new SglangEngine(kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
+            return new SglangEngine(
+                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
         }
 
         @Override
@@ -44,12 +47,13 @@ final class Servers {
             implements Life.Make<VllmEngine> {
         @Override
         public VllmEngine engine(Gpu gpu, EventPublisher events) {
-            return new VllmEngine(kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
+            return new VllmEngine(
+                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
         }
 
         @Override
         public Front http(Ranks<VllmEngine> ranks, EventPublisher first) {
-            throw new IllegalStateException("vLLM has no HTTP yet: " + ranks + first);
+            return new VllmApi(vertx, kind, api(settings, ranks, first), clock, ranks, faults);
         }
     }
 

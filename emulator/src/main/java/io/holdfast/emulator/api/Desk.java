@@ -1,9 +1,9 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.TokenListener;
 import io.vertx.core.Future;
 import java.util.Locale;
@@ -17,14 +17,15 @@ final class Desk {
     private final EngineClock clock;
     private final Ranks<?> engine;
     private final HttpFaults faults;
-    private final AnswerTally answers = new AnswerTally();
+    private final AnswerTally answers;
     private final AtomicLong requests = new AtomicLong();
 
-    Desk(ApiSettings settings, EngineClock clock, Ranks<?> engine, HttpFaults faults) {
+    Desk(ApiSettings settings, EngineClock clock, Ranks<?> engine, HttpFaults faults, AnswerTally answers) {
         this.settings = settings;
         this.clock = clock;
         this.engine = engine;
         this.faults = faults;
+        this.answers = answers;
     }
 
     ApiSettings settings() {

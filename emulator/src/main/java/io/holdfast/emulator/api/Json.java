@@ -172,6 +172,15 @@ sealed interface Json {
             this.values = values;
         }
 
+        boolean hasNegative() {
+            for (long value : values) {
+                if (value < 0) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
         long at(int index) {
             return values[index];
         }

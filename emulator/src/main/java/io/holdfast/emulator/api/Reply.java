@@ -87,7 +87,8 @@ final class Reply {
 
     /** Asks the engine for all the answers at once. Choices are numbered prompt by prompt. */
     void begin(List<String> ids) {
-        Choice.Moment now = new Choice.Moment(desk.clock().unixSeconds(), desk.clock().nanos());
+        Choice.Moment now =
+                new Choice.Moment(desk.clock().unixSeconds(), desk.clock().nanos());
         int index = 0;
         for (Ask.Prompt prompt : ask.prompts()) {
             for (int i = 0; i < ask.each(); i++, index++) {
@@ -160,7 +161,8 @@ final class Reply {
         if (stalled || isFull()) {
             return;
         }
-        if (mischief.cutAfter().isPresent() && mischief.cutAfter().getAsInt() < choice.tokens().size()) {
+        if (mischief.cutAfter().isPresent()
+                && mischief.cutAfter().getAsInt() < choice.tokens().size()) {
             cut(choice);
             return;
         }

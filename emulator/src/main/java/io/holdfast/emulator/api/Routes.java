@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -21,8 +22,12 @@ import java.util.function.Consumer;
  * there is none.
  */
 final class Routes implements Handler<HttpServerRequest> {
-    private static final DateTimeFormatter DATE =
-            DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ROOT).withZone(ZoneOffset.UTC);
+    private static final DateTimeFormatter DATE = DateTimeFormatter.ofPattern(
+                    "EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ROOT)
+            .withZone(ZoneOffset.UTC);
+
+    private static final Set<String> METHODS = Set.of(
+            "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "QUERY");
 
     private final Vertx vertx;
     private final EngineClock clock;
@@ -35,7 +40,8 @@ final class Routes implements Handler<HttpServerRequest> {
 
     /**
      * @param sharesAcrossOrigins whether web pages from anywhere may use it
-     * @param strict whether requests without a host, or for one by its whole address, are refused
+     * @param strict whether requests without a host, or for one by its whole address, are refused (and not, as by the other
+     *     parser, unknown methods)
      */
     Routes(
             Vertx vertx,
@@ -76,11 +82,13 @@ final class Routes implements Handler<HttpServerRequest> {
         Call call = new Call(vertx, request, wording);
         request.response()
                 .putHeader("date", DATE.format(Instant.ofEpochSecond((long) clock.unixSeconds())))
-                .putHeader("server", "uvicorn");
-        if (sharesAcrossOrigins) {
-            request.response().putHeader("vary", "Origin");
-        }
+                .putHeader("server", "uvicorn")
+                .putHeader("vary", "Origin");
         if (strict && call.isNewest() && call.header("host").isEmpty()) {
+            invalid(request);
+            return;
+        }
+        if (!strict && !METHODS.contains(call.method())) {
             invalid(request);
             return;
         }
@@ -89,9 +97,10 @@ final class Routes implements Handler<HttpServerRequest> {
             return;
         }
         if (sharesAcrossOrigins) {
-            call.header("origin").ifPresent(origin -> request.response()
-                    .putHeader("access-control-allow-origin", origin)
-                    .putHeader("access-control-allow-credentials", "true"));
+            call.header("origin")
+                    .ifPresent(origin -> request.response()
+                            .putHeader("access-control-allow-origin", origin)
+                            .putHeader("access-control-allow-credentials", "true"));
         }
         route(call);
     }
@@ -160,7 +169,8 @@ final class Routes implements Handler<HttpServerRequest> {
         if (sharesAcrossOrigins) {
             call.response()
                     .putHeader("access-control-allow-credentials", "true")
-                    .putHeader("access-control-allow-origin", call.header("origin").orElse("*"));
+                    .putHeader(
+                            "access-control-allow-origin", call.header("origin").orElse("*"));
         }
         call.text(
                 sharesAcrossOrigins ? 200 : 400,

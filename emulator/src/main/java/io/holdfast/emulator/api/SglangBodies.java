@@ -19,6 +19,16 @@ final class SglangBodies {
     private static final Rule STREAM_OPTIONS =
             new Fields("StreamOptions").nullable("include_usage", BOOL).nullable("continuous_usage_stats", BOOL);
 
+    private static final Rule FORMAT = Rule.oneOf(
+            new Fields("ResponseFormat").required("type", Rule.literal("text", "json_object", "json_schema")),
+            new Fields("LegacyStructuralTagResponseFormat")
+                    .required("type", Rule.literal("structural_tag"))
+                    .required("structures", Rule.any())
+                    .required("triggers", Rule.any()),
+            new Fields("StructuralTag")
+                    .required("type", Rule.literal("structural_tag"))
+                    .required("format", Rule.any()));
+
     static final Fields COMPLETION = ends(sampling(new Fields("CompletionRequest")
                     .optional("model", TEXT)
                     .required(
@@ -46,7 +56,8 @@ final class SglangBodies {
                     .optional("top_k", INT)
                     .optional("min_p", FLOAT)
                     .optional("min_tokens", INT)
-                    .optional("repetition_penalty", FLOAT)));
+                    .optional("repetition_penalty", FLOAT)
+                    .nullable("response_format", FORMAT)));
 
     static final Fields CHAT = ends(sampling(new Fields("ChatCompletionRequest")
                     .required("messages", Rule.list(message()))
@@ -59,6 +70,7 @@ final class SglangBodies {
                     .nullable("max_completion_tokens", INT)
                     .optional("n", INT)
                     .optional("presence_penalty", FLOAT)
+                    .nullable("response_format", FORMAT)
                     .nullable("seed", INT)
                     .nullable("stop", LIST_OR_TEXT)
                     .optional("stream", BOOL)

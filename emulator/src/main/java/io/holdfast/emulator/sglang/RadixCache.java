@@ -312,6 +312,7 @@ final class RadixCache {
         return locked;
     }
 
+    /** What it can hold now. */
     int capacityTokens() {
         return capacity;
     }

@@ -27,8 +27,14 @@ final class RadixRequest {
     /** Tokens whose KV is computed. */
     int computed;
 
-    /** Tokens that its last prefill had before it. */
+    /** Tokens that its last prefill, or chunk of one, left computed. */
     int filled;
+
+    /** Whether its client went away while it ran: it ends with its next token. */
+    boolean aborted;
+
+    /** Whether it was retracted once. */
+    boolean retracted;
 
     RadixRequest(Generation request, Optional<SessionHolds.Session> session, TokenChain chain) {
         this.request = request;
@@ -42,13 +48,23 @@ final class RadixRequest {
         return chain.length() == request.length() ? chain : chain.grow(request.tokens());
     }
 
+    /** Tokens of prompt and answer so far. */
+    int length() {
+        return request.length();
+    }
+
+    /** Whether it ends now. */
+    boolean ends() {
+        return aborted || request.done();
+    }
+
     /** @param match all on the GPU, and locked */
-    void admitted(RadixCache.Match match, int slots) {
+    void admitted(RadixCache.Match match) {
         node = match.node();
         inTree = match.tokens();
         counted = 0;
-        held = slots;
-        filled = request.length();
-        computed = filled;
+        held = 0;
+        computed = match.tokens();
+        filled = computed;
     }
 }

@@ -1,89 +1,85 @@
 package io.holdfast.emulator.testing;
 
 import io.holdfast.emulator.api.ApiSettings;
+import io.holdfast.emulator.api.Front;
 import io.holdfast.emulator.api.SglangApi;
+import io.holdfast.emulator.api.VllmApi;
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.Engine;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.EngineThread;
 import io.holdfast.emulator.engine.Gpu;
+import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.sglang.SglangSettings;
-import io.vertx.core.Handler;
+import io.holdfast.emulator.vllm.VllmEngine;
+import io.holdfast.emulator.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
-import io.vertx.core.http.HttpServerOptions;
-import io.vertx.core.http.HttpServerRequest;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BiFunction;
 
 /** An engine behind its HTTP routes on a free port, without its event sockets. */
 public final class Served<E extends Engine> implements AutoCloseable {
     private static final int NO_EVENTS_PORT = 5557;
-    private static final int LONGEST_HEAD = 128 << 10;
+
+    /** Makes the engine around its GPU. */
+    private interface Make<E> {
+        E engine(Gpu gpu, Queue<List<CacheEvent>> frames);
+    }
 
     private final Vertx vertx = Vertx.vertx();
-    private final Queue<List<CacheEvent>> frames;
-    private final EngineThread<E> engine;
+    private final Queue<List<CacheEvent>> frames = new ConcurrentLinkedQueue<>();
+    private final Ranks<E> engine;
     private final HttpServer server;
 
     private Served(
-            EngineThread<E> engine,
-            Queue<List<CacheEvent>> frames,
-            java.util.function.Function<Vertx, Handler<HttpServerRequest>> routes,
-            int port) {
-        this.engine = engine;
-        this.frames = frames;
-        this.server = vertx.createHttpServer(new HttpServerOptions()
-                        .setHost("127.0.0.1")
-                        .setPort(port)
-                        .setMaxInitialLineLength(LONGEST_HEAD)
-                        .setMaxHeaderSize(LONGEST_HEAD)
-                        .setHttp2ClearTextEnabled(false))
-                .requestHandler(routes.apply(vertx));
+            Make<E> make, BiFunction<Vertx, Ranks<E>, Front> routes, Faults faults, EngineClock clock, Speed speed) {
+        this.engine = new Ranks<>(List.of(new EngineThread<>(
+                "engine", stopping -> make.engine(new Gpu(speed, faults, clock, stopping), frames), () -> {})));
+        Front front = routes.apply(vertx, engine);
+        this.server = vertx.createHttpServer(Front.options().setHost("127.0.0.1").setPort(0))
+                .requestHandler(front)
+                .invalidRequestHandler(front::invalid);
+        server.listen().await();
+        engine.start();
     }
 
     public static Served<SglangEngine> sglang(
-            SglangSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed, int port) {
-        Queue<List<CacheEvent>> frames = new ConcurrentLinkedQueue<>();
-        EngineThread<SglangEngine> engine = new EngineThread<>(
-                "engine",
-                stopping -> new SglangEngine(
-                        settings,
-                        faults,
-                        clock,
-                        new Gpu(speed, faults, clock, stopping),
-                        api.tokenizer().model(api.seed()),
-                        frames::add),
-                () -> {});
-        SglangApi[] routes = new SglangApi[1];
-        Served<SglangEngine> served = new Served<>(
-                engine,
-                frames,
-                vertx -> routes[0] = new SglangApi(vertx, settings, api, clock, engine, faults),
-                port);
-        served.server.invalidRequestHandler(routes[0]::invalid);
-        return served.begin();
+            SglangSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
+        return new Served<>(
+                (gpu, frames) ->
+                        new SglangEngine(settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
+                (vertx, engine) -> new SglangApi(vertx, settings, api, clock, engine, faults),
+                faults,
+                clock,
+                speed);
+    }
+
+    public static Served<VllmEngine> vllm(
+            VllmSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
+        return new Served<>(
+                (gpu, frames) ->
+                        new VllmEngine(settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
+                (vertx, engine) -> new VllmApi(vertx, settings, api, clock, engine, faults),
+                faults,
+                clock,
+                speed);
     }
 
     public static ApiSettings api() {
         return ApiSettings.of(1, NO_EVENTS_PORT);
     }
 
-    private Served<E> begin() {
-        server.listen().await();
-        engine.start();
-        return this;
-    }
-
     public int port() {
         return server.actualPort();
     }
 
-    public EngineThread<E> engine() {
+    public Ranks<E> engine() {
         return engine;
     }
 
