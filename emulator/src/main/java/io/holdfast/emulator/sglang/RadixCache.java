@@ -312,7 +312,6 @@ final class RadixCache {
         return locked;
     }
 
-    /** What it can hold now. */
     int capacityTokens() {
         return capacity;
     }

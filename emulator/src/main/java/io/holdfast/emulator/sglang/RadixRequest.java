@@ -10,6 +10,9 @@ final class RadixRequest {
     /** Empty for a request without one. */
     final Optional<SessionHolds.Session> session;
 
+    /** Of its blocks, once they are stored. */
+    final long priority;
+
     private final TokenChain chain;
 
     /** Where its blocks end in the tree; locked while it runs. */
@@ -36,10 +39,11 @@ final class RadixRequest {
     /** Whether it was retracted once. */
     boolean retracted;
 
-    RadixRequest(Generation request, Optional<SessionHolds.Session> session, TokenChain chain) {
+    RadixRequest(Generation request, Optional<SessionHolds.Session> session, TokenChain chain, long priority) {
         this.request = request;
         this.session = session;
         this.chain = chain;
+        this.priority = priority;
         this.node = RadixNode.root(chain.space());
     }
 

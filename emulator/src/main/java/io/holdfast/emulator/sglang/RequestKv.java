@@ -39,14 +39,13 @@ final class RequestKv {
      */
     private void store(RadixRequest active, int length) {
         TokenChain chain = active.chain();
-        long priority = active.request.terms().priority();
         int blocks = length / page;
-        RadixCache.Insertion stored = cache.insert(chain, blocks, priority, active.counted);
+        RadixCache.Insertion stored = cache.insert(chain, blocks, active.priority, active.counted);
         int promptBlocks = active.request.prompt().length / page;
         if (variant == Variant.STOCK) {
             active.counted = Math.max(active.counted, blocks);
             if (promptBlocks < blocks) {
-                cache.insert(chain, promptBlocks, priority + 1, promptBlocks);
+                cache.insert(chain, promptBlocks, active.priority + 1, promptBlocks);
             }
         }
         int inTree = blocks * page;

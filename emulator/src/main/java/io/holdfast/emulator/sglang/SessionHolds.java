@@ -35,6 +35,7 @@ final class SessionHolds {
     private final Consumer<RadixNode> changed;
     private final Map<String, Session> open = new HashMap<>();
     private final Map<RadixNode, Set<Session>> endings = new HashMap<>();
+    private int heldTokens;
 
     /** @param changed is told of a node whose references are others now */
     SessionHolds(Promises promises, Consumer<RadixNode> changed) {
@@ -101,6 +102,7 @@ final class SessionHolds {
         open.values().forEach(session -> session.closed = true);
         open.clear();
         endings.clear();
+        heldTokens = 0;
     }
 
     private void mark(Session session, RadixNode leaf) {
@@ -122,8 +124,17 @@ final class SessionHolds {
         }
     }
 
+    /** Tokens that any session refers to. */
+    int heldTokens() {
+        return heldTokens;
+    }
+
     private void refer(RadixNode node, int change) {
+        boolean before = node.references > 0;
         node.references += change;
+        if (before != node.references > 0) {
+            heldTokens += before ? -node.tokens.size() : node.tokens.size();
+        }
         if (!node.isDeleted()) {
             changed.accept(node);
         }

@@ -7,10 +7,10 @@ import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Pass;
-import io.holdfast.emulator.engine.RequestTally;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.fault.GpuFault;
 import io.holdfast.emulator.sglang.PrefillBatch.Verdict;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayList;
@@ -32,8 +32,9 @@ import java.util.function.Consumer;
  * The full flag
  * -------------
  * Where the batch has no room for a request, nobody looks at the queue again before a request leaves the batch, by its end, a
- * retraction, or as a chunk. With nothing running the release looks in every pass: a request for which an empty cache has no
- * room waits for ever, and so do those behind it. The branches that pin set the flag then as well (but not with a host tier),
+ * retraction, or as a chunk; but the flag belongs to the running batch, and is lost when the prompts of a pass become one
+ * while nothing else runs. With nothing running at all the release looks in every pass: a request for which an empty cache
+ * has no room waits for ever, and so do those behind it. The branches that pin set the flag then as well (but not with a host tier),
  * and nothing clears it: with pins that leave no room the server has stopped for good. The safety net of the branches releases
  * all pins once when what is pinned leaves no room for the prompt; it does not count the answer, and does not clear the flag.
  *
@@ -73,6 +74,7 @@ public final class SglangEngine implements Engine {
     private final DecodeRoom room;
     private final WaitingQueue waiting;
     private final SchedulerLog log;
+    private final AnswerCounts counts;
     private final NewTokenRatio ratio = new NewTokenRatio();
     private final List<RadixRequest> running = new ArrayList<>();
 
@@ -83,10 +85,7 @@ public final class SglangEngine implements Engine {
     private int limit = Integer.MAX_VALUE;
     private int refusedFlushes;
     private long submitted;
-    private long cachedTokens;
     private long aborted;
-    private RequestTally whole = RequestTally.NONE;
-    private RequestTally streamed = RequestTally.NONE;
     private volatile SglangStats stats;
     private volatile SglangStats reported;
     private long reportedNanos;
@@ -111,6 +110,7 @@ public final class SglangEngine implements Engine {
         this.room = new DecodeRoom(cache, kv, settings, faults);
         this.waiting = new WaitingQueue(settings);
         this.log = new SchedulerLog(clock);
+        this.counts = new AnswerCounts(clock);
         this.stats = snapshot(0);
         this.reported = stats;
     }
@@ -123,10 +123,9 @@ public final class SglangEngine implements Engine {
         Namespace space = variant == Variant.STOCK ? Namespace.of(terms) : Namespace.unsalted(terms);
         waiting.add(new RadixRequest(
                 request,
-                session.isEmpty()
-                        ? Optional.empty()
-                        : Optional.of(cache.sessions().arrived(session)),
-                new TokenChain(space, terms.session(), settings.pageTokens())));
+                session.isEmpty() ? Optional.empty() : Optional.of(cache.sessions().arrived(session)),
+                new TokenChain(space, terms.session(), settings.pageTokens()),
+                terms.priority() == 0 || cache.promises().kept() ? terms.priority() : 0));
         submitted++;
         if (faults.find(CacheFault.AutoUnpin.class)
                 .filter(fault -> submitted % fault.requests() == 0)
@@ -197,7 +196,7 @@ public final class SglangEngine implements Engine {
 
     /** Makes the cache as if it could hold no more than so many tokens, or lets it have all that it has. */
     public void limitTokens(int most) {
-        limit = most;
+        limit = Math.max(0, most);
         applyLimit();
         stats = snapshot(0);
     }
@@ -265,7 +264,7 @@ public final class SglangEngine implements Engine {
         log.begins();
         batch.allocate();
         stats = snapshot(batch.size());
-        if (gpu.run(Pass.prefill(batch.newTokens(), batch.size(), batch.firsts()))) {
+        if (gpu.run(Pass.prefill(batch.newTokens(), batch.size(), batch.firsts()).holding(idleHolds()))) {
             prefilled(batch);
         }
         return true;
@@ -307,8 +306,7 @@ public final class SglangEngine implements Engine {
         if (variant.pinsBlocks() && running.isEmpty() && first.isPresent()) {
             TokenChain chain = first.get().chain();
             int extend = chain.length()
-                    - cache.match(chain, (chain.length() - 1) / settings.pageTokens())
-                            .onGpu();
+                    - cache.match(chain, (chain.length() - 1) / settings.pageTokens()).onGpu();
             int pinned = cache.protectedTokens();
             int total = cache.capacityTokens();
             if (pinned > total - extend) {
@@ -319,17 +317,15 @@ public final class SglangEngine implements Engine {
 
     private void prefilled(PrefillBatch batch) {
         int before = running.size();
+        batchFull &= before > 0;
         List<RadixRequest> told = new ArrayList<>(batch.size());
         for (RadixRequest active : batch.requests()) {
             if (cut.isPresent() && cut.get() == active) {
                 batchFull = false;
                 continue;
             }
-            boolean first = active.request.answered() == 0;
             active.request.answer(model.next(active.request));
-            if (first) {
-                countFirst(active.request);
-            }
+            counts.said(active.request);
             if (active.ends()) {
                 batchFull = false;
                 finish(active);
@@ -364,7 +360,7 @@ public final class SglangEngine implements Engine {
             return true;
         }
         room.take(running);
-        if (gpu.run(Pass.decode(running.size()))) {
+        if (gpu.run(Pass.decode(running.size()).holding(idleHolds()))) {
             decoded();
         }
         return true;
@@ -414,23 +410,20 @@ public final class SglangEngine implements Engine {
         if (active.aborted) {
             return;
         }
-        Generation request = active.request;
-        cachedTokens += request.cachedTokens();
-        if (request.streamed()) {
-            streamed = streamed.answered(request.prompt().length, request.answered());
-        } else {
-            whole = whole.answered(request.prompt().length, request.answered());
-        }
+        counts.answered(active.request);
         active.session.ifPresent(session -> cache.sessions().finished(session, active.node));
     }
 
-    private void countFirst(Generation request) {
-        double seconds = (clock.nanos() - request.arrivalNanos()) / 1e9;
-        if (request.streamed()) {
-            streamed = streamed.firstToken(seconds);
-        } else {
-            whole = whole.firstToken(seconds);
+    /** Tokens that pins and sessions hold, for the fault that lets them cost time; none without it. */
+    private int idleHolds() {
+        if (!faults.has(GpuFault.HoldsSlow.class)) {
+            return 0;
         }
+        int pinned = cache.protectedTokens();
+        for (RadixRequest active : running) {
+            pinned -= active.inTree;
+        }
+        return Math.max(0, pinned) + cache.sessions().heldTokens();
     }
 
     private boolean refusesFlush() {
@@ -447,7 +440,8 @@ public final class SglangEngine implements Engine {
                 .filter(fault -> answered() >= fault.requests())
                 .map(fault -> (int) Math.round(settings.capacityTokens() * (1 - fault.percent() / 100)))
                 .orElse(Integer.MAX_VALUE);
-        cache.limit(Math.min(limit, fallen));
+        int most = Math.min(settings.capacityTokens(), Math.min(limit, fallen));
+        cache.limit(most / settings.pageTokens() * settings.pageTokens());
     }
 
     private void publish() {
@@ -479,15 +473,16 @@ public final class SglangEngine implements Engine {
                 cache.protectedTokens(),
                 ratio.current(),
                 log.hitRate(),
-                cachedTokens,
+                counts.cachedTokens(),
                 cache.evictedTokens(),
                 aborted,
                 waiting.tokens(),
+                cutTokens(),
                 Math.round(waiting.tokens() * (1 - log.recentHitRate())) + cutTokens(),
                 host.capacityTokens(),
                 host.capacityTokens() - host.freeTokens(),
                 log.work(),
-                whole,
-                streamed);
+                counts.whole(),
+                counts.streamed());
     }
 }

@@ -10,8 +10,9 @@ import io.holdfast.emulator.engine.RequestTally;
  * @param protectedTokens in the tree, and locked by requests and pins
  * @param cacheHitRate of the last prefill
  * @param cachedTokens that answered requests found
- * @param waitingTokens of the prompts that wait, those of a prompt that is being prefilled in chunks not among them
- * @param waitingUncachedTokens what of all these the engine expects to compute
+ * @param waitingTokens of the prompts that wait
+ * @param cutTokens that are still to come of a prompt that is prefilled in chunks
+ * @param waitingUncachedTokens what the engine expects to compute of both
  * @param hostTokens that the host tier may hold, 0 without one
  * @param work what was done so far
  * @param whole requests that were answered whole
@@ -30,6 +31,7 @@ public record SglangStats(
         long evictedTokens,
         long aborted,
         long waitingTokens,
+        long cutTokens,
         long waitingUncachedTokens,
         int hostTokens,
         int hostUsedTokens,
@@ -45,6 +47,11 @@ public record SglangStats(
     /** Requests that were sent back to the queue. */
     public long retracted() {
         return work.retracted();
+    }
+
+    /** Tokens of prompts that are to be prefilled, cached or not. */
+    public long pendingTokens() {
+        return waitingTokens + cutTokens;
     }
 
     /** What is used, and what waiting prompts will use. */
