@@ -2,7 +2,11 @@ package io.holdfast.emulator.api;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 
 /*
  * A tokenizer without a vocabulary file: a token's number can be computed from its text, and its text from its number.
@@ -10,21 +14,24 @@ import java.util.List;
  * The pieces
  * ----------
  * Text is cut where real tokenizers cut it: a word takes the one space before it along; letters, digits, white space and the
- * rest never share a piece; a change from small to capital letters begins a new piece. Words are cut into pieces of three
- * letters, of which only the first may be a capital; numbers into three digits; spaces and line ends stay together up to a
- * limit. Everything else, and so every script that is not Latin, is one token a UTF-16 unit. English prose comes to about
- * three characters a token, code to a little less.
+ * rest never share a piece; a change from small to capital letters begins a new piece. A word that is common is one piece,
+ * other words are cut into pieces of three letters, of which only the first may be a capital; numbers into three digits;
+ * spaces, line ends and common runs of punctuation stay together. Everything else, and so every script that is not Latin,
+ * is one token a UTF-16 unit. English prose comes to about four characters a token, code to less.
  *
- *   "tell me about it\n    return 42"  ->  "tel" "l" " me" " abo" "ut" " it" "\n" "   " " ret" "urn" " " "42"
+ *   "tell me of shrimps\n    return 42"  ->  "tell" " me" " of" " shr" "imp" "s" "\n" "   " " return" " " "42"
  *
  * The numbers
  * -----------
  * Four blocks of small-letter pieces come first: with a space before, without, then both again with a capital at the
  * front. Each block has its three-letter pieces first, so that the tokens from 0 on, which the emulated model chooses from,
  * are a space and three small letters: whatever order it says them in, they are cut at the same places when they come back.
- * Then digits, runs of spaces, line ends and tabs, then all UTF-16 units, then the marks of the chat template.
+ * Then digits, runs of spaces, line ends and tabs, then all UTF-16 units, then the marks of the chat template, the common
+ * words (each in four forms as the blocks above) and the common punctuation.
  */
 final class PieceTokenizer implements Tokenizer {
+    private static final int SHORTEST_COMMON = 4;
+    private static final int LONGEST_COMMON = 11;
     private static final int LETTERS = 26;
     private static final int TRIPLES = LETTERS * LETTERS * LETTERS;
     private static final int PAIRS = LETTERS * LETTERS;
@@ -37,6 +44,34 @@ final class PieceTokenizer implements Tokenizer {
     private static final int UNITS = RUN + RUNS.length() * LONGEST_RUN;
     private static final int MARKS = UNITS + 0x10000;
     private static final List<String> MARK_TEXTS = List.of(TURN, END_OF_TURN, "<|endoftext|>", "<think>", "</think>");
+
+    private static final int COMMON = MARKS + MARK_TEXTS.size();
+
+    /** The common words and runs of punctuation, with their places. */
+    private record Common(List<String> words, Map<String, Integer> places, List<String> signs) {
+        static Common read() {
+            List<String> lines = Resources.text("pieces.txt").lines().toList();
+            List<String> words = List.of(lines.getFirst().split(" "));
+            Map<String, Integer> places = new HashMap<>();
+            for (int i = 0; i < words.size(); i++) {
+                places.put(words.get(i), i);
+            }
+            return new Common(
+                    words,
+                    places,
+                    lines.stream()
+                            .skip(1)
+                            .distinct()
+                            .sorted(Comparator.comparingInt(String::length).reversed().thenComparing(sign -> sign))
+                            .toList());
+        }
+
+        int signsFrom() {
+            return COMMON + 4 * words.size();
+        }
+    }
+
+    private final Common common = Common.read();
 
     private enum Kind {
         SMALL,
@@ -64,7 +99,7 @@ final class PieceTokenizer implements Tokenizer {
     }
 
     /** One text on its way to tokens. */
-    private static final class Cut {
+    private final class Cut {
         private final String text;
         private final boolean kept;
         private int[] tokens;
@@ -116,6 +151,20 @@ final class PieceTokenizer implements Tokenizer {
         private void piece(boolean spaced) {
             int from = at++;
             boolean capital = Kind.of(text.charAt(from)) == Kind.CAPITAL;
+            int end = at;
+            while (kind(end) == Kind.SMALL) {
+                end++;
+            }
+            boolean whole = from == 0 || !Kind.of(text.charAt(from - 1)).isLetter();
+            if (whole && end - from >= SHORTEST_COMMON && end - from <= LONGEST_COMMON && kind(end) != Kind.CAPITAL) {
+                String word = text.substring(from, end).toLowerCase(Locale.ROOT);
+                int place = common.places().getOrDefault(word, -1);
+                if (place >= 0) {
+                    add(COMMON + 4 * place + (spaced ? 0 : 1) + (capital ? 2 : 0));
+                    at = end;
+                    return;
+                }
+            }
             while (at < from + 3 && kind(at) == Kind.SMALL) {
                 at++;
             }
@@ -164,6 +213,13 @@ final class PieceTokenizer implements Tokenizer {
                     }
                 }
             }
+            for (int i = 0; text.charAt(at) < 0x80 && i < common.signs().size(); i++) {
+                if (text.startsWith(common.signs().get(i), at)) {
+                    add(common.signsFrom() + i);
+                    at += common.signs().get(i).length();
+                    return;
+                }
+            }
             add(UNITS + text.charAt(at++));
         }
     }
@@ -195,12 +251,24 @@ final class PieceTokenizer implements Tokenizer {
             int run = token - RUN;
             return String.valueOf(RUNS.charAt(run / LONGEST_RUN)).repeat(run % LONGEST_RUN + 1);
         }
-        return token < MARKS ? String.valueOf((char) (token - UNITS)) : MARK_TEXTS.get(token - MARKS);
+        if (token < MARKS) {
+            return String.valueOf((char) (token - UNITS));
+        }
+        if (token < COMMON) {
+            return MARK_TEXTS.get(token - MARKS);
+        }
+        if (token >= common.signsFrom()) {
+            return common.signs().get(token - common.signsFrom());
+        }
+        String word = common.words().get((token - COMMON) / 4);
+        int form = (token - COMMON) % 4;
+        String cased = form < 2 ? word : Character.toUpperCase(word.charAt(0)) + word.substring(1);
+        return (form % 2 == 0 ? " " : "") + cased;
     }
 
     @Override
     public int vocabulary() {
-        return MARKS + MARK_TEXTS.size();
+        return common.signsFrom() + common.signs().size();
     }
 
     @Override
