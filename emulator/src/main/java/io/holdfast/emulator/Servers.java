@@ -4,7 +4,6 @@ import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.Front;
 import io.holdfast.emulator.api.SglangApi;
 import io.holdfast.emulator.api.VllmApi;
-import io.holdfast.emulator.api.VllmApi;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Ranks;

@@ -156,57 +156,65 @@ interface Rule {
 
     /** A whole number that is not negative. */
     static Rule natural() {
-        return new Labelled("int", (value, place, complaints) -> readInteger(value, place, complaints)
-                .filter(read -> {
-                    boolean negative = read instanceof Json.Int(long whole) && whole < 0
-                            || read instanceof Json.Big big && big.value().signum() < 0;
-                    if (negative) {
-                        complaints.add(new Complaint(
-                                "greater_than_equal",
-                                place,
-                                "Input should be greater than or equal to 0",
-                                value,
-                                Optional.of("{'ge': 0}")));
-                    }
-                    return !negative;
-                }));
+        return new Labelled(
+                "int",
+                (value, place, complaints) -> readInteger(value, place, complaints)
+                        .filter(read -> {
+                            boolean negative = read instanceof Json.Int(long whole) && whole < 0
+                                    || read instanceof Json.Big big
+                                            && big.value().signum() < 0;
+                            if (negative) {
+                                complaints.add(new Complaint(
+                                        "greater_than_equal",
+                                        place,
+                                        "Input should be greater than or equal to 0",
+                                        value,
+                                        Optional.of("{'ge': 0}")));
+                            }
+                            return !negative;
+                        }));
     }
 
     /** A whole number of 64 bits with its sign. */
     static Rule seed() {
-        return new Labelled("int", (value, place, complaints) -> readInteger(value, place, complaints)
-                .filter(read -> {
-                    if (read instanceof Json.Big big) {
-                        boolean high = big.value().signum() > 0;
-                        long limit = high ? Long.MAX_VALUE : Long.MIN_VALUE;
-                        complaints.add(new Complaint(
-                                high ? "less_than_equal" : "greater_than_equal",
-                                place,
-                                "Input should be " + (high ? "less" : "greater") + " than or equal to " + limit,
-                                value,
-                                Optional.of("{'" + (high ? "le" : "ge") + "': " + limit + "}")));
-                    }
-                    return read instanceof Json.Int;
-                }));
+        return new Labelled(
+                "int",
+                (value, place, complaints) -> readInteger(value, place, complaints)
+                        .filter(read -> {
+                            if (read instanceof Json.Big big) {
+                                boolean high = big.value().signum() > 0;
+                                long limit = high ? Long.MAX_VALUE : Long.MIN_VALUE;
+                                complaints.add(new Complaint(
+                                        high ? "less_than_equal" : "greater_than_equal",
+                                        place,
+                                        "Input should be " + (high ? "less" : "greater") + " than or equal to " + limit,
+                                        value,
+                                        Optional.of("{'" + (high ? "le" : "ge") + "': " + limit + "}")));
+                            }
+                            return read instanceof Json.Int;
+                        }));
     }
 
     /** At most so many. */
     default Rule atMost(int most) {
         Rule rule = this;
-        return new Labelled(label(), (value, place, complaints) -> rule.read(value, place, complaints)
-                .filter(read -> {
-                    boolean fits = !(read instanceof Json.Arr(List<Json> items)) || items.size() <= most;
-                    if (!fits && value instanceof Json.Arr(List<Json> given)) {
-                        complaints.add(new Complaint(
-                                "too_long",
-                                place,
-                                "List should have at most " + most + " items after validation, not " + given.size(),
-                                value,
-                                Optional.of("{'field_type': 'List', 'max_length': " + most + ", 'actual_length': "
-                                        + given.size() + "}")));
-                    }
-                    return fits;
-                }));
+        return new Labelled(
+                label(),
+                (value, place, complaints) -> rule.read(value, place, complaints)
+                        .filter(read -> {
+                            boolean fits = !(read instanceof Json.Arr(List<Json> items)) || items.size() <= most;
+                            if (!fits && value instanceof Json.Arr(List<Json> given)) {
+                                complaints.add(new Complaint(
+                                        "too_long",
+                                        place,
+                                        "List should have at most " + most + " items after validation, not "
+                                                + given.size(),
+                                        value,
+                                        Optional.of("{'field_type': 'List', 'max_length': " + most
+                                                + ", 'actual_length': " + given.size() + "}")));
+                            }
+                            return fits;
+                        }));
     }
 
     static Rule number() {

@@ -41,7 +41,8 @@ class SglangHttpRecordingTest {
             new RecordedHttp.Otherwise(
                     "chat bad content part.*", "kinds of content other than text and images have no rules here"),
             new RecordedHttp.Otherwise(
-                    ".*(id = model vocab|input_ids = vocab)|field logit_bias=..999999.*|field stop=..a.*|chat max_tokens too large",
+                    ".*(id = model vocab|input_ids = vocab)|field logit_bias=..999999.*|field stop=..a.*|chat"
+                            + " max_tokens too large",
                     "the emulated tokenizer has more tokens, and cuts texts elsewhere"),
             new RecordedHttp.Otherwise(
                     "transport expect 100-continue .body sent at once.|field prompt and prompt_embeds|field n=-1|field"
