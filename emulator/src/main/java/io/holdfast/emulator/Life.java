@@ -15,6 +15,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.util.ArrayList;
@@ -169,7 +170,7 @@ final class Life<E extends Engine> implements AutoCloseable {
     private static boolean isFree(int port) {
         try (ServerSocket probe = new ServerSocket()) {
             probe.setReuseAddress(true);
-            probe.bind(new InetSocketAddress(Endpoints.LOOPBACK, port));
+            probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
             return true;
         } catch (IOException e) {
             return false;
@@ -179,7 +180,7 @@ final class Life<E extends Engine> implements AutoCloseable {
     /** A port that is free now, for a server that will listen later. */
     static int freePort() {
         try (ServerSocket probe = new ServerSocket()) {
-            probe.bind(new InetSocketAddress(Endpoints.LOOPBACK, 0));
+            probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             return probe.getLocalPort();
         } catch (IOException e) {
             throw new EmulatorException("No port is free for HTTP: " + e.getMessage(), e);
