@@ -1,5 +1,8 @@
 package io.holdfast.emulator;
 
+import io.holdfast.emulator.api.ApiSettings;
+import io.holdfast.emulator.api.ChatTemplate;
+import io.holdfast.emulator.api.Tokenizer;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Fault;
 import io.holdfast.emulator.sglang.SglangSettings;
@@ -13,13 +16,23 @@ import java.util.function.UnaryOperator;
  *
  * @param kind whose rules
  * @param model the name that it serves its model under
+ * @param tokenizer cuts text
+ * @param template makes one text of a conversation
  * @param faults from the start on
  * @param script what happens while it serves
  * @param seed of the emulated model: the same prompt gets the same answer
  */
 public record EmulatorSettings(
-        Endpoints endpoints, Kind kind, String model, Speed speed, List<Fault> faults, Script script, long seed) {
-    public static final String MODEL = "holdfast-emulated";
+        Endpoints endpoints,
+        Kind kind,
+        String model,
+        Tokenizer tokenizer,
+        ChatTemplate template,
+        Speed speed,
+        List<Fault> faults,
+        Script script,
+        long seed) {
+    public static final String MODEL = ApiSettings.DEFAULT_MODEL;
 
     /** Which engine. */
     public sealed interface Kind {
@@ -63,6 +76,8 @@ public record EmulatorSettings(
                 Endpoints.FREE,
                 new Kind.Sglang(SglangSettings.defaults(), false),
                 MODEL,
+                Tokenizer.named("pieces"),
+                ChatTemplate.CHATML,
                 new Speed(100, 5_000, 5_000, 1),
                 List.of(),
                 Script.NONE,
@@ -70,7 +85,7 @@ public record EmulatorSettings(
     }
 
     public EmulatorSettings withEndpoints(Endpoints value) {
-        return new EmulatorSettings(value, kind, model, speed, faults, script, seed);
+        return new EmulatorSettings(value, kind, model, tokenizer, template, speed, faults, script, seed);
     }
 
     public EmulatorSettings withHttpPort(int port) {
@@ -86,27 +101,35 @@ public record EmulatorSettings(
     }
 
     public EmulatorSettings withKind(Kind value) {
-        return new EmulatorSettings(endpoints, value, model, speed, faults, script, seed);
+        return new EmulatorSettings(endpoints, value, model, tokenizer, template, speed, faults, script, seed);
     }
 
     public EmulatorSettings withModel(String value) {
-        return new EmulatorSettings(endpoints, kind, value, speed, faults, script, seed);
+        return new EmulatorSettings(endpoints, kind, value, tokenizer, template, speed, faults, script, seed);
+    }
+
+    public EmulatorSettings withTokenizer(Tokenizer value) {
+        return new EmulatorSettings(endpoints, kind, model, value, template, speed, faults, script, seed);
+    }
+
+    public EmulatorSettings withTemplate(ChatTemplate value) {
+        return new EmulatorSettings(endpoints, kind, model, tokenizer, value, speed, faults, script, seed);
     }
 
     public EmulatorSettings withSpeed(Speed value) {
-        return new EmulatorSettings(endpoints, kind, model, value, faults, script, seed);
+        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, value, faults, script, seed);
     }
 
     public EmulatorSettings withFaults(List<Fault> value) {
-        return new EmulatorSettings(endpoints, kind, model, speed, value, script, seed);
+        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, value, script, seed);
     }
 
     public EmulatorSettings withScript(Script value) {
-        return new EmulatorSettings(endpoints, kind, model, speed, faults, value, seed);
+        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, faults, value, seed);
     }
 
     public EmulatorSettings withSeed(long value) {
-        return new EmulatorSettings(endpoints, kind, model, speed, faults, script, value);
+        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, faults, script, value);
     }
 
     /** The same with other settings of its SGLang. */

@@ -1,5 +1,6 @@
 package io.holdfast.emulator;
 
+import io.holdfast.emulator.api.Front;
 import io.holdfast.emulator.engine.EmulatorException;
 import io.holdfast.emulator.engine.Engine;
 import io.holdfast.emulator.engine.EngineClock;
@@ -11,12 +12,10 @@ import io.holdfast.emulator.fault.LifeFault;
 import io.holdfast.emulator.wire.EventPublisher;
 import io.holdfast.emulator.wire.EventSettings;
 import io.vertx.core.Future;
-import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
-import io.vertx.core.http.HttpServerOptions;
-import io.vertx.core.http.HttpServerRequest;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.util.ArrayList;
@@ -38,11 +37,14 @@ import java.util.concurrent.locks.LockSupport;
 final class Life<E extends Engine> implements AutoCloseable {
     private static final int PATIENCE_SECONDS = 30;
 
+    /** Real servers take headers and addresses of 100 kB. */
+    private static final int LONGEST_HEAD = 1 << 17;
+
     /** What makes a kind of server of the parts that all have. */
     interface Make<E extends Engine> {
         E engine(Gpu gpu, EventPublisher events);
 
-        Handler<HttpServerRequest> http(Ranks<E> ranks, EventPublisher first);
+        Front http(Ranks<E> ranks, EventPublisher first);
     }
 
     private final HttpServer server;
@@ -59,9 +61,12 @@ final class Life<E extends Engine> implements AutoCloseable {
             EngineClock clock,
             List<EventPublisher> publishers) {
         this.publishers = publishers;
-        this.server = vertx.createHttpServer(new HttpServerOptions()
+        this.server = vertx.createHttpServer(Front.options()
                 .setHost(settings.endpoints().host())
-                .setPort(settings.endpoints().http()));
+                .setPort(settings.endpoints().http())
+                .setMaxInitialLineLength(LONGEST_HEAD)
+                .setMaxHeaderSize(LONGEST_HEAD)
+                .setHttp2ClearTextEnabled(false));
         List<EngineThread<E>> engines = new ArrayList<>();
         for (EventPublisher publisher : publishers) {
             engines.add(new EngineThread<>(
@@ -70,7 +75,8 @@ final class Life<E extends Engine> implements AutoCloseable {
                     this::die));
         }
         this.ranks = new Ranks<>(engines);
-        server.requestHandler(make.http(ranks, publishers.getFirst()));
+        Front front = make.http(ranks, publishers.getFirst());
+        server.requestHandler(front).invalidRequestHandler(front::invalid);
     }
 
     /**
@@ -164,7 +170,7 @@ final class Life<E extends Engine> implements AutoCloseable {
     private static boolean isFree(int port) {
         try (ServerSocket probe = new ServerSocket()) {
             probe.setReuseAddress(true);
-            probe.bind(new InetSocketAddress(Endpoints.LOOPBACK, port));
+            probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
             return true;
         } catch (IOException e) {
             return false;
@@ -174,7 +180,7 @@ final class Life<E extends Engine> implements AutoCloseable {
     /** A port that is free now, for a server that will listen later. */
     static int freePort() {
         try (ServerSocket probe = new ServerSocket()) {
-            probe.bind(new InetSocketAddress(Endpoints.LOOPBACK, 0));
+            probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             return probe.getLocalPort();
         } catch (IOException e) {
             throw new EmulatorException("No port is free for HTTP: " + e.getMessage(), e);

@@ -1,10 +1,11 @@
 package io.holdfast.emulator;
 
+import io.holdfast.emulator.api.ApiSettings;
+import io.holdfast.emulator.api.Front;
 import io.holdfast.emulator.api.SglangApi;
-import io.holdfast.emulator.api.Tokenizer;
+import io.holdfast.emulator.api.VllmApi;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.Gpu;
-import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangEngine;
@@ -12,9 +13,7 @@ import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.vllm.VllmEngine;
 import io.holdfast.emulator.vllm.VllmSettings;
 import io.holdfast.emulator.wire.EventPublisher;
-import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpServerRequest;
 
 /** Puts the rooms together: each kind of server from its engine and the HTTP that speaks for it. */
 final class Servers {
@@ -33,12 +32,13 @@ final class Servers {
             implements Life.Make<SglangEngine> {
         @Override
         public SglangEngine engine(Gpu gpu, EventPublisher events) {
-            return new SglangEngine(kind, faults, clock, gpu, model(settings), events::publish);
+            return new SglangEngine(
+                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
         }
 
         @Override
-        public Handler<HttpServerRequest> http(Ranks<SglangEngine> ranks, EventPublisher first) {
-            return new SglangApi(vertx, kind, settings.seed(), clock, ranks, first.port()).router();
+        public Front http(Ranks<SglangEngine> ranks, EventPublisher first) {
+            return new SglangApi(vertx, kind, api(settings, ranks, first), clock, ranks, faults);
         }
     }
 
@@ -46,16 +46,22 @@ final class Servers {
             implements Life.Make<VllmEngine> {
         @Override
         public VllmEngine engine(Gpu gpu, EventPublisher events) {
-            return new VllmEngine(kind, faults, clock, gpu, model(settings), events::publish);
+            return new VllmEngine(
+                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
         }
 
         @Override
-        public Handler<HttpServerRequest> http(Ranks<VllmEngine> ranks, EventPublisher first) {
-            return request -> request.response().end();
+        public Front http(Ranks<VllmEngine> ranks, EventPublisher first) {
+            return new VllmApi(vertx, kind, api(settings, ranks, first), clock, ranks, faults);
         }
     }
 
-    private static Model model(EmulatorSettings settings) {
-        return Model.seeded(settings.seed(), Tokenizer.VOCABULARY);
+    private static ApiSettings api(EmulatorSettings settings, Ranks<?> ranks, EventPublisher first) {
+        return ApiSettings.of(settings.seed(), first.port())
+                .withModel(settings.model())
+                .withTokenizer(settings.tokenizer())
+                .withTemplate(settings.template())
+                .withReplayPort(first.replayPort())
+                .withRanks(ranks.count());
     }
 }

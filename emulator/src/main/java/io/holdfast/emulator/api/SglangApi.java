@@ -2,251 +2,333 @@ package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.Generation;
-import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Ranks;
+import io.holdfast.emulator.engine.Terms;
+import io.holdfast.emulator.engine.TokenListener;
+import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
-import io.vertx.core.Context;
-import io.vertx.core.Future;
+import io.holdfast.emulator.sglang.SglangStats;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpHeaders;
-import io.vertx.core.http.HttpServerResponse;
-import io.vertx.core.json.DecodeException;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import io.vertx.ext.web.Router;
-import io.vertx.ext.web.RoutingContext;
-import io.vertx.ext.web.handler.BodyHandler;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiFunction;
-import java.util.function.Consumer;
-import java.util.function.ToIntBiFunction;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 
-/** The server's routes, in the engine's words. Everything that touches the cache is asked of the engine's thread. */
-public final class SglangApi {
-    private static final long LARGEST_BODY = 64L << 20;
-    private static final String FLUSHED = "Cache flushed.\nPlease check backend logs for more details. "
-            + "(When there are running or waiting requests, the operation will not be performed.)\n";
-    private static final String NOT_FLUSHED =
-            "Cache not flushed because there are pending requests; wait until the server is idle.\n";
+/** SGLang's routes, in its words. Everything that touches the cache is asked of the engine's thread. */
+public final class SglangApi implements Front {
+    private static final JsonReader.Dialect DIALECT = JsonReader.Dialect.ORJSON;
 
     private final Vertx vertx;
     private final SglangSettings settings;
-    private final long seed;
     private final EngineClock clock;
     private final Ranks<SglangEngine> engine;
-    private final int eventsPort;
-    private final AtomicLong requests = new AtomicLong();
+    private final SglangWords words = new SglangWords();
+    private final HttpTally http = new HttpTally();
+    private final Desk desk;
+    private final SglangAsks asks;
+    private final SglangInfo info;
+    private final SglangMetrics metrics;
+    private final SglangControl control;
+    private final Routes routes;
+    private final Map<String, Reply> open = new ConcurrentHashMap<>();
 
     public SglangApi(
             Vertx vertx,
             SglangSettings settings,
-            long seed,
+            ApiSettings server,
             EngineClock clock,
             Ranks<SglangEngine> engine,
-            int eventsPort) {
+            Faults faults) {
         this.vertx = vertx;
         this.settings = settings;
-        this.seed = seed;
         this.clock = clock;
         this.engine = engine;
-        this.eventsPort = eventsPort;
+        HttpFaults mischief = new HttpFaults(faults, new SplittableRandom(server.seed()));
+        this.desk = new Desk(server, clock, engine, mischief, new AnswerTally(AnswerTally.SGLANG_TOKENS));
+        this.asks = new SglangAsks(settings, server);
+        this.info = new SglangInfo(settings, server);
+        this.metrics = new SglangMetrics(settings, server.model(), desk.answers(), http);
+        this.control = new SglangControl(settings, server, engine, desk, open);
+        this.routes = routes();
     }
 
-    public Router router() {
-        Router router = Router.router(vertx);
-        router.route().handler(BodyHandler.create(false).setBodyLimit(LARGEST_BODY));
-        router.get("/health").handler(call -> call.response().end());
-        router.get("/server_info").handler(call -> json(call.response(), 200, serverInfo()));
-        router.get("/v1/models").handler(call -> json(call.response(), 200, models()));
-        router.get("/metrics").handler(this::metrics);
-        router.get("/flush_cache").handler(this::flush);
-        router.post("/flush_cache").handler(this::flush);
-        router.post("/generate").handler(call -> answer(call, Ask::generate, ask -> new AnswerShape.Generate()));
-        router.post("/v1/completions")
-                .handler(call -> answer(call, Ask::completion, ask -> new AnswerShape.Completion(ask.includeUsage)));
-        router.post("/v1/chat/completions")
-                .handler(call -> answer(call, Ask::chat, ask -> new AnswerShape.Chat(ask.includeUsage)));
-        if (settings.variant() == Variant.PIN_GPU) {
-            router.post("/hicache/pin_blocks").handler(call -> pins(call, "pinned", "Pinned", (server, blocks) -> server.pin(blocks).count()));
-            router.post("/hicache/unpin_blocks")
-                    .handler(call -> pins(call, "unpinned", "Unpinned", (server, blocks) -> server.unpin(blocks).count()));
+    @Override
+    public void handle(HttpServerRequest request) {
+        routes.handle(request);
+    }
+
+    @Override
+    public void invalid(HttpServerRequest request) {
+        routes.invalid(request);
+    }
+
+    /** The first rank's, as its own metrics would tell. */
+    private SglangStats stats() {
+        return engine.look(SglangEngine::stats).getFirst();
+    }
+
+    private Routes routes() {
+        Routes all = new Routes(vertx, clock, words, true, true, http)
+                .get("/", call -> call.json(200, "\"SGLang is running\""))
+                .get("/health", this::health)
+                .get("/health_generate", this::health)
+                .get("/ping", call -> call.empty(200))
+                .get("/v1/models", call -> call.json(200, info.models(clock.unixSeconds())))
+                .getBelow("/v1/models/", this::model)
+                .get("/v1/loads", this::loads)
+                .get("/metrics", call -> call.text(200, SglangMetrics.CONTENT_TYPE, metrics.page(stats())))
+                .post("/v1/completions", call -> openAi(call, asks::completion, SglangShapes.Completion::new))
+                .post("/v1/chat/completions", call -> openAi(call, asks::chat, SglangShapes.Chat::new));
+        for (String path : List.of("/server_info", "/get_server_info")) {
+            all.get(path, call -> call.json(200, info.server(call.port(), stats())));
         }
-        router.errorHandler(404, call -> json(call.response(), 404, new JsonObject().put("detail", "Not Found")));
-        router.errorHandler(
-                405, call -> json(call.response(), 405, new JsonObject().put("detail", "Method Not Allowed")));
-        router.errorHandler(500, SglangApi::failed);
-        return router;
+        for (String path : List.of("/model_info", "/get_model_info")) {
+            all.get(path, call -> call.json(200, info.model()));
+        }
+        for (String path : List.of("/tokenize", "/v1/tokenize")) {
+            all.post(path, call -> call.read(body -> tokenize(call, body), answer -> call.json(200, answer)));
+        }
+        for (String path : List.of("/detokenize", "/v1/detokenize")) {
+            all.post(path, call -> call.read(body -> detokenize(call, body), answer -> call.json(200, answer)));
+        }
+        for (String method : List.of("POST", "PUT")) {
+            all.on(method, "/generate", this::generate);
+        }
+        if (settings.variant() != Variant.STOCK) {
+            all.get("/get_load", this::load);
+        }
+        return control.addTo(all);
     }
 
-    static JsonObject error(int code, String type, String message) {
-        return new JsonObject()
-                .put("object", "error")
-                .put("message", message)
-                .put("type", type)
-                .putNull("param")
-                .put("code", code);
+    /** The real one asks for a token and then sleeps for a second; here it is enough that the scheduler answers. */
+    private void health(Call call) {
+        desk.reply(call, engine.ask(scheduler -> true), _ -> call.empty(200));
     }
 
-    static void json(HttpServerResponse response, int status, JsonObject body) {
-        response.setStatusCode(status)
-                .putHeader(HttpHeaders.CONTENT_TYPE, "application/json")
-                .end(body.encode());
+    private void model(Call call) {
+        String name = call.path().substring("/v1/models/".length());
+        JsonObject known = info.models(clock.unixSeconds()).getJsonArray("data").getJsonObject(0);
+        if (known.getString("id").equals(name)) {
+            call.json(200, known);
+            return;
+        }
+        call.json(
+                404,
+                new JsonObject()
+                        .put(
+                                "error",
+                                new JsonObject()
+                                        .put("message", "The model '" + name + "' does not exist")
+                                        .put("type", "invalid_request_error")
+                                        .put("param", "model")
+                                        .put("code", "model_not_found")));
+    }
+
+    private void loads(Call call) {
+        Set<String> sections =
+                call.query("include").map(list -> Set.of(list.split(","))).orElse(Set.of());
+        JsonObject loads = info.loads(stats(), desk.answers(), clock.unixSeconds(), sections);
+        if (call.query("format").filter("prometheus"::equals).isPresent()) {
+            call.text(200, SglangMetrics.CONTENT_TYPE, SglangInfo.prometheus(loads));
+        } else {
+            call.json(200, loads);
+        }
+    }
+
+    /** Older releases' smaller form. */
+    private void load(Call call) {
+        var stats = stats();
+        call.json(
+                200,
+                JsonArray.of(new JsonObject()
+                                .put("dp_rank", 0)
+                                .put("num_reqs", stats.running() + stats.waiting())
+                                .put("num_waiting_reqs", stats.waiting())
+                                .put("num_tokens", stats.usedTokens())
+                                .put("ts_tic", clock.nanos() / 1e9))
+                        .encode());
+    }
+
+    private JsonObject tokenize(Call call, byte[] body) {
+        Json json = openAiBody(call, body);
+        Values values = SglangBodies.TOKENIZE.require(json);
+        if (values.has("prompt") == values.has("messages")) {
+            throw new Complaint.Invalid(List.of(
+                    Complaint.value(List.of("body"), "Exactly one of 'prompt' or 'messages' must be provided.", json)));
+        }
+        JsonObject answer = new JsonObject();
+        if (values.get("prompt").orElse(Json.Null.NULL) instanceof Json.Arr) {
+            JsonArray all = new JsonArray();
+            JsonArray counts = new JsonArray();
+            for (String text : values.texts("prompt")) {
+                JsonArray tokens = Tokens.json(desk.tokenizer().tokens(text));
+                all.add(tokens);
+                counts.add(tokens.size());
+            }
+            answer.put("tokens", all).put("count", counts);
+        } else {
+            int[] tokens =
+                    values.text("prompt").map(desk.tokenizer()::tokens).orElseGet(() -> asks.conversation(values));
+            answer.put("tokens", Tokens.json(tokens)).put("count", tokens.length);
+        }
+        return answer.put("max_model_len", settings.contextTokens());
+    }
+
+    private JsonObject detokenize(Call call, byte[] body) {
+        Values values = SglangBodies.DETOKENIZE.require(openAiBody(call, body));
+        if (!(values.get("tokens").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items))) {
+            throw new Crash(Crash.Reach.REQUEST);
+        }
+        if (!items.isEmpty() && items.getFirst() instanceof Json.Arr) {
+            JsonArray texts = new JsonArray();
+            for (Json item : items) {
+                texts.add(item instanceof Json.Arr(List<Json> tokens) ? textOf(tokens) : "");
+            }
+            return new JsonObject().put("text", texts);
+        }
+        return new JsonObject().put("text", textOf(items));
+    }
+
+    private String textOf(List<Json> items) {
+        if (items.stream().anyMatch(item -> item instanceof Json.Int(long token) && token < 0)) {
+            throw new Refused(
+                    500,
+                    SglangWords.error(
+                            500,
+                            "InternalServerError",
+                            "Internal server error during detokenization: out of range integral type conversion"
+                                    + " attempted"));
+        }
+        return desk.tokenizer().text(Bodies.tokens(items));
+    }
+
+    private static Json openAiBody(Call call, byte[] body) {
+        if (!Bodies.isJson(call) && body.length > 0) {
+            throw SglangWords.mediaType();
+        }
+        return Bodies.parse(body, DIALECT);
     }
 
     private interface ShapeOf {
-        AnswerShape of(Ask ask);
+        Shape of(Ask.Telling telling, int each, long created);
     }
 
-    private void answer(RoutingContext call, BiFunction<JsonObject, SglangSettings, Ask> reader, ShapeOf shape) {
-        Ask ask = reader.apply(body(call), settings);
-        long now = clock.nanos();
-        HttpServerResponse response = call.response();
-        Context context = vertx.getOrCreateContext();
-        Answer answer = new Answer(nextId(), (long) clock.unixSeconds(), ask.prompt.length);
-        AnswerWriter writer = new AnswerWriter(context, response, shape.of(ask), answer, ask.stream);
-        Generation request = new Generation(ask.prompt, ask.terms, ask.stream, now, writer);
-        response.closeHandler(_ -> engine.abort(request));
-        engine.submit(request);
+    private void openAi(Call call, Function<Json, Ask> reader, ShapeOf shape) {
+        call.read(body -> reader.apply(openAiBody(call, body)), ask -> {
+            refuseByFault();
+            Shape words = shape.of(ask.telling(), ask.each(), (long) clock.unixSeconds());
+            answer(call, ask, words, SglangWords::bad);
+        });
     }
 
-    private void flush(RoutingContext call) {
-        reply(
-                call,
-                engine.ask(SglangEngine::flush),
-                all -> call.response()
-                        .setStatusCode(!all.contains(false) ? 200 : 400)
-                        .putHeader(HttpHeaders.CONTENT_TYPE, "text/plain; charset=utf-8")
-                        .end(!all.contains(false) ? FLUSHED : NOT_FLUSHED));
+    /** A stream begins before its body is looked at closely, so that what is wrong with it comes as an event. */
+    private void generate(Call call) {
+        call.read(
+                body -> {
+                    Json json = json(call, body);
+                    boolean streams = json instanceof Json.Obj object
+                            && object.get("stream")
+                                    .filter(Json.Bool.TRUE::equals)
+                                    .isPresent();
+                    try {
+                        return asks.generate(json);
+                    } catch (Crash crash) {
+                        throw streams && crash.reach() == Crash.Reach.SERVER
+                                ? new Crash(Crash.Reach.SERVER_IN_STREAM)
+                                : crash;
+                    } catch (Refused refused) {
+                        if (streams && refused.body().getValue("error") instanceof JsonObject error) {
+                            throw Refused.inStream(SglangWords.inStream(error.getString("message")));
+                        }
+                        throw refused;
+                    }
+                },
+                ask -> {
+                    refuseByFault();
+                    answer(
+                            call,
+                            ask,
+                            new SglangGenerate(ask.telling().batch() || ask.each() > 1, clock::unixSeconds),
+                            SglangWords::plainly);
+                });
     }
 
-    private void pins(RoutingContext call, String name, String verb, ToIntBiFunction<SglangEngine, long[]> change) {
-        long[] blocks = blockHashes(body(call));
-        reply(
-                call,
-                engine.ask(scheduler -> change.applyAsInt(scheduler, blocks)),
-                counts -> json(
-                        call.response(),
-                        200,
-                        new JsonObject()
-                                .put("status", "ok")
-                                .put(name + "_count", sum(counts))
-                                .put(
-                                        "message",
-                                        String.format(
-                                                Locale.ROOT, "%s %d/%d blocks", verb, sum(counts), blocks.length))));
-    }
-
-    private static int sum(List<Integer> counts) {
-        return counts.stream().mapToInt(Integer::intValue).sum();
-    }
-
-    private static long[] blockHashes(JsonObject body) {
-        Object value = body.getValue("block_hashes", new JsonArray());
-        if (!(value instanceof JsonArray hashes)) {
-            throw new Ask.Refused("block_hashes must be a list of 64-bit integers.");
+    /** A body that does not say that it is JSON is the bytes that it is, which no route takes. */
+    private static Json json(Call call, byte[] body) {
+        String type = call.header("content-type").orElse("");
+        boolean json = Bodies.isJson(call) || type.strip().endsWith("+json");
+        if (json || body.length == 0) {
+            return Bodies.parse(body, DIALECT);
         }
-        long[] blocks = new long[hashes.size()];
-        for (int i = 0; i < blocks.length; i++) {
-            blocks[i] = switch (hashes.getValue(i)) {
-                case Integer small -> small;
-                case Long hash -> hash;
-                case null, default -> throw new Ask.Refused("block_hashes must be a list of 64-bit integers.");
-            };
+        throw new Complaint.Invalid(List.of(new Complaint(
+                "dataclass_type",
+                List.of("body"),
+                "Input should be a dictionary or an instance of GenerateReqInput",
+                new Json.Bytes(body),
+                java.util.Optional.of("{'class_name': 'GenerateReqInput'}"))));
+    }
+
+    private void refuseByFault() {
+        desk.faults().error().ifPresent(status -> {
+            throw new Refused(
+                    status, words.refusal(status, "The server refuses this request, as its fault http-error says."));
+        });
+    }
+
+    private void answer(Call call, Ask ask, Shape shape, Function<String, Refused> refusal) {
+        int count = ask.prompts().size() * ask.each();
+        List<String> ids = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            String id = ask.telling().id(i / ask.each()).orElseGet(() -> desk.nextId(32));
+            ids.add(i % ask.each() == 0 ? id : desk.nextId(32));
         }
-        return blocks;
-    }
-
-    private void metrics(RoutingContext call) {
-        call.response()
-                .putHeader(HttpHeaders.CONTENT_TYPE, SglangMetrics.CONTENT_TYPE)
-                .end(SglangMetrics.of(engine.look(SglangEngine::stats).getFirst(), settings));
-    }
-
-    private JsonObject models() {
-        return new JsonObject()
-                .put("object", "list")
-                .put(
-                        "data",
-                        JsonArray.of(new JsonObject()
-                                .put("id", Tokenizer.NAME)
-                                .put("object", "model")
-                                .put("created", (long) clock.unixSeconds())
-                                .put("owned_by", "sglang")
-                                .put("root", Tokenizer.NAME)
-                                .putNull("parent")
-                                .put("max_model_len", settings.contextTokens())));
-    }
-
-    private JsonObject serverInfo() {
-        boolean pins = settings.variant() == Variant.PIN_GPU;
-        JsonObject events = new JsonObject()
-                .put("publisher", "zmq")
-                .put("endpoint_host", "127.0.0.1")
-                .put("endpoint_port_base", eventsPort)
-                .put("topic", "")
-                .put("block_size", settings.pageTokens())
-                .put("dp_size", 1);
-        return new JsonObject()
-                .put("model_path", Tokenizer.NAME)
-                .put("served_model_name", Tokenizer.NAME)
-                .put("emulated_by", "holdfast")
-                .put("tp_size", 1)
-                .put("dp_size", 1)
-                .put("page_size", settings.pageTokens())
-                .put("context_length", settings.contextTokens())
-                .put("max_running_requests", settings.maxRunning())
-                .put("schedule_policy", "fcfs")
-                .put("radix_eviction_policy", settings.eviction().name().toLowerCase(Locale.ROOT))
-                .put("enable_hierarchical_cache", settings.hostRatio() > 0)
-                .put("disable_radix_cache", false)
-                .put("enable_cache_report", true)
-                .put("enable_metrics", true)
-                .put("skip_server_warmup", true)
-                .put("random_seed", seed)
-                .put("status", "ready")
-                .put("max_total_num_tokens", settings.capacityTokens())
-                .put("max_req_input_len", settings.maxPromptTokens())
-                .put("kv_events", events)
-                .put("version", pins ? "0.5.8.post1" : "0.5.23");
-    }
-
-    /** Handles the engine's answer on the connection's context, or its absence with 503. */
-    private <T> void reply(RoutingContext call, CompletionStage<T> answer, Consumer<T> handler) {
-        Future.fromCompletionStage(answer, vertx.getOrCreateContext())
-                .onSuccess(handler::accept)
-                .onFailure(gone -> json(
-                        call.response(), 503, error(503, "ServiceUnavailable", String.valueOf(gone.getMessage()))));
-    }
-
-    private static JsonObject body(RoutingContext call) {
-        try {
-            JsonObject body = call.body().asJsonObject();
-            if (body != null) {
-                return body;
+        Reply reply = new Reply(desk, call, ask, shape, words);
+        for (String id : ids) {
+            if (open.putIfAbsent(id, reply) != null) {
+                open.values().remove(reply);
+                throw refusal.apply("Duplicate request ID detected: " + id);
             }
-        } catch (DecodeException | ClassCastException e) {
-            throw new Ask.Refused("The request body is not a JSON object.");
         }
-        throw new Ask.Refused("The request has no body.");
-    }
-
-    private static void failed(RoutingContext call) {
-        if (call.failure() instanceof Ask.Refused refused) {
-            json(call.response(), 400, error(400, "BadRequestError", String.valueOf(refused.getMessage())));
+        call.whenOver(() -> ids.forEach(id -> open.remove(id, reply)));
+        if (ask.each() == 1) {
+            reply.begin(ids);
         } else {
-            json(call.response(), 500, error(500, "InternalServerError", String.valueOf(call.failure())));
+            afterReading(ask.prompts(), 0, call, () -> reply.begin(ids));
         }
     }
 
-    /** 32 hex digits that depend on the seed and the request's number alone. */
-    private String nextId() {
-        long number = requests.getAndIncrement();
-        long high = Model.mix(seed + number);
-        return String.format(Locale.ROOT, "%016x%016x", high, Model.mix(high ^ number));
+    /** Where several answers to one prompt are wanted, the prompt is read once before, so that all find it in the cache. */
+    private void afterReading(List<Ask.Prompt> prompts, int index, Call call, Runnable next) {
+        if (index == prompts.size()) {
+            next.run();
+            return;
+        }
+        Ask.Prompt prompt = prompts.get(index);
+        Terms terms = Terms.of(1)
+                .withSalt(prompt.terms().salt())
+                .withExtraKey(prompt.terms().extraKey())
+                .withPriority(prompt.terms().priority())
+                .withSession(prompt.terms().session());
+        var context = call.vertx().getOrCreateContext();
+        TokenListener listener = new TokenListener() {
+            @Override
+            public void token(int token, int count, int cachedTokens, boolean last) {
+                context.runOnContext(_ -> afterReading(prompts, index + 1, call, next));
+            }
+
+            @Override
+            public void failed(String message) {
+                context.runOnContext(_ -> call.json(500, words.refusal(500, message)));
+            }
+        };
+        engine.submit(new Generation(prompt.tokens(), terms, false, clock.nanos(), listener));
     }
 }

@@ -5,125 +5,137 @@ import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.sglang.SglangStats;
 import java.util.List;
 
-/** The engine's numbers in Prometheus' text form, by the engine's names and labels. A counter never counted is absent. */
+/** SGLang's numbers under its names and labels. A counter that never counted is absent, as there. */
 final class SglangMetrics {
     static final String CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-    private static final String MODEL = "engine_type=\"unified\",";
-    private static final String NAME = "model_name=\"" + Tokenizer.NAME + "\"";
-    private static final String SCHEDULER = MODEL + NAME + ",moe_ep_rank=\"0\",pp_rank=\"0\",tp_rank=\"0\"";
+    private static final String ENGINE = "engine_type=\"unified\"";
+    private static final String CACHE = "cache_type=\"UnifiedRadixCache\",dp_rank=\"0\",pp_rank=\"0\",tp_rank=\"0\"";
+    private static final List<String> OF_HOST_TIER = List.of(
+            "hicache_host_used_tokens",
+            "hicache_host_total_tokens",
+            "hicache_dropped_tokens_total",
+            "hicache_backup_tokens_total",
+            "hicache_backup_bytes_total",
+            "load_back_tokens_total",
+            "load_back_bytes_total");
 
-    private final StringBuilder text = new StringBuilder();
+    private final String rest;
+    private final SglangSettings settings;
+    private final String model;
+    private final AnswerTally answers;
+    private final HttpTally http;
 
-    private SglangMetrics() {}
-
-    static String of(SglangStats stats, SglangSettings settings) {
-        SglangMetrics page = new SglangMetrics();
-        page.gauges(stats, settings);
-        page.counters(stats);
-        page.timeToFirstToken(stats);
-        return page.text.toString();
+    SglangMetrics(SglangSettings settings, String model, AnswerTally answers, HttpTally http) {
+        this.rest = Resources.text("sglang_metrics.txt");
+        this.settings = settings;
+        this.model = model;
+        this.answers = answers;
+        this.http = http;
     }
 
-    private void gauges(SglangStats stats, SglangSettings settings) {
-        int capacity = stats.capacityTokens();
-        int pages = capacity / settings.pageTokens();
-        double usage = stats.usedTokens() / (double) capacity;
-        gauge("max_total_num_tokens", "Maximum total number of tokens in the KV cache pool.", capacity);
-        gauge("page_size", "KV cache page size in tokens.", settings.pageTokens());
-        gauge("num_pages", "Number of KV cache pages.", pages);
-        gauge("context_len", "Maximum context length.", settings.contextTokens());
-        gauge("num_running_reqs", "The number of running requests.", stats.running());
-        gauge("num_queue_reqs", "The number of requests in the waiting queue.", stats.waiting());
-        gauge("num_used_tokens", "The number of used tokens.", stats.usedTokens());
-        gauge("token_usage", "The token usage.", usage);
-        gauge("kv_available_tokens", "Number of free token slots in the KV cache pool.", stats.freeTokens());
-        gauge("kv_evictable_tokens", "Number of evictable token slots in the KV cache pool.", stats.evictableTokens());
-        gauge("kv_used_tokens", "Number of actively used token slots in the KV cache pool.", stats.usedTokens());
-        gauge("cache_hit_rate", "The prefix cache hit rate.", stats.cacheHitRate());
-        gauge("new_token_ratio", "The new token ratio.", stats.newTokenRatio());
-        gauge("num_retracted_reqs", "The number of retracted requests.", (double) stats.retracted());
+    String page(SglangStats stats) {
+        MetricsPage page = MetricsPage.over(rest, model);
+        sizes(page, stats);
+        load(page, stats);
+        answers(page, stats);
+        http(page);
+        if (settings.hostRatio() == 0) {
+            OF_HOST_TIER.forEach(name -> page.without("sglang:" + name));
+        } else {
+            page.set("sglang:hicache_host_total_tokens", Math.round(settings.hostRatio() * settings.capacityTokens()));
+        }
+        return page.text();
     }
 
-    private void counters(SglangStats stats) {
-        head("prompt_tokens_total", "Number of prefill tokens processed.", "counter");
-        perKind(
-                "prompt_tokens_total",
-                stats.whole().promptTokens(),
-                stats.streamed().promptTokens());
-        head("generation_tokens_total", "Number of generation tokens processed.", "counter");
-        perKind(
-                "generation_tokens_total",
-                stats.whole().answerTokens(),
-                stats.streamed().answerTokens());
-        head("num_requests_total", "Number of requests processed.", "counter");
-        perKind("num_requests_total", stats.whole().requests(), stats.streamed().requests());
-        head("cached_tokens_total", "Number of cached prompt tokens by source (device/host/storage).", "counter");
-        counted("cached_tokens_total", "cache_source=\"device\"," + MODEL + NAME, stats.cachedTokens());
-        head("num_aborted_requests_total", "Number of requests aborted.", "counter");
-        counted("num_aborted_requests_total", MODEL + NAME, stats.aborted());
-        head("num_retracted_requests_total", "Number of retracted requests.", "counter");
-        counted("num_retracted_requests_total", SCHEDULER, stats.retracted());
-        head("evicted_tokens_total", "The number of device KV token slots freed by eviction.", "counter");
+    private void sizes(MetricsPage page, SglangStats stats) {
+        page.set("sglang:max_total_num_tokens", stats.capacityTokens())
+                .set("sglang:page_size", settings.pageTokens())
+                .set("sglang:num_pages", stats.capacityTokens() / settings.pageTokens())
+                .set("sglang:context_len", settings.contextTokens());
+    }
+
+    private static void load(MetricsPage page, SglangStats stats) {
+        double usage = stats.usedTokens() / (double) stats.capacityTokens();
+        page.set("sglang:num_running_reqs", stats.running())
+                .set("sglang:num_queue_reqs", stats.waiting())
+                .set("sglang:num_used_tokens", stats.usedTokens())
+                .set("sglang:token_usage", usage)
+                .set("sglang:full_token_usage", usage)
+                .set("sglang:kv_available_tokens", stats.freeTokens())
+                .set("sglang:kv_evictable_tokens", stats.evictableTokens())
+                .set("sglang:kv_used_tokens", stats.usedTokens())
+                .set("sglang:cache_hit_rate", stats.cacheHitRate())
+                .set("sglang:new_token_ratio", stats.newTokenRatio())
+                .set("sglang:num_retracted_reqs", stats.retracted());
+    }
+
+    private void answers(MetricsPage page, SglangStats stats) {
+        AnswerTally.Kind whole = answers.of(false);
+        AnswerTally.Kind streamed = answers.of(true);
+        perKind(page, whole, false);
+        perKind(page, streamed, true);
+        String named = "model_name=" + MetricsPage.quoted(model);
         counted(
-                "evicted_tokens_total",
-                "cache_type=\"RadixCache\",dp_rank=\"0\",pp_rank=\"0\",tp_rank=\"0\"",
-                stats.evictedTokens());
+                page,
+                "cached_tokens_total",
+                "cache_source=\"device\"," + ENGINE + "," + named,
+                whole.cachedOnDevice() + streamed.cachedOnDevice());
+        counted(
+                page,
+                "cached_tokens_total",
+                "cache_source=\"host\"," + ENGINE + "," + named,
+                whole.cachedOnHost() + streamed.cachedOnHost());
+        counted(page, "evicted_tokens_total", CACHE, stats.evictedTokens());
+        long cached = whole.cachedOnDevice() + streamed.cachedOnDevice();
+        long prompts = whole.promptTokens() + streamed.promptTokens();
+        long onHost = whole.cachedOnHost() + streamed.cachedOnHost();
+        long decoded = whole.answerTokens() + streamed.answerTokens() - whole.requests() - streamed.requests();
+        page.set("sglang:prefill_effective_tokens_total", "mode=\"input\"", prompts - cached - onHost)
+                .set("sglang:prefill_effective_tokens_total", "mode=\"device_hit\"", cached)
+                .set("sglang:prefill_effective_tokens_total", "mode=\"host_hit\"", onHost)
+                .set("sglang:realtime_tokens_total", "mode=\"prefill_compute\"", prompts - cached - onHost)
+                .set("sglang:realtime_tokens_total", "mode=\"prefill_cache\"", cached + onHost)
+                .set("sglang:realtime_tokens_total", "mode=\"decode\"", Math.max(0, decoded));
+        histogram(page, "prompt_tokens_histogram", ENGINE, answers.prompts());
+        histogram(page, "uncached_prompt_tokens_histogram", ENGINE, answers.uncached());
+        histogram(page, "generation_tokens_histogram", ENGINE, answers.answers());
     }
 
-    private void timeToFirstToken(SglangStats stats) {
-        head("time_to_first_token_seconds", "Histogram of time to first token in seconds.", "histogram");
-        histogram(labels(false), stats.whole().ttft());
-        histogram(labels(true), stats.streamed().ttft());
-    }
-
-    private void histogram(String labels, Histogram histogram) {
-        if (histogram.count() == 0) {
-            return;
+    private void perKind(MetricsPage page, AnswerTally.Kind kind, boolean streamed) {
+        String labels = ENGINE + ",is_streaming=\"" + streamed + "\"";
+        String named = labels + ",model_name=" + MetricsPage.quoted(model);
+        counted(page, "prompt_tokens_total", named, kind.promptTokens());
+        counted(page, "generation_tokens_total", named, kind.answerTokens());
+        counted(page, "num_requests_total", named, kind.requests());
+        histogram(page, "time_to_first_token_seconds", labels, kind.firstToken());
+        histogram(page, "e2e_request_latency_seconds", labels, kind.whole());
+        histogram(page, "request_time_per_output_token_seconds", labels, kind.perToken());
+        if (streamed) {
+            histogram(page, "inter_token_latency_seconds", ENGINE, kind.between());
         }
-        String name = "time_to_first_token_seconds";
-        sample(name + "_sum", labels, histogram.sumSeconds());
-        List<Double> bounds = Histogram.BOUNDS;
-        long below = 0;
-        for (int i = 0; i <= bounds.size(); i++) {
-            below += histogram.counts().get(i);
-            String bound = i == bounds.size() ? "+Inf" : Double.toString(bounds.get(i));
-            sample(name + "_bucket", labels.replace(NAME, "le=\"" + bound + "\"," + NAME), (double) below);
+    }
+
+    private void histogram(MetricsPage page, String name, String before, Histogram histogram) {
+        if (histogram.count() > 0) {
+            page.histogram("sglang:" + name, before, "model_name=" + MetricsPage.quoted(model), histogram);
         }
-        sample(name + "_count", labels, (double) below);
     }
 
-    private void gauge(String name, String help, double value) {
-        head(name, help, "gauge");
-        sample(name, SCHEDULER, value);
-    }
-
-    private void perKind(String name, long whole, long streamed) {
-        counted(name, labels(false), whole);
-        counted(name, labels(true), streamed);
-    }
-
-    private void counted(String name, String labels, long value) {
+    private static void counted(MetricsPage page, String name, String labels, long value) {
         if (value > 0) {
-            sample(name, labels, (double) value);
+            page.put("sglang:" + name, labels, value);
         }
     }
 
-    private static String labels(boolean streamed) {
-        return MODEL + "is_streaming=\"" + streamed + "\"," + NAME;
-    }
-
-    private void head(String name, String help, String type) {
-        text.append("# HELP sglang:" + name + " " + help + "\n# TYPE sglang:" + name + " " + type + "\n");
-    }
-
-    private void sample(String name, String labels, double value) {
-        text.append("sglang:")
-                .append(name)
-                .append('{')
-                .append(labels)
-                .append("} ")
-                .append(value)
-                .append('\n');
+    private void http(MetricsPage page) {
+        for (HttpTally.Line line : http.lines()) {
+            String labels = "endpoint=\"" + line.path() + "\",method=\"" + line.method() + "\"";
+            page.put("sglang:http_requests_total", labels, line.requests())
+                    .put("sglang:http_requests_active", labels, line.open());
+            line.responses()
+                    .forEach((status, count) ->
+                            page.put("sglang:http_responses_total", labels + ",status_code=\"" + status + "\"", count));
+        }
     }
 }

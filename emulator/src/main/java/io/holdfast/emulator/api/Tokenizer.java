@@ -1,67 +1,67 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.Model;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.regex.Pattern;
-import java.util.zip.CRC32;
+import java.util.Locale;
 
 /**
- * The emulated tokenizer: text is cut at white space and each word is one token.
+ * Text to tokens and back, always the same way.
  *
- * <p>{@code t17} is token 17, any other word a hash of its bytes. Tokens print as {@code t17}, so an answer that comes back
- * within the next prompt becomes the tokens it was, and finds its blocks in the cache.
+ * <p>Three promises, which tests hold every tokenizer to: what an emulated model says becomes the tokens that it was when it
+ * comes back within a prompt, since only then does a conversation find its past in the cache; the tokens of a text that
+ * goes on with a space and a word begin with the tokens of the text; and any text at all has tokens.
  */
-public final class Tokenizer {
-    public static final String NAME = "holdfast-emulated";
-    public static final int VOCABULARY = 32_000;
+public sealed interface Tokenizer permits PieceTokenizer, WordTokenizer {
+    /** Marks of a chat template, which are one token each wherever they stand. */
+    String TURN = "<|im_start|>";
 
-    private static final Pattern WHITE_SPACE = Pattern.compile("\\s+");
-    private static final Pattern PRINTED_TOKEN = Pattern.compile("t(\\d{1,9})");
+    String END_OF_TURN = "<|im_end|>";
 
-    private Tokenizer() {}
+    /** Texts longer than this are worth counting before their tokens are made. */
+    int MANY = 1 << 20;
 
-    static int[] tokens(String text) {
-        return WHITE_SPACE
-                .splitAsStream(text)
-                .filter(word -> !word.isEmpty())
-                .mapToInt(Tokenizer::token)
-                .toArray();
+    int[] tokens(String text);
+
+    /** How many tokens the text has. */
+    default int count(String text) {
+        return tokens(text).length;
     }
 
-    static String text(int token) {
-        return " t" + token;
+    /** No token's text is longer. */
+    int longest();
+
+    /** What one token says; the text of an answer is that of its tokens, one after the other. */
+    String text(int token);
+
+    /** Token ids are below this. */
+    int vocabulary();
+
+    /** How many tokens, from 0 on, the emulated model chooses from. */
+    int spoken();
+
+    /** The emulated model that speaks this way. */
+    default Model model(long seed) {
+        return Model.seeded(seed, spoken());
     }
 
-    static String text(List<Integer> tokens) {
+    default boolean has(long token) {
+        return token >= 0 && token < vocabulary();
+    }
+
+    default String text(int[] tokens) {
         StringBuilder text = new StringBuilder();
-        tokens.forEach(token -> text.append(text(token)));
+        for (int token : tokens) {
+            text.append(has(token) ? text(token) : "");
+        }
         return text.toString();
     }
 
-    /** A turn of a conversation, in the template that chat prompts are made of. */
-    record Turn(String role, String content) {}
-
-    /** The conversation so far and the beginning of the answer; a longer conversation continues a shorter one's tokens. */
-    static int[] chatTokens(List<Turn> turns) {
-        List<String> words = new ArrayList<>();
-        for (Turn turn : turns) {
-            words.add("<|" + turn.role() + "|>");
-            words.add(turn.content());
-            words.add("<|end|>");
-        }
-        words.add("<|assistant|>");
-        return tokens(String.join(" ", words));
-    }
-
-    private static int token(String word) {
-        var printed = PRINTED_TOKEN.matcher(word);
-        if (printed.matches()) {
-            return Integer.parseInt(printed.group(1));
-        }
-        CRC32 crc = new CRC32();
-        crc.update(word.getBytes(StandardCharsets.UTF_8));
-        return (int) Long.remainderUnsigned(Model.mix(crc.getValue()), VOCABULARY);
+    /** {@code pieces}, which is like a real one, or {@code words}, whose tokens can be read and counted by eye. */
+    static Tokenizer named(String name) {
+        return switch (name.toLowerCase(Locale.ROOT)) {
+            case "pieces" -> new PieceTokenizer();
+            case "words" -> new WordTokenizer();
+            default ->
+                throw new IllegalArgumentException("There is no tokenizer \"" + name + "\"; use pieces or words.");
+        };
     }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.emulator.engine;
 
 import java.util.Arrays;
+import java.util.function.IntPredicate;
 
 /** One request in the engine, with its answer so far. Belongs to the engine's thread once submitted. */
 public final class Generation {
@@ -11,20 +12,29 @@ public final class Generation {
     private final boolean streamed;
     private final long arrivalNanos;
     private final TokenListener listener;
+    private final IntPredicate ends;
 
     private int[] answer = new int[16];
     private int answered;
     private int most;
     private int cached = UNKNOWN;
     private int cachedOnHost;
+    private boolean ended;
 
     /** Keeps the array, which is not to be written from here on. */
     public Generation(int[] prompt, Terms terms, boolean streamed, long arrivalNanos, TokenListener listener) {
+        this(prompt, terms, streamed, arrivalNanos, listener, token -> false);
+    }
+
+    /** @param ends asked once for each token: whether the answer ends with it, however many more it might have */
+    public Generation(
+            int[] prompt, Terms terms, boolean streamed, long arrivalNanos, TokenListener listener, IntPredicate ends) {
         this.prompt = prompt;
         this.terms = terms;
         this.streamed = streamed;
         this.arrivalNanos = arrivalNanos;
         this.listener = listener;
+        this.ends = ends;
         this.most = terms.maxNew();
     }
 
@@ -74,6 +84,7 @@ public final class Generation {
             answer = Arrays.copyOf(answer, answered << 1);
         }
         answer[answered++] = token;
+        ended |= ends.test(token);
     }
 
     public int answered() {
@@ -100,7 +111,7 @@ public final class Generation {
     }
 
     public boolean done() {
-        return answered >= most;
+        return ended || answered >= most;
     }
 
     /** Notes what a prefill found in the cache; only the first counts, not one after a retraction. */

@@ -26,6 +26,15 @@ public record Histogram(List<Double> bounds, List<Long> counts, double sumSecond
         return new Histogram(bounds, Collections.unmodifiableList(next), sumSeconds + seconds);
     }
 
+    /** Both together; their buckets must be the same. */
+    public Histogram plus(Histogram other) {
+        List<Long> sums = new ArrayList<>();
+        for (int i = 0; i < counts.size(); i++) {
+            sums.add(counts.get(i) + other.counts.get(i));
+        }
+        return new Histogram(bounds, Collections.unmodifiableList(sums), sumSeconds + other.sumSeconds);
+    }
+
     public long count() {
         return counts.stream().mapToLong(Long::longValue).sum();
     }

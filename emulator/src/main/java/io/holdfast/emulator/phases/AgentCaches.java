@@ -117,7 +117,6 @@ final class AgentCaches {
     }
 
     private static boolean continues(int[] tokens, int[] before) {
-        return before.length <= tokens.length
-                && Arrays.equals(tokens, 0, before.length, before, 0, before.length);
+        return before.length <= tokens.length && Arrays.equals(tokens, 0, before.length, before, 0, before.length);
     }
 }

@@ -38,8 +38,7 @@ final class CacheMemory {
     }
 
     PhaseRequest request(Generation request) {
-        return new PhaseRequest(
-                request, tree.isPresent() ? names(request, request.prompt()) : new long[0]);
+        return new PhaseRequest(request, tree.isPresent() ? names(request, request.prompt()) : new long[0]);
     }
 
     /** From now on so many blocks; what running requests may take is not taken from them. */
@@ -192,7 +191,8 @@ final class CacheMemory {
     }
 
     private int kept() {
-        return tree.map(PrefixTree::blocks).orElse(0) + agents.map(AgentCaches::hotBlocks).orElse(0);
+        return tree.map(PrefixTree::blocks).orElse(0)
+                + agents.map(AgentCaches::hotBlocks).orElse(0);
     }
 
     private int locked() {
@@ -200,6 +200,7 @@ final class CacheMemory {
     }
 
     private long[] names(Generation request, int[] tokens) {
-        return SglangBlockNames.of(tokens, settings.blockTokens(), request.terms().salt());
+        return SglangBlockNames.of(
+                tokens, settings.blockTokens(), request.terms().salt());
     }
 }

@@ -54,13 +54,11 @@ public record PhaseSettings(
     }
 
     public PhaseSettings withRunning(int value) {
-        return new PhaseSettings(
-                profile, rates, value, blocks, blockTokens, contextTokens, chunkTokens, chunkAbove);
+        return new PhaseSettings(profile, rates, value, blocks, blockTokens, contextTokens, chunkTokens, chunkAbove);
     }
 
     public PhaseSettings withBlocks(int value) {
-        return new PhaseSettings(
-                profile, rates, running, value, blockTokens, contextTokens, chunkTokens, chunkAbove);
+        return new PhaseSettings(profile, rates, running, value, blockTokens, contextTokens, chunkTokens, chunkAbove);
     }
 
     public PhaseSettings withContextTokens(int value) {

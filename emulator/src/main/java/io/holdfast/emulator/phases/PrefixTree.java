@@ -36,8 +36,8 @@ final class PrefixTree {
     private final int blockTokens;
     private final Map<Long, Node> nodes = new HashMap<>();
     private final Node root = new Node(0, Optional.empty());
-    private final NavigableSet<Node> leaves = new TreeSet<>(
-            Comparator.comparingLong((Node node) -> node.lastUse).thenComparingLong(node -> node.name));
+    private final NavigableSet<Node> leaves =
+            new TreeSet<>(Comparator.comparingLong((Node node) -> node.lastUse).thenComparingLong(node -> node.name));
     private final List<CacheEvent> events = new ArrayList<>(List.of(new CacheEvent.Cleared()));
     private int locked;
     private long uses;

@@ -106,7 +106,8 @@ final class DecodeRoom {
             return new Outcome(retracted, List.of());
         }
         if (variant != Variant.STOCK && !faults.has(CacheFault.PinForgiving.class)) {
-            throw new EngineDeath("ValueError: Out of memory even after retracting all other requests in the decode batch.");
+            throw new EngineDeath(
+                    "ValueError: Out of memory even after retracting all other requests in the decode batch.");
         }
         RadixRequest lost = running.removeLast();
         kv.release(lost);

@@ -4,7 +4,6 @@ import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.sglang.SglangWork.DecodeMoments;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.List;
 import java.util.Locale;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -89,8 +88,9 @@ final class SchedulerLog {
         if (log.isInfoEnabled()) {
             log.info(String.format(
                     Locale.ROOT,
-                    "Prefill batch, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d,"
-                            + " #queue-req: %d, #pending-token: %d, cuda graph: False, input throughput (token/s): %.2f",
+                    "Prefill batch, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req:"
+                            + " %d, #queue-req: %d, #pending-token: %d, cuda graph: False, input throughput (token/s):"
+                            + " %.2f",
                     batch.size(),
                     batch.newTokens(),
                     batch.cachedTokens(),

@@ -123,7 +123,9 @@ public final class SglangEngine implements Engine {
         Namespace space = variant == Variant.STOCK ? Namespace.of(terms) : Namespace.unsalted(terms);
         waiting.add(new RadixRequest(
                 request,
-                session.isEmpty() ? Optional.empty() : Optional.of(cache.sessions().arrived(session)),
+                session.isEmpty()
+                        ? Optional.empty()
+                        : Optional.of(cache.sessions().arrived(session)),
                 new TokenChain(space, terms.session(), settings.pageTokens()),
                 terms.priority() == 0 || cache.promises().kept() ? terms.priority() : 0));
         submitted++;
@@ -264,7 +266,8 @@ public final class SglangEngine implements Engine {
         log.begins();
         batch.allocate();
         stats = snapshot(batch.size());
-        if (gpu.run(Pass.prefill(batch.newTokens(), batch.size(), batch.firsts()).holding(idleHolds()))) {
+        if (gpu.run(
+                Pass.prefill(batch.newTokens(), batch.size(), batch.firsts()).holding(idleHolds()))) {
             prefilled(batch);
         }
         return true;
@@ -306,7 +309,8 @@ public final class SglangEngine implements Engine {
         if (variant.pinsBlocks() && running.isEmpty() && first.isPresent()) {
             TokenChain chain = first.get().chain();
             int extend = chain.length()
-                    - cache.match(chain, (chain.length() - 1) / settings.pageTokens()).onGpu();
+                    - cache.match(chain, (chain.length() - 1) / settings.pageTokens())
+                            .onGpu();
             int pinned = cache.protectedTokens();
             int total = cache.capacityTokens();
             if (pinned > total - extend) {

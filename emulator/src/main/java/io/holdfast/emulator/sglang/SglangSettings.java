@@ -125,44 +125,144 @@ public record SglangSettings(
     public SglangSettings withSizes(int capacity, int page, int context) {
         int chunk = Math.max(page, chunkedPrefillTokens / page * page);
         return new SglangSettings(
-                capacity, page, context, maxRunning, chunk, variant, eviction, sessions, hostRatio, maxPinnedRatio, policy);
+                capacity,
+                page,
+                context,
+                maxRunning,
+                chunk,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withMaxRunning(int value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, value, chunkedPrefillTokens, variant, eviction, sessions, hostRatio, maxPinnedRatio, policy);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                value,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withChunkedPrefillTokens(int value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, value, variant, eviction, sessions, hostRatio, maxPinnedRatio, policy);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                value,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withVariant(Variant value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, value, eviction, sessions, hostRatio, maxPinnedRatio, policy);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                value,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withEviction(Eviction value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, variant, value, sessions, hostRatio, maxPinnedRatio, policy);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                value,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withSessions(boolean value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, variant, eviction, value, hostRatio, maxPinnedRatio, policy);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                value,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withHostRatio(double value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, value, maxPinnedRatio, policy);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                value,
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withMaxPinnedRatio(double value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, hostRatio, value, policy);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                value,
+                policy);
     }
 
     public SglangSettings withPolicy(Policy value) {
-        return new SglangSettings(capacityTokens, pageTokens, contextTokens, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, hostRatio, maxPinnedRatio, value);
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                value);
     }
 
     /** Size of the host tier: the engine rounds to whole pages and adds one. */
     public int hostTokens() {
-        return hostRatio == 0 ? 0 : Math.toIntExact((long) (hostRatio * capacityTokens) / pageTokens * pageTokens + pageTokens);
+        return hostRatio == 0
+                ? 0
+                : Math.toIntExact((long) (hostRatio * capacityTokens) / pageTokens * pageTokens + pageTokens);
     }
 
     /** The longest prompt that is served. */

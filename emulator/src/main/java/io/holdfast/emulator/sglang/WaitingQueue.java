@@ -96,7 +96,9 @@ final class WaitingQueue {
             sort(cache);
         } else if (touches && looks++ % LOOKS_BETWEEN_TOUCHES == 0) {
             List<RadixRequest> next = queue.stream().limit(LOOKED_AT).toList();
-            next.reversed().forEach(request -> cache.match(request.chain(), request.chain().blocks()));
+            next.reversed()
+                    .forEach(request ->
+                            cache.match(request.chain(), request.chain().blocks()));
         }
     }
 

@@ -4,6 +4,7 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.emulator.engine.BlockName;
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.Generation;
+import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.vllm.VllmSettings.Release;
 import io.holdfast.events.VllmBlockNames;
 import java.util.ArrayList;
@@ -19,7 +20,10 @@ import java.util.Optional;
 final class PagedCache {
     private final int blockTokens;
     private final boolean byteHashes;
-    private final boolean reportsHits;
+
+    /** Whether requests are heard that want their hits announced, and events name sessions. */
+    private final boolean tellsMore;
+
     private final VllmBlockNames namer;
     private final byte[] root;
     private final BlockPool pool;
@@ -28,7 +32,7 @@ final class PagedCache {
     PagedCache(VllmSettings settings) {
         blockTokens = settings.blockTokens();
         byteHashes = settings.byteHashes();
-        reportsHits = settings.release() != Release.V0_22;
+        tellsMore = settings.release() != Release.V0_22;
         namer = new VllmBlockNames(settings.hashing());
         root = namer.root();
         pool = new BlockPool(
@@ -56,7 +60,7 @@ final class PagedCache {
             }
             request.put(hits++, block);
         }
-        if (hits > 0 && reportsHits && request.generation.terms().reportsHits()) {
+        if (hits > 0 && tellsMore && request.generation.terms().reportsHits()) {
             announce(request, 0, hits);
         }
         return hits;
@@ -146,13 +150,15 @@ final class PagedCache {
 
     private void announce(VllmRequest request, int from, int to) {
         boolean first = from == 0;
+        Terms terms = request.generation.terms();
         events.add(new CacheEvent.Stored(
                 first ? Optional.empty() : Optional.of(request.names.get(from - 1)),
                 request.names.subList(from, to),
                 request.generation.tokens(from * blockTokens, to * blockTokens),
                 blockTokens,
                 Tier.GPU,
-                first ? request.generation.terms().salt() : ""));
+                first ? terms.salt() : "",
+                tellsMore ? terms.session() : ""));
     }
 
     private void nameUpTo(VllmRequest request, int blocks) {

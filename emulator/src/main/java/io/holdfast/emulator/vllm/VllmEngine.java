@@ -107,7 +107,7 @@ public final class VllmEngine implements Engine {
 
     @Override
     public void abort(Generation request) {
-        Optional<VllmRequest> found = Stream.concat(running.stream(), waiting.stream())
+        Optional<VllmRequest> found = Stream.concat(running.stream(), waiting.inOrder().stream())
                 .filter(one -> one.generation == request)
                 .findFirst();
         if (found.isPresent()) {
@@ -190,6 +190,16 @@ public final class VllmEngine implements Engine {
         return cache;
     }
 
+    /** In the order of their admission; engine thread only. */
+    List<VllmRequest> running() {
+        return running;
+    }
+
+    /** In the order in which they will be looked at; engine thread only. */
+    List<VllmRequest> waiting() {
+        return waiting.inOrder();
+    }
+
     private void applyLimit() {
         int usable = settings.blocks() - 1;
         int fallen = faults.find(CacheFault.CapacityFalls.class)
@@ -264,7 +274,9 @@ public final class VllmEngine implements Engine {
             running.add(request);
             if (!request.preempted) {
                 request.admittedNanos = clock.nanos();
-                request.generation.found(hitTokens, 0);
+            }
+            if (!request.preempted || settings.release() == Release.V0_22) {
+                request.cached = hitTokens;
             }
             schedule(request, tokens);
             left -= tokens;
@@ -318,6 +330,7 @@ public final class VllmEngine implements Engine {
         long now = clock.nanos();
         for (VllmRequest request : batch) {
             if (request.computed == request.length()) {
+                request.generation.found(request.cached, 0);
                 request.generation.answer(model.next(request.generation));
                 count(request, now);
                 told.add(request);

@@ -3,10 +3,10 @@ package io.holdfast.emulator.vllm;
 import io.holdfast.emulator.vllm.VllmSettings.Policy;
 import java.util.ArrayDeque;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Queue;
-import java.util.stream.Stream;
 
 /** Requests that wait to be admitted. */
 final class WaitingLine {
@@ -50,7 +50,9 @@ final class WaitingLine {
         return line.size();
     }
 
-    Stream<VllmRequest> stream() {
-        return line.stream();
+    List<VllmRequest> inOrder() {
+        return line instanceof PriorityQueue<VllmRequest>
+                ? line.stream().sorted(BY_PRIORITY).toList()
+                : List.copyOf(line);
     }
 }

@@ -135,6 +135,10 @@ public final class EventPublisher implements AutoCloseable {
         return replayEndpoint;
     }
 
+    public OptionalInt replayPort() {
+        return replayEndpoint.map(where -> OptionalInt.of(port(where))).orElse(OptionalInt.empty());
+    }
+
     public int rank() {
         return rank;
     }

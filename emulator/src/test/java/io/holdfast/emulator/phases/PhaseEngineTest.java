@@ -1,6 +1,7 @@
 package io.holdfast.emulator.phases;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.Generation;
@@ -8,6 +9,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.engine.Terms;
+import io.holdfast.emulator.engine.Tokens;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.testing.Heard;
@@ -39,6 +41,21 @@ final class PhaseEngineTest {
     }
 
     @Test
+    void batchThatWasAborted_isFollowedByAGatheredOne() {
+        Server server = new Server(PhaseSettings.of(Profile.STATIC, Rates.llama()), Faults.none());
+        int[] prompt = Workload.tokens(new Random(1), 256);
+        double first = server.secondsToFirst(prompt, "");
+        server.submit(prompt, 9, "");
+        server.engine.step();
+        server.engine.step();
+        server.engine.abort(server.lastRequest.orElseThrow());
+        assertThat(server.engine.step()).isFalse();
+        assertThat(server.secondsToFirst(prompt, ""))
+                .isEqualTo(first, within(1e-9))
+                .isGreaterThan(0.08);
+    }
+
+    @Test
     void requestsOfOneStep_shareOnePaddedPrefill() {
         List<Workload.Arrival> arrivals = new ArrayList<>();
         arrivals.addAll(burst(1, 512, 4).arrivals());
@@ -67,10 +84,14 @@ final class PhaseEngineTest {
     @Test
     void blocks_admitTwentyFourWhereSlotsAdmitEight() {
         Workload workload = burst(48, 256, 64);
-        assertThat(mostRunning(Played.of(Profile.STATIC, Rates.llama(), workload))).isEqualTo(8);
-        assertThat(mostRunning(Played.of(Profile.CONTINUOUS, Rates.llama(), workload))).isEqualTo(8);
-        assertThat(mostRunning(Played.of(Profile.PAGED, Rates.llama(), workload))).isEqualTo(24);
-        assertThat(mostRunning(Played.of(Profile.PAGED, Rates.qwen3(), workload))).isEqualTo(16);
+        assertThat(mostRunning(Played.of(Profile.STATIC, Rates.llama(), workload)))
+                .isEqualTo(8);
+        assertThat(mostRunning(Played.of(Profile.CONTINUOUS, Rates.llama(), workload)))
+                .isEqualTo(8);
+        assertThat(mostRunning(Played.of(Profile.PAGED, Rates.llama(), workload)))
+                .isEqualTo(24);
+        assertThat(mostRunning(Played.of(Profile.PAGED, Rates.qwen3(), workload)))
+                .isEqualTo(16);
     }
 
     @Test
@@ -99,7 +120,7 @@ final class PhaseEngineTest {
 
     @Test
     void knownPrompt_isPrefilledFromItsLastBlockOn() {
-        int[] prompt = Workload.tokens(new Random(1), 512);
+        Tokens prompt = Tokens.of(Workload.tokens(new Random(1), 512));
         Played played = Played.of(
                 Profile.PREFIX,
                 Rates.llama(),
@@ -237,8 +258,7 @@ final class PhaseEngineTest {
     @EnumSource(Profile.class)
     void abortedRequests_leaveNothingBehind(Profile profile) {
         Rates rates = Rates.llama().withCache(8, 512);
-        PhaseSettings settings =
-                new PhaseSettings(profile, rates, 8, 1024, 16, 2048, 512, 0);
+        PhaseSettings settings = new PhaseSettings(profile, rates, 8, 1024, 16, 2048, 512, 0);
         Server server = new Server(settings, Faults.none());
         Random random = new Random(7);
         List<Generation> open = new ArrayList<>();
@@ -265,8 +285,7 @@ final class PhaseEngineTest {
     void requestBeyondTheContext_isRefusedInOneSentence() {
         Server server = new Server(PhaseSettings.of(Profile.PAGED, Rates.llama()), Faults.none());
         Heard heard = server.submit(Workload.tokens(new Random(1), 4000), 97, "");
-        assertThat(heard.failure)
-                .hasValue("The prompt of 4000 tokens and 97 more exceed the context of 4096 tokens.");
+        assertThat(heard.failure).hasValue("The prompt of 4000 tokens and 97 more exceed the context of 4096 tokens.");
         assertThat(server.engine.step()).isFalse();
     }
 

@@ -55,8 +55,8 @@ final class PhaseSettingsTest {
                 "8 | 2048 | 0 | blockTokens must be at least 1, not 0."
             })
     void impossibleServer_isOneSentence(int running, int blocks, int blockTokens, String sentence) {
-        assertThatThrownBy(() -> new PhaseSettings(
-                        Profile.STATIC, Rates.llama(), running, blocks, blockTokens, 4096, 512, 0))
+        assertThatThrownBy(() ->
+                        new PhaseSettings(Profile.STATIC, Rates.llama(), running, blocks, blockTokens, 4096, 512, 0))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(sentence);
     }

@@ -3,6 +3,7 @@ package io.holdfast.emulator.phases;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.holdfast.emulator.engine.Tokens;
 import io.holdfast.emulator.fault.Faults;
 import java.util.List;
 import java.util.stream.LongStream;
@@ -118,7 +119,8 @@ final class PhaseSignsTest {
     void graphs_makeItWorse_mostForSmallBatchesAndForQwen(long seed) {
         for (Rates model : MODELS) {
             assertThat(change(model, Workload.baseline(seed)).itl()).isBetween(0.4, 0.9);
-            assertThat(change(model, Workload.continuousBatching(seed)).throughput()).isNegative();
+            assertThat(change(model, Workload.continuousBatching(seed)).throughput())
+                    .isNegative();
             assertThat(change(model, Workload.continuousBatching(seed)).itl()).isPositive();
         }
         Change llama = change(Rates.llama(), Workload.pagedAttention(seed));
@@ -129,11 +131,15 @@ final class PhaseSignsTest {
         assertThat(qwen.itl()).isGreaterThan(0.6);
         assertThat(gemma.throughput()).as("shielded").isBetween(-0.05, 0.05);
         assertThat(gemma.itl()).isNegative();
-        assertThat(change(Rates.llama(), Workload.chunkedPrefill(seed)).throughput()).isNegative();
-        assertThat(change(Rates.gemma3(), Workload.chunkedPrefill(seed)).throughput()).isNegative();
-        assertThat(change(Rates.qwen3().withCache(16, 1536), Workload.prefixCaching(seed)).throughput())
+        assertThat(change(Rates.llama(), Workload.chunkedPrefill(seed)).throughput())
                 .isNegative();
-        assertThat(change(Rates.gemma3(), Workload.prefixCaching(seed)).throughput()).isPositive();
+        assertThat(change(Rates.gemma3(), Workload.chunkedPrefill(seed)).throughput())
+                .isNegative();
+        assertThat(change(Rates.qwen3().withCache(16, 1536), Workload.prefixCaching(seed))
+                        .throughput())
+                .isNegative();
+        assertThat(change(Rates.gemma3(), Workload.prefixCaching(seed)).throughput())
+                .isPositive();
     }
 
     @ParameterizedTest
@@ -153,9 +159,8 @@ final class PhaseSignsTest {
     }
 
     private static double gapBesideALongPrompt(Profile profile, Rates model) {
-        Workload.Arrival writer =
-                Workload.spaced(1, 1, 0, 64, 256).arrivals().getFirst();
-        int[] prompt = Workload.spaced(2, 1, 0, 2048, 1).arrivals().getFirst().prompt();
+        Workload.Arrival writer = Workload.spaced(1, 1, 0, 64, 256).arrivals().getFirst();
+        Tokens prompt = Workload.spaced(2, 1, 0, 2048, 1).arrivals().getFirst().prompt();
         Workload workload = new Workload(List.of(writer, new Workload.Arrival(1, prompt, 16)));
         return Played.of(profile, model, workload).calls.getFirst().gaps().max().orElseThrow();
     }
@@ -166,7 +171,6 @@ final class PhaseSignsTest {
     private static Change change(Rates model, Workload workload) {
         Played before = Played.of(PhaseSettings.of(Profile.PREFIX, model), Faults.none(), workload);
         Played after = Played.of(PhaseSettings.of(Profile.GRAPH, model), Faults.none(), workload);
-        return new Change(
-                after.throughput() / before.throughput() - 1, after.itl(0.5) / before.itl(0.5) - 1);
+        return new Change(after.throughput() / before.throughput() - 1, after.itl(0.5) / before.itl(0.5) - 1);
     }
 }

@@ -84,7 +84,9 @@ class ConcurrentRecordingTest {
 
         assertThat(replay.log).isEqualTo(batches(recorded));
         assertThat(replay.readable(replay.engine.published)).isEqualTo(replay.readable(frames(recorded)));
-        assertThat(passes(recorded.path("ends"), replay.ends)).as("passes of last tokens").isSorted();
+        assertThat(passes(recorded.path("ends"), replay.ends))
+                .as("passes of last tokens")
+                .isSorted();
         for (JsonNode request : recorded.path("requests")) {
             assertThat(replay.heard.get(request.path("name").asText()).cachedTokens)
                     .as(request.path("name").asText())
@@ -92,12 +94,19 @@ class ConcurrentRecordingTest {
         }
         SglangWork work = replay.engine.engine.stats().work();
         JsonNode counters = recorded.path("counters");
-        assertThat(work.computedTokens()).isEqualTo(counters.path("realtime_tokens_total{prefill_compute}").longValue());
-        assertThat(work.foundTokens()).isEqualTo(counters.path("realtime_tokens_total{prefill_cache}").longValue());
-        assertThat(work.decodedTokens()).isEqualTo(counters.path("realtime_tokens_total{decode}").longValue());
-        assertThat(work.retracted()).isEqualTo(counters.path("num_retracted_requests_total").longValue());
-        assertThat(work.retractedPromptTokens()).isEqualTo(counters.path("num_retracted_input_tokens_total").longValue());
-        assertThat(work.retractedAnswerTokens()).isEqualTo(counters.path("num_retracted_output_tokens_total").longValue());
+        assertThat(work.computedTokens())
+                .isEqualTo(
+                        counters.path("realtime_tokens_total{prefill_compute}").longValue());
+        assertThat(work.foundTokens())
+                .isEqualTo(counters.path("realtime_tokens_total{prefill_cache}").longValue());
+        assertThat(work.decodedTokens())
+                .isEqualTo(counters.path("realtime_tokens_total{decode}").longValue());
+        assertThat(work.retracted())
+                .isEqualTo(counters.path("num_retracted_requests_total").longValue());
+        assertThat(work.retractedPromptTokens())
+                .isEqualTo(counters.path("num_retracted_input_tokens_total").longValue());
+        assertThat(work.retractedAnswerTokens())
+                .isEqualTo(counters.path("num_retracted_output_tokens_total").longValue());
         assertThat(replay.engine.engine.stats().evictedTokens())
                 .isEqualTo(counters.path("evicted_tokens_total").longValue());
     }
@@ -162,7 +171,8 @@ class ConcurrentRecordingTest {
             Matcher most = Pattern.compile("--max-running-requests (\\d+)")
                     .matcher(sizes.path("flags").asText());
             SglangSettings settings = SglangSettings.defaults()
-                    .withSizes(sizes.path("CAPACITY").asInt(), sizes.path("PAGE").asInt(), 8192)
+                    .withSizes(
+                            sizes.path("CAPACITY").asInt(), sizes.path("PAGE").asInt(), 8192)
                     .withChunkedPrefillTokens(chunk.find() ? Integer.parseInt(chunk.group(1)) : 4096)
                     .withMaxRunning(most.find() ? Integer.parseInt(most.group(1)) : 320);
             engine = new TestEngine(settings, Faults.none());
@@ -263,7 +273,8 @@ class ConcurrentRecordingTest {
             return frames.stream()
                     .map(frame -> Recording.perBlock(frame).stream()
                             .map(line -> HASH.matcher(line)
-                                    .replaceAll(hash -> blocks.getOrDefault(Long.parseLong(hash.group(1)), hash.group()))
+                                    .replaceAll(
+                                            hash -> blocks.getOrDefault(Long.parseLong(hash.group(1)), hash.group()))
                                     .replaceAll(" in GPU.*| from GPU", ""))
                             .toList())
                     .toList();

@@ -54,8 +54,8 @@ final class SglangCost {
                     - before.streamed().requests();
             long prompts = after.work().computedTokens() - before.work().computedTokens();
             System.out.printf(
-                    "%d tokens said, %d of prompts, %d evicted, %d events in %.3f s: %.0f passes a second, %.2f us a token said,"
-                            + " so 20,000 a second take %.1f %% of a core%n",
+                    "%d tokens said, %d of prompts, %d evicted, %d events in %.3f s: %.0f passes a second, %.2f us a"
+                            + " token said, so 20,000 a second take %.1f %% of a core%n",
                     said,
                     prompts,
                     after.evictedTokens() - before.evictedTokens(),

@@ -332,7 +332,8 @@ class SglangEngineTest {
 
     @Test
     void abort_inChunks_keepsWhatChunksHaveStored() {
-        SglangEngine engine = engine(EmulatorSettings.defaults().withSglang(sglang -> sglang.withChunkedPrefillTokens(32)));
+        SglangEngine engine =
+                engine(EmulatorSettings.defaults().withSglang(sglang -> sglang.withChunkedPrefillTokens(32)));
         Generation request = new Generation(prompt(1, 200), Terms.of(1), false, 0, new Heard());
         engine.submit(request);
         engine.step();
@@ -340,7 +341,9 @@ class SglangEngineTest {
         engine.abort(request);
         runDry(engine);
         assertThat(engine.stats().usedTokens()).isZero();
-        assertThat(engine.stats().evictableTokens()).as("the second chunk had not been stored yet").isEqualTo(32);
+        assertThat(engine.stats().evictableTokens())
+                .as("the second chunk had not been stored yet")
+                .isEqualTo(32);
     }
 
     @Test
@@ -366,8 +369,9 @@ class SglangEngineTest {
         engine.limitTokens(48);
         runDry(engine);
         assertThat(alone.failure)
-                .contains("Out of memory even after retracting all other requests in the decode batch. Aborting the last"
-                        + " request.");
+                .contains(
+                        "Out of memory even after retracting all other requests in the decode batch. Aborting the last"
+                                + " request.");
         assertThat(alone.tokens).as("to the end of its last page").hasSize(48 - 20 + 1);
         assertThat(serve(engine, prompt(2, 10), 2).done).isTrue();
     }

@@ -104,7 +104,7 @@ class TieredPinsModelTest {
             for (int i = 0; i < cached / PAGE; i++) {
                 long block = names(prompt)[i];
                 if (until.getOrDefault(block, 0L) >= arrived) {
-                    until.put(block, arrived + ttls.get(block));
+                    until.put(block, arrived + ttls.getOrDefault(block, 0L));
                 }
             }
             if (random.nextInt(20) == 0) {

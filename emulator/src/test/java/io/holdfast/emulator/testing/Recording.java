@@ -84,6 +84,17 @@ public final class Recording {
         return name.endsWith(".gz") ? new GZIPInputStream(file) : file;
     }
 
+    /** A page of text among the recordings. */
+    public static String text(String name) {
+        try (InputStream file = Objects.requireNonNull(
+                        Recording.class.getResourceAsStream("/io/holdfast/emulator/recordings/" + name), name);
+                GZIPInputStream page = new GZIPInputStream(file)) {
+            return new String(page.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     public static int[] ints(JsonNode list) {
         int[] values = new int[list.size()];
         for (int i = 0; i < values.length; i++) {

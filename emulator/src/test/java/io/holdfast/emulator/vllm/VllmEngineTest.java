@@ -178,6 +178,15 @@ class VllmEngineTest {
     }
 
     @Test
+    void sessions_areNamedInEventsThatKnowThem() {
+        bench.serve(prompt(0, BLOCK), Terms.of(1).withSession("s"));
+        assertThat(stored(bench.frames.getLast()).session()).isEqualTo("s");
+        VllmBench old = new VllmBench(VllmSettings.defaults().withRelease(Release.V0_22));
+        old.serve(prompt(0, BLOCK), Terms.of(1).withSession("s"));
+        assertThat(stored(old.frames.getLast()).session()).isEmpty();
+    }
+
+    @Test
     void longPrompt_isComputedInChunksAndStoredAsItGoes() {
         VllmBench chunked = new VllmBench(VllmSettings.defaults().withBatch(4, 40));
         chunked.serve(prompt(0, 100), Terms.of(2));

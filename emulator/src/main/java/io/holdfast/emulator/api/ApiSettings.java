@@ -1,0 +1,75 @@
+package io.holdfast.emulator.api;
+
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * What a server's HTTP side is told beside its engine's settings.
+ *
+ * @param model name that it serves
+ * @param seed of the ids that it gives to requests
+ * @param eventsPort where its events are published
+ * @param replayPort where they are asked for again
+ * @param topic of the events
+ * @param ranks behind it
+ * @param adminKey that routes for administrators want, where there is one
+ */
+public record ApiSettings(
+        String model,
+        Tokenizer tokenizer,
+        ChatTemplate template,
+        long seed,
+        int eventsPort,
+        OptionalInt replayPort,
+        String topic,
+        int ranks,
+        Optional<String> adminKey) {
+    public static final String DEFAULT_MODEL = "holdfast-emulated";
+
+    public ApiSettings {
+        if (model.isBlank()) {
+            throw new IllegalArgumentException("The model's name must not be empty.");
+        }
+    }
+
+    public static ApiSettings of(long seed, int eventsPort) {
+        return new ApiSettings(
+                DEFAULT_MODEL,
+                Tokenizer.named("pieces"),
+                ChatTemplate.CHATML,
+                seed,
+                eventsPort,
+                OptionalInt.empty(),
+                "",
+                1,
+                Optional.empty());
+    }
+
+    public ApiSettings withModel(String value) {
+        return new ApiSettings(value, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, adminKey);
+    }
+
+    public ApiSettings withTokenizer(Tokenizer value) {
+        return new ApiSettings(model, value, template, seed, eventsPort, replayPort, topic, ranks, adminKey);
+    }
+
+    public ApiSettings withTemplate(ChatTemplate value) {
+        return new ApiSettings(model, tokenizer, value, seed, eventsPort, replayPort, topic, ranks, adminKey);
+    }
+
+    public ApiSettings withReplayPort(OptionalInt value) {
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, value, topic, ranks, adminKey);
+    }
+
+    public ApiSettings withTopic(String value) {
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, value, ranks, adminKey);
+    }
+
+    public ApiSettings withAdminKey(Optional<String> value) {
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, value);
+    }
+
+    public ApiSettings withRanks(int value) {
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, value, adminKey);
+    }
+}

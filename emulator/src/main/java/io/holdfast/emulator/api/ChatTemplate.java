@@ -1,0 +1,54 @@
+package io.holdfast.emulator.api;
+
+import java.util.List;
+import java.util.Locale;
+
+/** How a conversation becomes one text. */
+public enum ChatTemplate {
+    /** Each turn between marks, in order, so that a longer conversation continues a shorter one's tokens. */
+    CHATML,
+
+    /**
+     * The same, with an empty thought put before an answer that no user turn follows.
+     *
+     * <p>The trap of templates that rewrite the last answer: the prompt that ends with it and the one that goes on after it
+     * part where it begins, so that warming a cache with the first does less for the second than it seems.
+     */
+    CHATML_THINK;
+
+    /** A turn of a conversation. */
+    record Turn(String role, String content) {}
+
+    /** The conversation so far, and the beginning of the answer to it where one is to be said. */
+    String render(List<Turn> turns, boolean beginsAnswer) {
+        int lastQuestion = turns.size() - 1;
+        while (lastQuestion >= 0 && !turns.get(lastQuestion).role().equals("user")) {
+            lastQuestion--;
+        }
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < turns.size(); i++) {
+            Turn turn = turns.get(i);
+            boolean thinks =
+                    this == CHATML_THINK && i > lastQuestion && turn.role().equals("assistant");
+            text.append(Tokenizer.TURN)
+                    .append(turn.role())
+                    .append('\n')
+                    .append(thinks ? "<think>\n\n</think>\n\n" : "")
+                    .append(turn.content())
+                    .append(Tokenizer.END_OF_TURN)
+                    .append('\n');
+        }
+        return beginsAnswer ? text.append(Tokenizer.TURN).append("assistant\n").toString() : text.toString();
+    }
+
+    /** {@code chatml} or {@code chatml-think}. */
+    public static ChatTemplate named(String name) {
+        return switch (name.toLowerCase(Locale.ROOT)) {
+            case "chatml" -> CHATML;
+            case "chatml-think" -> CHATML_THINK;
+            default ->
+                throw new IllegalArgumentException(
+                        "There is no chat template \"" + name + "\"; use chatml or chatml-think.");
+        };
+    }
+}

@@ -1,0 +1,83 @@
+package io.holdfast.emulator.api;
+
+import io.holdfast.emulator.engine.EngineClock;
+import io.holdfast.emulator.engine.Generation;
+import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.engine.Ranks;
+import io.holdfast.emulator.engine.TokenListener;
+import io.vertx.core.Future;
+import java.util.Locale;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+
+/** What both engines' routes need of the server they belong to. */
+final class Desk {
+    private final ApiSettings settings;
+    private final EngineClock clock;
+    private final Ranks<?> engine;
+    private final HttpFaults faults;
+    private final AnswerTally answers;
+    private final AtomicLong requests = new AtomicLong();
+
+    Desk(ApiSettings settings, EngineClock clock, Ranks<?> engine, HttpFaults faults, AnswerTally answers) {
+        this.settings = settings;
+        this.clock = clock;
+        this.engine = engine;
+        this.faults = faults;
+        this.answers = answers;
+    }
+
+    ApiSettings settings() {
+        return settings;
+    }
+
+    EngineClock clock() {
+        return clock;
+    }
+
+    HttpFaults faults() {
+        return faults;
+    }
+
+    /** What has been counted of the answers given. */
+    AnswerTally answers() {
+        return answers;
+    }
+
+    Tokenizer tokenizer() {
+        return settings.tokenizer();
+    }
+
+    /** Hands a request to the engine, and gives what it is known by there. */
+    Generation submit(Ask ask, Ask.Prompt prompt, StopSearch search, TokenListener listener) {
+        Generation request = new Generation(
+                prompt.tokens(),
+                prompt.terms(),
+                ask.telling().stream(),
+                clock.nanos(),
+                listener,
+                ask.stops().any() ? search : token -> false);
+        engine.submit(request);
+        return request;
+    }
+
+    void abort(Generation request) {
+        engine.abort(request);
+    }
+
+    /** Hands the engine's answer to {@code next} on the request's own event loop. */
+    <T> void reply(Call call, CompletionStage<T> answer, Consumer<T> next) {
+        Future.fromCompletionStage(answer, call.vertx().getOrCreateContext())
+                .onSuccess(made -> call.attempt(() -> next.accept(made)))
+                .onFailure(_ -> call.cut());
+    }
+
+    /** So many hex digits, which depend on the seed and the number of the request alone. */
+    String nextId(int digits) {
+        long number = requests.getAndIncrement();
+        long high = Model.mix(settings.seed() + number);
+        return String.format(Locale.ROOT, "%016x%016x", high, Model.mix(high ^ number))
+                .substring(0, digits);
+    }
+}

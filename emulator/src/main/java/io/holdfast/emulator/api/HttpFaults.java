@@ -1,0 +1,58 @@
+package io.holdfast.emulator.api;
+
+import io.holdfast.emulator.fault.Chance;
+import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.fault.HttpFault;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.random.RandomGenerator;
+
+/** Which faults strike which request. Event loops ask, hence locked. */
+final class HttpFaults {
+    /**
+     * What befalls the answers to one request.
+     *
+     * @param cutAfter tokens after which its stream is cut off
+     */
+    record Mischief(boolean empty, boolean miscounted, OptionalInt cutAfter, Optional<HttpFault.StalledStream> stall) {}
+
+    private final Faults faults;
+    private final RandomGenerator random;
+
+    HttpFaults(Faults faults, RandomGenerator random) {
+        this.faults = faults;
+        this.random = random;
+    }
+
+    /** The status that a request is refused with, if it is. */
+    OptionalInt error() {
+        return struck(HttpFault.HttpError.class)
+                .map(fault -> OptionalInt.of(fault.status()))
+                .orElse(OptionalInt.empty());
+    }
+
+    Mischief mischief(boolean stream) {
+        return new Mischief(
+                struck(HttpFault.EmptyOutputs.class).isPresent(),
+                struck(HttpFault.UsageWrong.class).isPresent(),
+                stream
+                        ? struck(HttpFault.BrokenSse.class)
+                                .map(fault -> OptionalInt.of(fault.tokens()))
+                                .orElse(OptionalInt.empty())
+                        : OptionalInt.empty(),
+                stream ? struck(HttpFault.StalledStream.class) : Optional.empty());
+    }
+
+    /** How much later than they act calls that hold or release are answered. */
+    Duration pinDelay() {
+        return faults.find(HttpFault.PinLate.class)
+                .map(HttpFault.PinLate::delay)
+                .orElse(Duration.ZERO);
+    }
+
+    private synchronized <F extends Fault & Chance> Optional<F> struck(Class<F> kind) {
+        return faults.find(kind).filter(fault -> fault.strikes(random));
+    }
+}

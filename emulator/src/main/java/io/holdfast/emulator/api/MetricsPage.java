@@ -1,0 +1,143 @@
+package io.holdfast.emulator.api;
+
+import io.holdfast.emulator.engine.Histogram;
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A page of Prometheus' text form, filled in over what the engine's own page looked like at rest: the same metrics in the
+ * same order with the same words, and zeros where the emulated engine has nothing to tell.
+ */
+final class MetricsPage {
+    private static final class Family {
+        private final List<String> head = new ArrayList<>();
+        private final Map<String, String> samples = new LinkedHashMap<>();
+    }
+
+    private final Map<String, Family> families = new LinkedHashMap<>();
+
+    private MetricsPage() {}
+
+    /** @param rest the page at rest, in which {@code @} stands for the model's name */
+    static MetricsPage over(String rest, String model) {
+        MetricsPage page = new MetricsPage();
+        Family family = new Family();
+        for (String line : rest.split("\n")) {
+            if (line.startsWith("# HELP ")) {
+                family = new Family();
+                page.families.put(line.split(" ", 4)[2], family);
+            }
+            if (line.startsWith("#")) {
+                family.head.add(line);
+            } else {
+                int space = line.lastIndexOf(' ');
+                family.samples.put(line.substring(0, space).replace("\"@\"", quoted(model)), line.substring(space + 1));
+            }
+        }
+        return page;
+    }
+
+    static String quoted(String label) {
+        return '"' + label.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n") + '"';
+    }
+
+    /** Gives all samples of a metric this value. */
+    MetricsPage set(String name, double value) {
+        return set(name, "", value);
+    }
+
+    /** Gives the samples of a metric whose labels contain this text a value. */
+    MetricsPage set(String name, String label, double value) {
+        family(name).samples.replaceAll((sample, old) -> sample.contains(label) ? format(value) : old);
+        return this;
+    }
+
+    /** Adds a sample, in place of one with the same labels. */
+    MetricsPage put(String name, String labels, double value) {
+        family(name).samples.put(name + (labels.isEmpty() ? "" : "{" + labels + "}"), format(value));
+        return this;
+    }
+
+    /** A histogram as Prometheus' Python client for many processes tells it: the sum first, the count last. */
+    MetricsPage histogram(String name, String before, String after, Histogram histogram) {
+        Family family = family(name);
+        String plain = join(before, after);
+        family.samples.put(name + "_sum{" + plain + "}", format(histogram.sumSeconds()));
+        buckets(family, name, before, after, histogram);
+        family.samples.put(name + "_count{" + plain + "}", format(histogram.count()));
+        return this;
+    }
+
+    /** A histogram as the client for one process tells it: buckets, count, sum. */
+    MetricsPage plainHistogram(String name, String before, String after, Histogram histogram) {
+        Family family = family(name);
+        family.samples.clear();
+        buckets(family, name, before, after, histogram);
+        String plain = join(before, after);
+        family.samples.put(name + "_count{" + plain + "}", format(histogram.count()));
+        family.samples.put(name + "_sum{" + plain + "}", format(histogram.sumSeconds()));
+        return this;
+    }
+
+    private static void buckets(Family family, String name, String before, String after, Histogram histogram) {
+        long below = 0;
+        for (int i = 0; i <= histogram.bounds().size(); i++) {
+            below += histogram.counts().get(i);
+            String bound = i == histogram.bounds().size()
+                    ? "+Inf"
+                    : format(histogram.bounds().get(i));
+            String labels = join(join(before, "le=\"" + bound + "\""), after);
+            family.samples.put(name + "_bucket{" + labels + "}", format(below));
+        }
+    }
+
+    private static String join(String first, String second) {
+        return first.isEmpty() || second.isEmpty() ? first + second : first + "," + second;
+    }
+
+    /** Leaves out a metric that is only there once it has counted something. */
+    MetricsPage without(String name) {
+        families.remove(name);
+        return this;
+    }
+
+    String text() {
+        StringBuilder text = new StringBuilder();
+        for (Family family : families.values()) {
+            family.head.forEach(line -> text.append(line).append('\n'));
+            family.samples.forEach((sample, value) ->
+                    text.append(sample).append(' ').append(value).append('\n'));
+        }
+        return text.toString();
+    }
+
+    private Family family(String name) {
+        Family family = families.get(name);
+        if (family == null) {
+            throw new IllegalArgumentException("There is no metric " + name + " on this page.");
+        }
+        return family;
+    }
+
+    /** As Prometheus' Python client writes numbers: with a point, from a million on with an exponent. */
+    static String format(double value) {
+        if (Double.isNaN(value)) {
+            return "NaN";
+        }
+        if (Double.isInfinite(value)) {
+            return value > 0 ? "+Inf" : "-Inf";
+        }
+        String plain = Python.repr(value);
+        int point = plain.indexOf('.');
+        if (value <= 0 || point <= 6 || plain.indexOf('e') >= 0) {
+            return plain;
+        }
+        String digits =
+                new BigDecimal(plain).stripTrailingZeros().unscaledValue().toString();
+        String mantissa = digits.length() == 1 ? digits : digits.charAt(0) + "." + digits.substring(1);
+        return mantissa + "e+0" + (point - 1);
+    }
+}

@@ -1,0 +1,237 @@
+package io.holdfast.emulator.api;
+
+import io.holdfast.emulator.engine.Generation;
+import io.holdfast.emulator.engine.TokenListener;
+import io.holdfast.emulator.fault.HttpFault;
+import io.vertx.core.Context;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/*
+ * Brings the answers to one request from the engine's thread to one client, on the connection's context.
+ *
+ * One request may want several answers: to each of several prompts, or several to one. Each is a request of its own to the
+ * engine, and all are told in one stream, or in one body when the last has ended.
+ *
+ * A client that reads slowly gets larger chunks instead of more of them: tokens wait in their choice while the socket is
+ * full, and the engine never waits for anyone. A client that goes away takes its requests along.
+ */
+final class Reply {
+    static final String EVENTS = "text/event-stream; charset=utf-8";
+    static final String DONE = "data: [DONE]\n\n";
+
+    /** What the engine's thread tells of one answer. */
+    private final class Listener implements TokenListener {
+        private final Choice choice;
+        private final StopSearch search;
+        private Optional<Generation> request = Optional.empty();
+
+        Listener(Choice choice) {
+            this.choice = choice;
+            this.search = new StopSearch(ask.stops(), desk.tokenizer());
+        }
+
+        @Override
+        public void token(int token, int count, int cachedTokens, boolean last) {
+            long now = desk.clock().nanos();
+            context.runOnContext(_ -> request.ifPresent(known -> said(known, token, last, now)));
+        }
+
+        @Override
+        public void failed(String message) {
+            context.runOnContext(_ -> Reply.this.failed(message));
+        }
+
+        private void said(Generation known, int token, boolean last, long now) {
+            if (choice.ended()) {
+                return;
+            }
+            choice.add(token, known, now);
+            if (last) {
+                choice.end(search.found());
+                desk.answers().ended(choice, ask.telling().stream());
+            }
+            progress(choice);
+        }
+    }
+
+    private final Desk desk;
+    private final Call call;
+    private final Ask ask;
+    private final Shape shape;
+    private final Wording wording;
+    private final Context context;
+    private final List<Choice> choices = new ArrayList<>();
+    private final List<Generation> requests = new ArrayList<>();
+    private final HttpFaults.Mischief mischief;
+    private boolean stalled;
+    private boolean stallOver;
+    private boolean closed;
+
+    Reply(Desk desk, Call call, Ask ask, Shape shape, Wording wording) {
+        this.desk = desk;
+        this.call = call;
+        this.ask = ask;
+        this.shape = shape;
+        this.wording = wording;
+        this.context = call.vertx().getOrCreateContext();
+        this.mischief = desk.faults().mischief(ask.telling().stream());
+    }
+
+    List<Choice> choices() {
+        return choices;
+    }
+
+    /** Asks the engine for all the answers at once. Choices are numbered prompt by prompt. */
+    void begin(List<String> ids) {
+        Choice.Moment now =
+                new Choice.Moment(desk.clock().unixSeconds(), desk.clock().nanos());
+        int index = 0;
+        for (Ask.Prompt prompt : ask.prompts()) {
+            for (int i = 0; i < ask.each(); i++, index++) {
+                choices.add(new Choice(index, ids.get(index), prompt, ask.silent(), desk.tokenizer(), now));
+            }
+        }
+        call.whenOver(this::over);
+        if (mischief.miscounted()) {
+            choices.forEach(Choice::miscount);
+        }
+        if (mischief.empty()) {
+            choices.forEach(Choice::blank);
+            choices.forEach(this::progress);
+        } else {
+            choices.forEach(this::submit);
+        }
+        if (choices.isEmpty()) {
+            end();
+        }
+    }
+
+    /** Ends the answer with what it has, as if the engine had been told to. */
+    void abort() {
+        requests.forEach(desk::abort);
+        for (Choice choice : choices) {
+            if (!choice.ended()) {
+                choice.abort();
+                progress(choice);
+            }
+        }
+    }
+
+    private void submit(Choice choice) {
+        Listener listener = new Listener(choice);
+        Generation request = desk.submit(ask, choice.prompt(), listener.search, listener);
+        listener.request = Optional.of(request);
+        requests.add(request);
+    }
+
+    private void over() {
+        closed = true;
+        if (choices.stream().anyMatch(choice -> !choice.ended())) {
+            requests.forEach(desk::abort);
+        }
+    }
+
+    private void progress(Choice choice) {
+        if (closed) {
+            return;
+        }
+        if (ask.telling().stream()) {
+            tell(choice);
+        }
+        if (choices.stream().allMatch(Choice::ended)) {
+            end();
+        }
+    }
+
+    private void end() {
+        if (!ask.telling().stream()) {
+            call.json(200, shape.whole(choices));
+        } else if (!stalled && !isFull()) {
+            shape.closing(choices).forEach(this::write);
+            open().write(DONE);
+            open().end();
+        }
+    }
+
+    private void tell(Choice choice) {
+        if (stalled || isFull()) {
+            return;
+        }
+        if (mischief.cutAfter().isPresent()
+                && mischief.cutAfter().getAsInt() < choice.tokens().size()) {
+            cut(choice);
+            return;
+        }
+        if (mischief.stall().isPresent() && !stallOver) {
+            HttpFault.StalledStream stall = mischief.stall().get();
+            if (choice.tokens().size() > stall.tokens()) {
+                stalled = true;
+                call.vertx().setTimer(stall.pause().toMillis(), _ -> goOn());
+                return;
+            }
+        }
+        boolean due = choice.chunks() == 0 || choice.untold() >= ask.telling().interval() || choice.ended();
+        if (due && choice.hasNews()) {
+            shape.news(choice).forEach(this::write);
+            choice.told(shape.heldBack());
+        }
+    }
+
+    /** Tells what has gathered while nothing could be told. */
+    private void goOn() {
+        stallOver |= stalled;
+        stalled = false;
+        if (closed) {
+            return;
+        }
+        choices.forEach(this::tell);
+        if (choices.stream().allMatch(Choice::ended)) {
+            end();
+        }
+    }
+
+    private boolean isFull() {
+        HttpServerResponse response = call.response();
+        if (response.headWritten() && response.writeQueueFull()) {
+            response.drainHandler(_ -> goOn());
+            return true;
+        }
+        return false;
+    }
+
+    private void cut(Choice choice) {
+        String event = "data: " + shape.news(choice).getFirst().encode();
+        open().write(event.substring(0, event.length() * 2 / 3)).onComplete(_ -> call.cut());
+        closed = true;
+        requests.forEach(desk::abort);
+    }
+
+    private void failed(String message) {
+        if (closed) {
+            return;
+        }
+        if (ask.telling().stream() && call.response().headWritten()) {
+            write(shape.failure(message));
+            open().write(DONE);
+            open().end();
+        } else {
+            call.json(500, wording.refusal(500, message));
+        }
+    }
+
+    private void write(JsonObject event) {
+        open().write("data: " + event.encode() + "\n\n");
+    }
+
+    private HttpServerResponse open() {
+        HttpServerResponse response = call.response();
+        if (!response.headWritten()) {
+            response.setChunked(true).putHeader("content-type", EVENTS);
+        }
+        return response;
+    }
+}

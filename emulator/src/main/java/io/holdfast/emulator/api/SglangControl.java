@@ -1,0 +1,233 @@
+package io.holdfast.emulator.api;
+
+import io.holdfast.emulator.engine.Ranks;
+import io.holdfast.emulator.sglang.PinAnswer;
+import io.holdfast.emulator.sglang.SglangEngine;
+import io.holdfast.emulator.sglang.SglangSettings;
+import io.vertx.core.json.JsonObject;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
+
+/** SGLang's routes that steer it: flushing, aborting, sessions, and the pins of its branches. */
+final class SglangControl {
+    private static final String FLUSHED = "Cache flushed.\nPlease check backend logs for more details. "
+            + "(When there are running or waiting requests, the operation will not be performed.)\n";
+    private static final long FLUSH_RETRY_MILLIS = 20;
+    private static final long DEFAULT_TTL_SECONDS = 300;
+
+    private static final Rule HASHES =
+            new Fields("PinBlocksReqInput").optional("block_hashes", Rule.list(Rule.integer()));
+    private static final Rule PREFIX = new Fields("PinPrefixReqInput")
+            .required("token_ids", Rule.list(Rule.integer()))
+            .optional("ttl_seconds", Rule.integer());
+
+    private final SglangSettings settings;
+    private final ApiSettings server;
+    private final Ranks<SglangEngine> engine;
+    private final Desk desk;
+    private final Map<String, Reply> open;
+    private final Set<String> sessions = new HashSet<>();
+
+    SglangControl(
+            SglangSettings settings,
+            ApiSettings server,
+            Ranks<SglangEngine> engine,
+            Desk desk,
+            Map<String, Reply> open) {
+        this.settings = settings;
+        this.server = server;
+        this.engine = engine;
+        this.desk = desk;
+        this.open = open;
+    }
+
+    Routes addTo(Routes routes) {
+        for (String method : List.of("GET", "POST")) {
+            routes.on(method, "/flush_cache", this::flush)
+                    .on(method, "/open_session", this::openSession)
+                    .on(method, "/close_session", this::closeSession);
+        }
+        routes.post("/abort_request", this::abort);
+        switch (settings.variant()) {
+            case STOCK -> {}
+            case PIN_GPU, PIN_HOST ->
+                routes.post("/hicache/pin_blocks", call -> pins(call, "pinned", "Pinned", SglangEngine::pin))
+                        .post("/hicache/unpin_blocks", call -> pins(call, "unpinned", "Unpinned", SglangEngine::unpin));
+            case PIN_PREFIX -> routes.post("/hicache/pin_prefix", this::pinPrefix);
+        }
+        return routes;
+    }
+
+    private void flush(Call call) {
+        double timeout = call.query("timeout").map(SglangControl::timeout).orElse(0.0);
+        if (timeout > 0) {
+            flush(call, desk.clock().nanos() + Math.round(timeout * 1e9));
+        } else {
+            desk.reply(
+                    call,
+                    flush(),
+                    flushed -> call.bare(flushed ? 200 : 400, flushed ? FLUSHED : "Flush cache failed.\n"));
+        }
+    }
+
+    private void flush(Call call, long deadline) {
+        desk.reply(call, flush(), flushed -> {
+            if (flushed) {
+                call.bare(200, FLUSHED);
+            } else if (desk.clock().nanos() - deadline >= 0) {
+                call.bare(400, "Timed out waiting for idle state.");
+            } else if (call.isOpen()) {
+                call.vertx().setTimer(FLUSH_RETRY_MILLIS, _ -> flush(call, deadline));
+            }
+        });
+    }
+
+    /** Flushes every rank; whether all let it happen. */
+    private CompletionStage<Boolean> flush() {
+        return engine.ask(SglangEngine::flush).thenApply(flushed -> !flushed.contains(false));
+    }
+
+    private static double timeout(String text) {
+        List<Object> place = List.of("query", "timeout");
+        List<Complaint> complaints = new java.util.ArrayList<>();
+        Optional<Json> read = Rule.number().read(new Json.Str(text), place, complaints);
+        if (read.orElse(Json.Null.NULL) instanceof Json.Real(double seconds) && !Double.isNaN(seconds)) {
+            if (seconds >= 0) {
+                return Math.min(seconds, 1e6);
+            }
+            complaints.add(new Complaint(
+                    "greater_than_equal",
+                    place,
+                    "Input should be greater than or equal to 0",
+                    new Json.Str(text),
+                    Optional.of("{'ge': 0.0}")));
+        }
+        throw new Complaint.Invalid(complaints);
+    }
+
+    private static Values read(Rule rule, byte[] body) {
+        return rule.require(Bodies.parse(body, JsonReader.Dialect.ORJSON));
+    }
+
+    private void openSession(Call call) {
+        call.read(body -> read(SglangBodies.OPEN_SESSION, body), values -> {
+            String id = values.text("session_id").orElseGet(() -> desk.nextId(32));
+            synchronized (sessions) {
+                if (!sessions.add(id)) {
+                    throw SglangWords.plainly(
+                            "Failed to open the session. Check if a session with the same id is still open.");
+                }
+            }
+            call.json(200, io.vertx.core.json.Json.encode(id));
+        });
+    }
+
+    private void closeSession(Call call) {
+        call.read(body -> read(SglangBodies.CLOSE_SESSION, body), values -> {
+            String id = values.text("session_id").orElse("");
+            synchronized (sessions) {
+                sessions.remove(id);
+            }
+            desk.reply(
+                    call,
+                    engine.ask(scheduler -> {
+                        scheduler.closeSession(id);
+                        return true;
+                    }),
+                    _ -> late(call, () -> call.empty(200)));
+        });
+    }
+
+    private void abort(Call call) {
+        call.read(body -> read(SglangBodies.ABORT, body), values -> {
+            List<Reply> aborted = values.flag("abort_all")
+                    ? List.copyOf(new HashSet<>(open.values()))
+                    : values.text("rid").flatMap(id -> Optional.ofNullable(open.get(id))).stream()
+                            .toList();
+            aborted.forEach(Reply::abort);
+            call.empty(200);
+        });
+    }
+
+    private void pins(Call call, String name, String verb, BiFunction<SglangEngine, long[], PinAnswer> change) {
+        call.read(body -> read(HASHES, body), values -> {
+            long[] blocks = hashes(values);
+            desk.reply(
+                    call,
+                    engine.ask(scheduler -> change.apply(scheduler, blocks)),
+                    answers -> late(
+                            call, () -> call.json(accepted(answers) ? 200 : 400, worded(name + "_count", answers))));
+        });
+    }
+
+    private static boolean accepted(List<PinAnswer> ranks) {
+        return ranks.stream().allMatch(PinAnswer::accepted);
+    }
+
+    /** The ranks' counts are added up, their words are put one after the other. */
+    private static JsonObject worded(String count, List<PinAnswer> ranks) {
+        return new JsonObject()
+                .put("status", accepted(ranks) ? "ok" : "error")
+                .put(count, ranks.stream().mapToInt(PinAnswer::count).sum())
+                .put("message", ranks.stream().map(PinAnswer::message).collect(Collectors.joining(" | ")));
+    }
+
+    private static long[] hashes(Values values) {
+        if (!(values.get("block_hashes").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items))) {
+            return new long[0];
+        }
+        long[] hashes = new long[items.size()];
+        for (int i = 0; i < hashes.length; i++) {
+            hashes[i] = items instanceof Json.Ints ints
+                    ? ints.at(i)
+                    : items.get(i) instanceof Json.Int(long hash) ? hash : 0;
+        }
+        return hashes;
+    }
+
+    private void pinPrefix(Call call) {
+        Optional<String> key = server.adminKey();
+        if (key.isEmpty()) {
+            call.json(
+                    400,
+                    new JsonObject()
+                            .put(
+                                    "error",
+                                    "This endpoint requires admin API key, but this server was started without one"
+                                            + " (--admin-api-key)."));
+            return;
+        }
+        if (!call.header("authorization").equals(Optional.of("Bearer " + key.get()))) {
+            call.json(401, new JsonObject().put("error", "Unauthorized"));
+            return;
+        }
+        call.read(body -> read(PREFIX, body), values -> {
+            int[] tokens = values.get("token_ids").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items)
+                    ? Bodies.tokens(items)
+                    : new int[0];
+            double seconds = (double) values.whole("ttl_seconds").orElse(DEFAULT_TTL_SECONDS);
+            desk.reply(
+                    call,
+                    engine.ask(scheduler -> scheduler.pinPrefix(tokens, seconds)),
+                    answers -> late(
+                            call, () -> call.json(accepted(answers) ? 200 : 400, worded("nodes_pinned", answers))));
+        });
+    }
+
+    /** Answers later than it was done, where a fault says so. */
+    private void late(Call call, Runnable answer) {
+        Duration delay = desk.faults().pinDelay();
+        if (delay.isZero()) {
+            answer.run();
+        } else {
+            call.vertx().setTimer(delay.toMillis(), _ -> answer.run());
+        }
+    }
+}

@@ -1,0 +1,169 @@
+package io.holdfast.emulator.api;
+
+import io.holdfast.emulator.engine.EngineClock;
+import io.holdfast.emulator.engine.Ranks;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.vllm.VllmEngine;
+import io.holdfast.emulator.vllm.VllmSettings;
+import io.holdfast.emulator.vllm.VllmSettings.Release;
+import io.holdfast.emulator.vllm.VllmStats;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.function.Function;
+
+/** vLLM's routes, in its words, those of its development mode among them. What touches the cache is asked of the engine. */
+public final class VllmApi implements Front {
+    private static final JsonReader.Dialect DIALECT = JsonReader.Dialect.PYTHON;
+    private static final int ID_DIGITS = 16;
+
+    private final VllmSettings settings;
+    private final EngineClock clock;
+    private final Ranks<VllmEngine> engine;
+    private final VllmWords words = new VllmWords();
+    private final Desk desk;
+    private final VllmAsks asks;
+    private final VllmInfo info;
+    private final VllmMetrics metrics;
+    private final Routes routes;
+
+    public VllmApi(
+            Vertx vertx,
+            VllmSettings settings,
+            ApiSettings server,
+            EngineClock clock,
+            Ranks<VllmEngine> engine,
+            Faults faults) {
+        this.settings = settings;
+        this.clock = clock;
+        this.engine = engine;
+        HttpFaults mischief = new HttpFaults(faults, new SplittableRandom(server.seed()));
+        AnswerTally answers = new AnswerTally(VllmMetrics.tokenBounds(settings.contextTokens()));
+        this.desk = new Desk(server, clock, engine, mischief, answers);
+        this.asks = new VllmAsks(settings, server);
+        this.info = new VllmInfo(settings, server);
+        this.metrics = new VllmMetrics(settings, server, answers);
+        this.routes = routes(vertx);
+    }
+
+    @Override
+    public void handle(HttpServerRequest request) {
+        routes.handle(request);
+    }
+
+    @Override
+    public void invalid(HttpServerRequest request) {
+        routes.invalid(request);
+    }
+
+    private Routes routes(Vertx vertx) {
+        return new Routes(vertx, clock, words, false, false, new HttpTally())
+                .get("/health", this::health)
+                .get("/ping", this::health)
+                .post("/ping", this::health)
+                .get("/version", call -> call.json(200, new JsonObject().put("version", VllmInfo.version(settings))))
+                .get("/load", call -> call.json(200, new JsonObject().put("server_load", 0)))
+                .get("/v1/models", call -> call.json(200, info.models(clock.unixSeconds())))
+                .get("/server_info", call -> call.json(200, info.server()))
+                .get("/metrics", call -> call.text(200, metrics.contentType(), metrics.page(stats())))
+                .post("/tokenize", call -> call.read(body -> tokenize(call, body), answer -> call.json(200, answer)))
+                .post(
+                        "/detokenize",
+                        call -> call.read(body -> detokenize(call, body), answer -> call.json(200, answer)))
+                .post("/v1/completions", call -> openAi(call, "cmpl-", asks::completion, VllmShapes.Completion::new))
+                .post("/v1/chat/completions", call -> openAi(call, "chatcmpl-", asks::chat, VllmShapes.Chat::new))
+                .post("/reset_prefix_cache", this::resetPrefixCache)
+                .post("/reset_mm_cache", call -> call.empty(200))
+                .post("/reset_encoder_cache", call -> call.empty(200));
+    }
+
+    /** The first rank's, as its own metrics would tell. */
+    private VllmStats stats() {
+        return engine.look(VllmEngine::stats).getFirst();
+    }
+
+    private void health(Call call) {
+        desk.reply(call, engine.ask(scheduler -> true), _ -> call.empty(200));
+    }
+
+    private void resetPrefixCache(Call call) {
+        boolean alsoRunning = flag(call, "reset_running_requests");
+        flag(call, "reset_external");
+        desk.reply(call, engine.ask(scheduler -> scheduler.resetPrefixCache(alsoRunning)), done -> {
+            if (settings.release() == Release.V0_32) {
+                call.json(200, new JsonObject().put("success", !done.contains(false)));
+            } else {
+                call.empty(200);
+            }
+        });
+    }
+
+    private static boolean flag(Call call, String name) {
+        Optional<String> text = call.query(name);
+        if (text.isEmpty()) {
+            return false;
+        }
+        List<Complaint> complaints = new ArrayList<>();
+        return Rule.bool()
+                .read(new Json.Str(text.get()), List.of("query", name), complaints)
+                .map(Json.Bool.TRUE::equals)
+                .orElseThrow(() -> new Complaint.Invalid(complaints));
+    }
+
+    private static Json parse(Call call, byte[] body) {
+        if (!Bodies.isJson(call) && body.length > 0) {
+            throw VllmWords.mediaType();
+        }
+        return Bodies.parse(body, DIALECT);
+    }
+
+    private JsonObject tokenize(Call call, byte[] body) {
+        Values values = VllmBodies.TOKENIZE.require(parse(call, body));
+        asks.checkModel(values);
+        int[] tokens = values.text("prompt").map(desk.tokenizer()::tokens).orElseGet(() -> asks.conversation(values));
+        JsonArray texts = new JsonArray();
+        for (int token : tokens) {
+            texts.add(desk.tokenizer().text(token));
+        }
+        return new JsonObject()
+                .put("count", tokens.length)
+                .put("max_model_len", settings.contextTokens())
+                .put("tokens", Tokens.json(tokens))
+                .put("token_strs", values.flag("return_token_strs") ? texts : null);
+    }
+
+    private JsonObject detokenize(Call call, byte[] body) {
+        Values values = VllmBodies.DETOKENIZE.require(parse(call, body));
+        asks.checkModel(values);
+        if (!(values.get("tokens").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items))) {
+            throw new Crash(Crash.Reach.REQUEST);
+        }
+        return new JsonObject().put("prompt", desk.tokenizer().text(Bodies.tokens(items)));
+    }
+
+    private interface ShapeOf {
+        Shape of(VllmShapes.Common common, Ask.Stops stops);
+    }
+
+    private void openAi(Call call, String prefix, Function<Json, Ask> reader, ShapeOf shape) {
+        call.read(body -> reader.apply(parse(call, body)), ask -> {
+            desk.faults().error().ifPresent(status -> {
+                throw new Refused(
+                        status,
+                        words.refusal(status, "The server refuses this request, as its fault http-error says."));
+            });
+            String id = prefix
+                    + call.header("x-request-id").or(() -> ask.telling().id(0)).orElseGet(() -> desk.nextId(ID_DIGITS));
+            VllmShapes.Common common = new VllmShapes.Common(
+                    settings, ask.telling(), ask.each(), ask.silent(), id, (long) clock.unixSeconds());
+            Reply reply = new Reply(desk, call, ask, shape.of(common, ask.stops()), words);
+            reply.begin(Collections.nCopies(ask.prompts().size() * ask.each(), id));
+        });
+    }
+}

@@ -1,0 +1,97 @@
+package io.holdfast.emulator.testing;
+
+import io.holdfast.emulator.api.ApiSettings;
+import io.holdfast.emulator.api.Front;
+import io.holdfast.emulator.api.SglangApi;
+import io.holdfast.emulator.api.VllmApi;
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.Engine;
+import io.holdfast.emulator.engine.EngineClock;
+import io.holdfast.emulator.engine.EngineThread;
+import io.holdfast.emulator.engine.Gpu;
+import io.holdfast.emulator.engine.Ranks;
+import io.holdfast.emulator.engine.Speed;
+import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.sglang.SglangEngine;
+import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.vllm.VllmEngine;
+import io.holdfast.emulator.vllm.VllmSettings;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BiFunction;
+
+/** An engine behind its HTTP routes on a free port, without its event sockets. */
+public final class Served<E extends Engine> implements AutoCloseable {
+    private static final int NO_EVENTS_PORT = 5557;
+
+    /** Makes the engine around its GPU. */
+    private interface Make<E> {
+        E engine(Gpu gpu, Queue<List<CacheEvent>> frames);
+    }
+
+    private final Vertx vertx = Vertx.vertx();
+    private final Queue<List<CacheEvent>> frames = new ConcurrentLinkedQueue<>();
+    private final Ranks<E> engine;
+    private final HttpServer server;
+
+    private Served(
+            Make<E> make, BiFunction<Vertx, Ranks<E>, Front> routes, Faults faults, EngineClock clock, Speed speed) {
+        this.engine = new Ranks<>(List.of(new EngineThread<>(
+                "engine", stopping -> make.engine(new Gpu(speed, faults, clock, stopping), frames), () -> {})));
+        Front front = routes.apply(vertx, engine);
+        this.server = vertx.createHttpServer(
+                        Front.options().setHost("127.0.0.1").setPort(0))
+                .requestHandler(front)
+                .invalidRequestHandler(front::invalid);
+        server.listen().await();
+        engine.start();
+    }
+
+    public static Served<SglangEngine> sglang(
+            SglangSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
+        return new Served<>(
+                (gpu, frames) -> new SglangEngine(
+                        settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
+                (vertx, engine) -> new SglangApi(vertx, settings, api, clock, engine, faults),
+                faults,
+                clock,
+                speed);
+    }
+
+    public static Served<VllmEngine> vllm(
+            VllmSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
+        return new Served<>(
+                (gpu, frames) -> new VllmEngine(
+                        settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
+                (vertx, engine) -> new VllmApi(vertx, settings, api, clock, engine, faults),
+                faults,
+                clock,
+                speed);
+    }
+
+    public static ApiSettings api() {
+        return ApiSettings.of(1, NO_EVENTS_PORT);
+    }
+
+    public int port() {
+        return server.actualPort();
+    }
+
+    public Ranks<E> engine() {
+        return engine;
+    }
+
+    public List<CacheEvent> events() {
+        return frames.stream().flatMap(List::stream).toList();
+    }
+
+    @Override
+    public void close() {
+        engine.close();
+        server.close().await();
+        vertx.close().await();
+    }
+}
