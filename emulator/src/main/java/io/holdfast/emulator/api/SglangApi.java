@@ -135,7 +135,7 @@ public final class SglangApi implements Front {
     private void loads(Call call) {
         Set<String> sections =
                 call.query("include").map(list -> Set.of(list.split(","))).orElse(Set.of());
-        JsonObject loads = info.loads(stats(), desk.answers(), clock.unixSeconds(), sections);
+        JsonObject loads = info.loads(stats(), clock.unixSeconds(), sections);
         if (call.query("format").filter("prometheus"::equals).isPresent()) {
             call.text(200, SglangMetrics.CONTENT_TYPE, SglangInfo.prometheus(loads));
         } else {

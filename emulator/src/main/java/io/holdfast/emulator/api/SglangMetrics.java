@@ -3,6 +3,7 @@ package io.holdfast.emulator.api;
 import io.holdfast.emulator.engine.Histogram;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.sglang.SglangStats;
+import io.holdfast.emulator.sglang.SglangWork;
 import java.util.List;
 
 /** SGLang's numbers under its names and labels. A counter that never counted is absent, as there. */
@@ -43,7 +44,9 @@ final class SglangMetrics {
         if (settings.hostRatio() == 0) {
             OF_HOST_TIER.forEach(name -> page.without("sglang:" + name));
         } else {
-            page.set("sglang:hicache_host_total_tokens", Math.round(settings.hostRatio() * settings.capacityTokens()));
+            page.set("sglang:hicache_host_total_tokens", stats.hostTokens())
+                    .set("sglang:hicache_host_used_tokens", stats.hostUsedTokens())
+                    .set("sglang:load_back_tokens_total", stats.work().foundOnHost());
         }
         return page.text();
     }
@@ -67,7 +70,8 @@ final class SglangMetrics {
                 .set("sglang:kv_used_tokens", stats.usedTokens())
                 .set("sglang:cache_hit_rate", stats.cacheHitRate())
                 .set("sglang:new_token_ratio", stats.newTokenRatio())
-                .set("sglang:num_retracted_reqs", stats.retracted());
+                .set("sglang:gen_throughput", stats.work().genThroughput())
+                .set("sglang:num_retracted_reqs", stats.work().recentlyRetracted());
     }
 
     private void answers(MetricsPage page, SglangStats stats) {
@@ -90,13 +94,13 @@ final class SglangMetrics {
         long cached = whole.cachedOnDevice() + streamed.cachedOnDevice();
         long prompts = whole.promptTokens() + streamed.promptTokens();
         long onHost = whole.cachedOnHost() + streamed.cachedOnHost();
-        long decoded = whole.answerTokens() + streamed.answerTokens() - whole.requests() - streamed.requests();
+        SglangWork work = stats.work();
         page.set("sglang:prefill_effective_tokens_total", "mode=\"input\"", prompts - cached - onHost)
                 .set("sglang:prefill_effective_tokens_total", "mode=\"device_hit\"", cached)
                 .set("sglang:prefill_effective_tokens_total", "mode=\"host_hit\"", onHost)
-                .set("sglang:realtime_tokens_total", "mode=\"prefill_compute\"", prompts - cached - onHost)
-                .set("sglang:realtime_tokens_total", "mode=\"prefill_cache\"", cached + onHost)
-                .set("sglang:realtime_tokens_total", "mode=\"decode\"", Math.max(0, decoded));
+                .set("sglang:realtime_tokens_total", "mode=\"prefill_compute\"", work.computedTokens())
+                .set("sglang:realtime_tokens_total", "mode=\"prefill_cache\"", work.foundTokens())
+                .set("sglang:realtime_tokens_total", "mode=\"decode\"", work.decodedTokens());
         histogram(page, "prompt_tokens_histogram", ENGINE, answers.prompts());
         histogram(page, "uncached_prompt_tokens_histogram", ENGINE, answers.uncached());
         histogram(page, "generation_tokens_histogram", ENGINE, answers.answers());

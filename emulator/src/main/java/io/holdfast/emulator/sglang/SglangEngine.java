@@ -215,6 +215,7 @@ public final class SglangEngine implements Engine {
             publish();
             ratio.reset();
             if (reported.running() > 0 || clock.nanos() - reportedNanos > SchedulerLog.STALE_NANOS) {
+                log.idles();
                 report(0);
             }
         }
