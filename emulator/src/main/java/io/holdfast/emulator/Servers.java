@@ -32,7 +32,8 @@ final class Servers {
             implements Life.Make<SglangEngine> {
         @Override
         public SglangEngine engine(Gpu gpu, EventPublisher events) {
-            return new SglangEngine(kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
+            return new SglangEngine(
+                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
         }
 
         @Override
@@ -45,7 +46,8 @@ final class Servers {
             implements Life.Make<VllmEngine> {
         @Override
         public VllmEngine engine(Gpu gpu, EventPublisher events) {
-            return new VllmEngine(kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
+            return new VllmEngine(
+                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
         }
 
         @Override

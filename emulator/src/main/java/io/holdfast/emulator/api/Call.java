@@ -138,7 +138,8 @@ final class Call {
         body(bytes -> {
             Callable<T> work = () -> reader.read(bytes);
             if (bytes.length > LARGE_BODY) {
-                vertx.executeBlocking(work, false).onSuccess(made -> attempt(() -> next.accept(made)))
+                vertx.executeBlocking(work, false)
+                        .onSuccess(made -> attempt(() -> next.accept(made)))
                         .onFailure(this::failed);
             } else {
                 attempt(() -> next.accept(reader.read(bytes)));

@@ -28,7 +28,8 @@ public enum ChatTemplate {
         StringBuilder text = new StringBuilder();
         for (int i = 0; i < turns.size(); i++) {
             Turn turn = turns.get(i);
-            boolean thinks = this == CHATML_THINK && i > lastQuestion && turn.role().equals("assistant");
+            boolean thinks =
+                    this == CHATML_THINK && i > lastQuestion && turn.role().equals("assistant");
             text.append(Tokenizer.TURN)
                     .append(turn.role())
                     .append('\n')
@@ -37,9 +38,7 @@ public enum ChatTemplate {
                     .append(Tokenizer.END_OF_TURN)
                     .append('\n');
         }
-        return beginsAnswer
-                ? text.append(Tokenizer.TURN).append("assistant\n").toString()
-                : text.toString();
+        return beginsAnswer ? text.append(Tokenizer.TURN).append("assistant\n").toString() : text.toString();
     }
 
     /** {@code chatml} or {@code chatml-think}. */

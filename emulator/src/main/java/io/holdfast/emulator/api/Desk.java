@@ -1,9 +1,9 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Model;
+import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.TokenListener;
 import io.vertx.core.Future;
 import java.util.Locale;

@@ -16,8 +16,7 @@ final class HttpFaults {
      *
      * @param cutAfter tokens after which its stream is cut off
      */
-    record Mischief(
-            boolean empty, boolean miscounted, OptionalInt cutAfter, Optional<HttpFault.StalledStream> stall) {}
+    record Mischief(boolean empty, boolean miscounted, OptionalInt cutAfter, Optional<HttpFault.StalledStream> stall) {}
 
     private final Faults faults;
     private final RandomGenerator random;

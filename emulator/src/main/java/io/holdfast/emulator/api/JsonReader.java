@@ -140,9 +140,8 @@ final class JsonReader {
                             ? literal("NaN", new Json.Real(Double.NaN))
                             : literal("Infinity", new Json.Real(Double.POSITIVE_INFINITY));
                 }
-                String problem = c == '+' || c == '.'
-                        ? "no digit after sign"
-                        : "unexpected character, expected a JSON value";
+                String problem =
+                        c == '+' || c == '.' ? "no digit after sign" : "unexpected character, expected a JSON value";
                 throw fail(problem, at, "Expecting value", at);
             }
         };
@@ -176,7 +175,10 @@ final class JsonReader {
             skipSpace();
             if (peek() == '}') {
                 throw fail(
-                        "trailing comma is not allowed", comma, "Expecting property name enclosed in double quotes", at);
+                        "trailing comma is not allowed",
+                        comma,
+                        "Expecting property name enclosed in double quotes",
+                        at);
             }
         }
     }

@@ -135,7 +135,8 @@ final class MetricsPage {
         if (value <= 0 || point <= 6 || plain.indexOf('e') >= 0) {
             return plain;
         }
-        String digits = new BigDecimal(plain).stripTrailingZeros().unscaledValue().toString();
+        String digits =
+                new BigDecimal(plain).stripTrailingZeros().unscaledValue().toString();
         String mantissa = digits.length() == 1 ? digits : digits.charAt(0) + "." + digits.substring(1);
         return mantissa + "e+0" + (point - 1);
     }

@@ -62,7 +62,9 @@ final class PieceTokenizer implements Tokenizer {
                     lines.stream()
                             .skip(1)
                             .distinct()
-                            .sorted(Comparator.comparingInt(String::length).reversed().thenComparing(sign -> sign))
+                            .sorted(Comparator.comparingInt(String::length)
+                                    .reversed()
+                                    .thenComparing(sign -> sign))
                             .toList());
         }
 

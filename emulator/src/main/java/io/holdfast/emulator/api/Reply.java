@@ -90,7 +90,8 @@ final class Reply {
         if (!call.isOpen()) {
             return;
         }
-        Choice.Moment now = new Choice.Moment(desk.clock().unixSeconds(), desk.clock().nanos());
+        Choice.Moment now =
+                new Choice.Moment(desk.clock().unixSeconds(), desk.clock().nanos());
         int index = 0;
         for (Ask.Prompt prompt : ask.prompts()) {
             for (int i = 0; i < ask.each(); i++, index++) {
@@ -163,7 +164,8 @@ final class Reply {
         if (stalled || isFull()) {
             return;
         }
-        if (mischief.cutAfter().isPresent() && mischief.cutAfter().getAsInt() < choice.tokens().size()) {
+        if (mischief.cutAfter().isPresent()
+                && mischief.cutAfter().getAsInt() < choice.tokens().size()) {
             cut(choice);
             return;
         }

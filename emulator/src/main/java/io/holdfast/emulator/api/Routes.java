@@ -22,11 +22,12 @@ import java.util.function.Consumer;
  * there is none.
  */
 final class Routes implements Handler<HttpServerRequest> {
-    private static final DateTimeFormatter DATE =
-            DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ROOT).withZone(ZoneOffset.UTC);
+    private static final DateTimeFormatter DATE = DateTimeFormatter.ofPattern(
+                    "EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ROOT)
+            .withZone(ZoneOffset.UTC);
 
-    private static final Set<String> METHODS = Set.of(
-            "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "QUERY");
+    private static final Set<String> METHODS =
+            Set.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "QUERY");
 
     private final Vertx vertx;
     private final EngineClock clock;
@@ -96,9 +97,10 @@ final class Routes implements Handler<HttpServerRequest> {
             return;
         }
         if (sharesAcrossOrigins) {
-            call.header("origin").ifPresent(origin -> request.response()
-                    .putHeader("access-control-allow-origin", origin)
-                    .putHeader("access-control-allow-credentials", "true"));
+            call.header("origin")
+                    .ifPresent(origin -> request.response()
+                            .putHeader("access-control-allow-origin", origin)
+                            .putHeader("access-control-allow-credentials", "true"));
         }
         route(call);
     }
@@ -167,7 +169,8 @@ final class Routes implements Handler<HttpServerRequest> {
         if (sharesAcrossOrigins) {
             call.response()
                     .putHeader("access-control-allow-credentials", "true")
-                    .putHeader("access-control-allow-origin", call.header("origin").orElse("*"));
+                    .putHeader(
+                            "access-control-allow-origin", call.header("origin").orElse("*"));
         }
         call.text(
                 sharesAcrossOrigins ? 200 : 400,

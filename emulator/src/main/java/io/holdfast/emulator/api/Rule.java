@@ -58,10 +58,12 @@ interface Rule {
     /** The same, if what it gives passes one more look; {@code problem} says what is wrong, empty for nothing. */
     default Rule and(Function<Json, Optional<String>> problem) {
         Rule rule = this;
-        return new Labelled(label(), (value, place, complaints) -> rule.read(value, place, complaints)
-                .filter(read -> problem.apply(read)
-                        .map(message -> complaints.add(Complaint.value(place, message, value)))
-                        .isEmpty()));
+        return new Labelled(
+                label(),
+                (value, place, complaints) -> rule.read(value, place, complaints)
+                        .filter(read -> problem.apply(read)
+                                .map(message -> complaints.add(Complaint.value(place, message, value)))
+                                .isEmpty()));
     }
 
     record Labelled(String label, Rule rule) implements Rule {
@@ -112,16 +114,19 @@ interface Rule {
         return switch (value) {
             case Json.Int _, Json.Big _ -> Optional.of(value);
             case Json.Bool bool -> Optional.of(new Json.Int(bool.value() ? 1 : 0));
-            case Json.Real(double real) when Double.isNaN(real) || Double.isInfinite(real) ->
+            case Json.Real(double real)
+            when Double.isNaN(real) || Double.isInfinite(real) ->
                 refuse(complaints, "finite_number", place, "Input should be a finite number", value);
-            case Json.Real(double real) when real != Math.rint(real) ->
+            case Json.Real(double real)
+            when real != Math.rint(real) ->
                 refuse(
                         complaints,
                         "int_from_float",
                         place,
                         "Input should be a valid integer, got a number with a fractional part",
                         value);
-            case Json.Real(double real) when Math.abs(real) >= 0x1p63 ->
+            case Json.Real(double real)
+            when Math.abs(real) >= 0x1p63 ->
                 refuse(
                         complaints,
                         "int_parsing_size",
@@ -129,8 +134,8 @@ interface Rule {
                         "Unable to parse input string as an integer, exceeded maximum size",
                         value);
             case Json.Real(double real) -> Optional.of(new Json.Int((long) real));
-            case Json.Str(String text) when text.strip().matches("[+-]?\\d+(\\.0*)?") ->
-                Optional.of(whole(text.strip()));
+            case Json.Str(String text)
+            when text.strip().matches("[+-]?\\d+(\\.0*)?") -> Optional.of(whole(text.strip()));
             case Json.Str _ ->
                 refuse(
                         complaints,
@@ -151,57 +156,65 @@ interface Rule {
 
     /** A whole number that is not negative. */
     static Rule natural() {
-        return new Labelled("int", (value, place, complaints) -> readInteger(value, place, complaints)
-                .filter(read -> {
-                    boolean negative = read instanceof Json.Int(long whole) && whole < 0
-                            || read instanceof Json.Big big && big.value().signum() < 0;
-                    if (negative) {
-                        complaints.add(new Complaint(
-                                "greater_than_equal",
-                                place,
-                                "Input should be greater than or equal to 0",
-                                value,
-                                Optional.of("{'ge': 0}")));
-                    }
-                    return !negative;
-                }));
+        return new Labelled(
+                "int",
+                (value, place, complaints) -> readInteger(value, place, complaints)
+                        .filter(read -> {
+                            boolean negative = read instanceof Json.Int(long whole) && whole < 0
+                                    || read instanceof Json.Big big
+                                            && big.value().signum() < 0;
+                            if (negative) {
+                                complaints.add(new Complaint(
+                                        "greater_than_equal",
+                                        place,
+                                        "Input should be greater than or equal to 0",
+                                        value,
+                                        Optional.of("{'ge': 0}")));
+                            }
+                            return !negative;
+                        }));
     }
 
     /** A whole number of 64 bits with its sign. */
     static Rule seed() {
-        return new Labelled("int", (value, place, complaints) -> readInteger(value, place, complaints)
-                .filter(read -> {
-                    if (read instanceof Json.Big big) {
-                        boolean high = big.value().signum() > 0;
-                        long limit = high ? Long.MAX_VALUE : Long.MIN_VALUE;
-                        complaints.add(new Complaint(
-                                high ? "less_than_equal" : "greater_than_equal",
-                                place,
-                                "Input should be " + (high ? "less" : "greater") + " than or equal to " + limit,
-                                value,
-                                Optional.of("{'" + (high ? "le" : "ge") + "': " + limit + "}")));
-                    }
-                    return read instanceof Json.Int;
-                }));
+        return new Labelled(
+                "int",
+                (value, place, complaints) -> readInteger(value, place, complaints)
+                        .filter(read -> {
+                            if (read instanceof Json.Big big) {
+                                boolean high = big.value().signum() > 0;
+                                long limit = high ? Long.MAX_VALUE : Long.MIN_VALUE;
+                                complaints.add(new Complaint(
+                                        high ? "less_than_equal" : "greater_than_equal",
+                                        place,
+                                        "Input should be " + (high ? "less" : "greater") + " than or equal to " + limit,
+                                        value,
+                                        Optional.of("{'" + (high ? "le" : "ge") + "': " + limit + "}")));
+                            }
+                            return read instanceof Json.Int;
+                        }));
     }
 
     /** At most so many. */
     default Rule atMost(int most) {
         Rule rule = this;
-        return new Labelled(label(), (value, place, complaints) -> rule.read(value, place, complaints)
-                .filter(read -> {
-                    boolean fits = !(read instanceof Json.Arr(List<Json> items)) || items.size() <= most;
-                    if (!fits && value instanceof Json.Arr(List<Json> given)) {
-                        complaints.add(new Complaint(
-                                "too_long",
-                                place,
-                                "List should have at most " + most + " items after validation, not " + given.size(),
-                                value,
-                                Optional.of("{'field_type': 'List', 'max_length': " + most + ", 'actual_length': "
-                                        + given.size() + "}")));
-                    }
-                    return fits;
-                }));
+        return new Labelled(
+                label(),
+                (value, place, complaints) -> rule.read(value, place, complaints)
+                        .filter(read -> {
+                            boolean fits = !(read instanceof Json.Arr(List<Json> items)) || items.size() <= most;
+                            if (!fits && value instanceof Json.Arr(List<Json> given)) {
+                                complaints.add(new Complaint(
+                                        "too_long",
+                                        place,
+                                        "List should have at most " + most + " items after validation, not "
+                                                + given.size(),
+                                        value,
+                                        Optional.of("{'field_type': 'List', 'max_length': " + most
+                                                + ", 'actual_length': " + given.size() + "}")));
+                            }
+                            return fits;
+                        }));
     }
 
     static Rule number() {
@@ -247,20 +260,19 @@ interface Rule {
     }
 
     private static Optional<Json> readBool(Json value, List<Object> place, List<Complaint> complaints) {
-        Optional<Boolean> read =
-                switch (value) {
-                    case Json.Bool bool -> Optional.of(bool.value());
-                    case Json.Int(long whole) when whole == 0 || whole == 1 -> Optional.of(whole == 1);
-                    case Json.Real(double real) when real == 0 || real == 1 -> Optional.of(real == 1);
-                    case Json.Str(String text) ->
-                        switch (text.toLowerCase(Locale.ROOT)) {
-                            case "true", "t", "yes", "y", "on", "1" -> Optional.of(true);
-                            case "false", "f", "no", "n", "off", "0" -> Optional.of(false);
-                            default -> Optional.empty();
-                        };
-                    case Json.Int _, Json.Big _, Json.Real _, Json.Null _, Json.Arr _, Json.Obj _, Json.Bytes _ ->
-                        Optional.empty();
+        Optional<Boolean> read = switch (value) {
+            case Json.Bool bool -> Optional.of(bool.value());
+            case Json.Int(long whole) when whole == 0 || whole == 1 -> Optional.of(whole == 1);
+            case Json.Real(double real) when real == 0 || real == 1 -> Optional.of(real == 1);
+            case Json.Str(String text) ->
+                switch (text.toLowerCase(Locale.ROOT)) {
+                    case "true", "t", "yes", "y", "on", "1" -> Optional.of(true);
+                    case "false", "f", "no", "n", "off", "0" -> Optional.of(false);
+                    default -> Optional.empty();
                 };
+            case Json.Int _, Json.Big _, Json.Real _, Json.Null _, Json.Arr _, Json.Obj _, Json.Bytes _ ->
+                Optional.empty();
+        };
         if (read.isPresent()) {
             return read.map(Json.Bool::of);
         }
@@ -304,8 +316,7 @@ interface Rule {
     }
 
     static Rule oneOf(Rule... rules) {
-        String label =
-                Arrays.stream(rules).map(Rule::label).collect(Collectors.joining(",", "union[", "]"));
+        String label = Arrays.stream(rules).map(Rule::label).collect(Collectors.joining(",", "union[", "]"));
         return new Labelled(label, (value, place, complaints) -> {
             List<Complaint> all = new ArrayList<>();
             Optional<Json> lenient = Optional.empty();

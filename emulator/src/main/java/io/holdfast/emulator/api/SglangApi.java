@@ -1,8 +1,8 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.Generation;
+import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.engine.TokenListener;
 import io.holdfast.emulator.fault.Faults;
@@ -20,7 +20,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /** SGLang's routes, in its words. Everything that touches the cache is asked of the engine's thread. */
@@ -134,9 +133,9 @@ public final class SglangApi implements Front {
     }
 
     private void loads(Call call) {
-        Set<String> sections = call.query("include").map(list -> Set.of(list.split(","))).orElse(Set.of());
-        JsonObject loads =
-                info.loads(stats(), desk.answers(), clock.unixSeconds(), sections);
+        Set<String> sections =
+                call.query("include").map(list -> Set.of(list.split(","))).orElse(Set.of());
+        JsonObject loads = info.loads(stats(), desk.answers(), clock.unixSeconds(), sections);
         if (call.query("format").filter("prometheus"::equals).isPresent()) {
             call.text(200, SglangMetrics.CONTENT_TYPE, SglangInfo.prometheus(loads));
         } else {
@@ -162,8 +161,8 @@ public final class SglangApi implements Front {
         Json json = openAiBody(call, body);
         Values values = SglangBodies.TOKENIZE.require(json);
         if (values.has("prompt") == values.has("messages")) {
-            throw new Complaint.Invalid(List.of(Complaint.value(
-                    List.of("body"), "Exactly one of 'prompt' or 'messages' must be provided.", json)));
+            throw new Complaint.Invalid(List.of(
+                    Complaint.value(List.of("body"), "Exactly one of 'prompt' or 'messages' must be provided.", json)));
         }
         JsonObject answer = new JsonObject();
         if (values.get("prompt").orElse(Json.Null.NULL) instanceof Json.Arr) {
@@ -176,9 +175,8 @@ public final class SglangApi implements Front {
             }
             answer.put("tokens", all).put("count", counts);
         } else {
-            int[] tokens = values.text("prompt")
-                    .map(desk.tokenizer()::tokens)
-                    .orElseGet(() -> asks.conversation(values));
+            int[] tokens =
+                    values.text("prompt").map(desk.tokenizer()::tokens).orElseGet(() -> asks.conversation(values));
             answer.put("tokens", Tokens.json(tokens)).put("count", tokens.length);
         }
         return answer.put("max_model_len", settings.contextTokens());
@@ -237,7 +235,9 @@ public final class SglangApi implements Front {
                 body -> {
                     Json json = json(call, body);
                     boolean streams = json instanceof Json.Obj object
-                            && object.get("stream").filter(Json.Bool.TRUE::equals).isPresent();
+                            && object.get("stream")
+                                    .filter(Json.Bool.TRUE::equals)
+                                    .isPresent();
                     try {
                         return asks.generate(json);
                     } catch (Crash crash) {

@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
@@ -110,10 +110,13 @@ final class SglangAsks {
             throw SglangWords.plainly("input_ids cannot be empty.");
         }
         List<String> ids = values.texts("rid");
-        ids.stream().filter(id -> Collections.frequency(ids, id) > 1).findFirst().ifPresent(twice -> {
-            throw SglangWords.plainly(
-                    "Duplicate request IDs detected within the request: [" + Python.repr(twice) + "]");
-        });
+        ids.stream()
+                .filter(id -> Collections.frequency(ids, id) > 1)
+                .findFirst()
+                .ifPresent(twice -> {
+                    throw SglangWords.plainly(
+                            "Duplicate request IDs detected within the request: [" + Python.repr(twice) + "]");
+                });
         if (prompts.stream().anyMatch(prompt -> prompt.tokens().length == 0)) {
             throw new Crash(Crash.Reach.SERVER);
         }
@@ -191,8 +194,7 @@ final class SglangAsks {
         if (items.stream().anyMatch(Json.Big.class::isInstance)) {
             throw new Refused(
                     500,
-                    SglangWords.error(
-                            500, "InternalServerError", "Internal server error: int too big to convert"));
+                    SglangWords.error(500, "InternalServerError", "Internal server error: int too big to convert"));
         }
         int[] tokens = Bodies.tokens(items);
         return new Read(tokens, server.tokenizer().text(tokens));
@@ -226,8 +228,8 @@ final class SglangAsks {
                 Values one = new Values(object);
                 String type = one.text("type").orElse("text");
                 if (!type.equals("text")) {
-                    throw SglangWords.bad("Model only supports text input; received unsupported content type '" + type
-                            + "'.");
+                    throw SglangWords.bad(
+                            "Model only supports text input; received unsupported content type '" + type + "'.");
                 }
                 texts.add(one.text("text").orElse(""));
             }
@@ -265,8 +267,7 @@ final class SglangAsks {
     }
 
     /** A field that is one text for all prompts, or one for each. */
-    private static String one(
-            Values values, String field, int index, int prompts, Function<String, Refused> refusal) {
+    private static String one(Values values, String field, int index, int prompts, Function<String, Refused> refusal) {
         if (values.get(field).orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items)) {
             if (items.size() != prompts) {
                 throw refusal.apply(field + " should be a string for a single request.");

@@ -30,61 +30,58 @@ final class SglangBodies {
                     .required("format", Rule.any()));
 
     static final Fields COMPLETION = ends(sampling(new Fields("CompletionRequest")
-                    .optional("model", TEXT)
-                    .required(
-                            "prompt",
-                            Rule.oneOf(
-                                    Rule.list(INT), Rule.list(Rule.list(INT)), TEXT, Rule.list(TEXT)))
-                    .nullable("best_of", INT)
-                    .optional("echo", BOOL)
-                    .optional("frequency_penalty", FLOAT)
-                    .nullable("logit_bias", Rule.dictionary())
-                    .nullable("logprobs", INT)
-                    .optional("max_tokens", INT.and(SglangBodies::positive))
-                    .optional("n", INT)
-                    .optional("presence_penalty", FLOAT)
-                    .nullable("seed", INT)
-                    .nullable("stop", LIST_OR_TEXT)
-                    .optional("stream", BOOL)
-                    .nullable("stream_options", STREAM_OPTIONS)
-                    .nullable("suffix", TEXT)
-                    .optional("temperature", FLOAT)
-                    .optional("top_p", FLOAT)
-                    .nullable("user", TEXT)
-                    .optional("return_cached_tokens_details", BOOL)
-                    .optional("return_token_ids", BOOL)
-                    .optional("top_k", INT)
-                    .optional("min_p", FLOAT)
-                    .optional("min_tokens", INT)
-                    .optional("repetition_penalty", FLOAT)
-                    .nullable("response_format", FORMAT)));
+            .optional("model", TEXT)
+            .required("prompt", Rule.oneOf(Rule.list(INT), Rule.list(Rule.list(INT)), TEXT, Rule.list(TEXT)))
+            .nullable("best_of", INT)
+            .optional("echo", BOOL)
+            .optional("frequency_penalty", FLOAT)
+            .nullable("logit_bias", Rule.dictionary())
+            .nullable("logprobs", INT)
+            .optional("max_tokens", INT.and(SglangBodies::positive))
+            .optional("n", INT)
+            .optional("presence_penalty", FLOAT)
+            .nullable("seed", INT)
+            .nullable("stop", LIST_OR_TEXT)
+            .optional("stream", BOOL)
+            .nullable("stream_options", STREAM_OPTIONS)
+            .nullable("suffix", TEXT)
+            .optional("temperature", FLOAT)
+            .optional("top_p", FLOAT)
+            .nullable("user", TEXT)
+            .optional("return_cached_tokens_details", BOOL)
+            .optional("return_token_ids", BOOL)
+            .optional("top_k", INT)
+            .optional("min_p", FLOAT)
+            .optional("min_tokens", INT)
+            .optional("repetition_penalty", FLOAT)
+            .nullable("response_format", FORMAT)));
 
     static final Fields CHAT = ends(sampling(new Fields("ChatCompletionRequest")
-                    .required("messages", Rule.list(message()))
-                    .optional("model", TEXT)
-                    .optional("frequency_penalty", FLOAT)
-                    .nullable("logit_bias", Rule.dictionary())
-                    .optional("logprobs", BOOL)
-                    .nullable("top_logprobs", INT)
-                    .nullable("max_tokens", INT)
-                    .nullable("max_completion_tokens", INT)
-                    .optional("n", INT)
-                    .optional("presence_penalty", FLOAT)
-                    .nullable("response_format", FORMAT)
-                    .nullable("seed", INT)
-                    .nullable("stop", LIST_OR_TEXT)
-                    .optional("stream", BOOL)
-                    .nullable("stream_options", STREAM_OPTIONS)
-                    .nullable("temperature", FLOAT)
-                    .nullable("top_p", FLOAT)
-                    .nullable("user", TEXT)
-                    .optional("return_cached_tokens_details", BOOL)
-                    .optional("return_token_ids", BOOL)
-                    .nullable("top_k", INT)
-                    .nullable("min_p", FLOAT)
-                    .optional("min_tokens", INT)
-                    .nullable("repetition_penalty", FLOAT)
-                    .optional("continue_final_message", BOOL)));
+            .required("messages", Rule.list(message()))
+            .optional("model", TEXT)
+            .optional("frequency_penalty", FLOAT)
+            .nullable("logit_bias", Rule.dictionary())
+            .optional("logprobs", BOOL)
+            .nullable("top_logprobs", INT)
+            .nullable("max_tokens", INT)
+            .nullable("max_completion_tokens", INT)
+            .optional("n", INT)
+            .optional("presence_penalty", FLOAT)
+            .nullable("response_format", FORMAT)
+            .nullable("seed", INT)
+            .nullable("stop", LIST_OR_TEXT)
+            .optional("stream", BOOL)
+            .nullable("stream_options", STREAM_OPTIONS)
+            .nullable("temperature", FLOAT)
+            .nullable("top_p", FLOAT)
+            .nullable("user", TEXT)
+            .optional("return_cached_tokens_details", BOOL)
+            .optional("return_token_ids", BOOL)
+            .nullable("top_k", INT)
+            .nullable("min_p", FLOAT)
+            .optional("min_tokens", INT)
+            .nullable("repetition_penalty", FLOAT)
+            .optional("continue_final_message", BOOL)));
 
     static final Fields GENERATE = new Fields("GenerateReqInput")
             .nullable("rid", TEXT_OR_LIST)
@@ -114,13 +111,15 @@ final class SglangBodies {
 
     static final Rule CLOSE_SESSION = struct("CloseSessionReqInput", fields -> fields.required("session_id", TEXT));
 
-    static final Rule OPEN_SESSION = struct("OpenSessionReqInput", fields -> fields.required("capacity_of_str_len", INT)
-            .nullable("session_id", TEXT)
-            .nullable("streaming", BOOL)
-            .nullable("timeout", FLOAT));
+    static final Rule OPEN_SESSION = struct(
+            "OpenSessionReqInput",
+            fields -> fields.required("capacity_of_str_len", INT)
+                    .nullable("session_id", TEXT)
+                    .nullable("streaming", BOOL)
+                    .nullable("timeout", FLOAT));
 
-    static final Rule ABORT = struct(
-            "AbortReq", fields -> fields.optional("rid", TEXT.orNull()).optional("abort_all", BOOL));
+    static final Rule ABORT =
+            struct("AbortReq", fields -> fields.optional("rid", TEXT.orNull()).optional("abort_all", BOOL));
 
     private SglangBodies() {}
 

@@ -149,7 +149,8 @@ final class SglangControl {
         call.read(body -> read(SglangBodies.ABORT, body), values -> {
             List<Reply> aborted = values.flag("abort_all")
                     ? List.copyOf(new HashSet<>(open.values()))
-                    : values.text("rid").flatMap(id -> Optional.ofNullable(open.get(id))).stream().toList();
+                    : values.text("rid").flatMap(id -> Optional.ofNullable(open.get(id))).stream()
+                            .toList();
             aborted.forEach(Reply::abort);
             call.empty(200);
         });
@@ -161,8 +162,8 @@ final class SglangControl {
             desk.reply(
                     call,
                     engine.ask(scheduler -> change.apply(scheduler, blocks)),
-                    answers -> late(call, () -> call.json(
-                            accepted(answers) ? 200 : 400, worded(name + "_count", answers))));
+                    answers -> late(
+                            call, () -> call.json(accepted(answers) ? 200 : 400, worded(name + "_count", answers))));
         });
     }
 

@@ -57,7 +57,9 @@ record SglangGenerate(boolean many, DoubleSupplier now) implements Shape {
                 .put("completion_tokens", choice.said())
                 .put("cached_tokens", choice.cached());
         if (choice.ended()) {
-            meta.put("weight_versions", SglangShapes.weightVersions(choice.tokens().size()));
+            meta.put(
+                    "weight_versions",
+                    SglangShapes.weightVersions(choice.tokens().size()));
         }
         meta.put("cached_tokens_details", choice.cached() == 0 ? null : SglangShapes.cacheDetails(choice))
                 .putNull("dp_rank");

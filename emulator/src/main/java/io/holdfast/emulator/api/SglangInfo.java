@@ -14,8 +14,9 @@ import java.util.Set;
 
 /** What an SGLang server says of itself: its arguments, its model, its load. */
 final class SglangInfo {
-    private static final DateTimeFormatter TIME =
-            DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSSSSxxx", Locale.ROOT).withZone(ZoneOffset.UTC);
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern(
+                    "yyyy-MM-dd'T'HH:mm:ss.SSSSSSxxx", Locale.ROOT)
+            .withZone(ZoneOffset.UTC);
 
     private final SglangSettings settings;
     private final ApiSettings server;
@@ -86,9 +87,7 @@ final class SglangInfo {
                 Map.entry("c128_page_size", settings.pageTokens()),
                 Map.entry("max_running_requests", settings.maxRunning()),
                 Map.entry("chunked_prefill_size", settings.chunkedPrefillTokens()),
-                Map.entry(
-                        "radix_eviction_policy",
-                        settings.eviction().name().toLowerCase(Locale.ROOT)),
+                Map.entry("radix_eviction_policy", settings.eviction().name().toLowerCase(Locale.ROOT)),
                 Map.entry("enable_session_radix_cache", settings.sessions()),
                 Map.entry("enable_hierarchical_cache", settings.hostRatio() > 0),
                 Map.entry("hicache_ratio", settings.hostRatio() > 0 ? settings.hostRatio() : 2.0),
@@ -100,9 +99,7 @@ final class SglangInfo {
     }
 
     private String eventsConfig() {
-        JsonObject config = new JsonObject()
-                .put("publisher", "zmq")
-                .put("endpoint", "tcp://*:" + server.eventsPort());
+        JsonObject config = new JsonObject().put("publisher", "zmq").put("endpoint", "tcp://*:" + server.eventsPort());
         server.replayPort().ifPresent(port -> config.put("replay_endpoint", "tcp://*:" + port));
         return config.put("topic", server.topic()).encode();
     }

@@ -76,9 +76,15 @@ final class SglangMetrics {
         perKind(page, whole, false);
         perKind(page, streamed, true);
         String named = "model_name=" + MetricsPage.quoted(model);
-        counted(page, "cached_tokens_total", "cache_source=\"device\"," + ENGINE + "," + named,
+        counted(
+                page,
+                "cached_tokens_total",
+                "cache_source=\"device\"," + ENGINE + "," + named,
                 whole.cachedOnDevice() + streamed.cachedOnDevice());
-        counted(page, "cached_tokens_total", "cache_source=\"host\"," + ENGINE + "," + named,
+        counted(
+                page,
+                "cached_tokens_total",
+                "cache_source=\"host\"," + ENGINE + "," + named,
                 whole.cachedOnHost() + streamed.cachedOnHost());
         counted(page, "evicted_tokens_total", CACHE, stats.evictedTokens());
         long cached = whole.cachedOnDevice() + streamed.cachedOnDevice();
@@ -128,8 +134,8 @@ final class SglangMetrics {
             page.put("sglang:http_requests_total", labels, line.requests())
                     .put("sglang:http_requests_active", labels, line.open());
             line.responses()
-                    .forEach((status, count) -> page.put(
-                            "sglang:http_responses_total", labels + ",status_code=\"" + status + "\"", count));
+                    .forEach((status, count) ->
+                            page.put("sglang:http_responses_total", labels + ",status_code=\"" + status + "\"", count));
         }
     }
 }

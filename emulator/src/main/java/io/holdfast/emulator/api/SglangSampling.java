@@ -40,8 +40,8 @@ final class SglangSampling {
             "choice");
     private static final List<String> WHOLE =
             List.of("max_new_tokens", "top_k", "min_new_tokens", "n", "stream_interval", "beam_width");
-    private static final List<String> REAL = List.of(
-            "temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty");
+    private static final List<String> REAL =
+            List.of("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty");
     private static final List<String> FLAGS =
             List.of("ignore_eos", "skip_special_tokens", "spaces_between_special_tokens", "no_stop_trim");
 
@@ -99,8 +99,8 @@ final class SglangSampling {
                             throw strict("invalid type: " + typeOf(item) + ", expected a string");
                         });
             } else if (!(stop instanceof Json.Str)) {
-                throw strict("invalid type: " + typeOf(stop)
-                        + ", expected a value or an array of values for StringOrList");
+                throw strict(
+                        "invalid type: " + typeOf(stop) + ", expected a value or an array of values for StringOrList");
             }
         });
     }
@@ -124,8 +124,7 @@ final class SglangSampling {
     }
 
     /** The first parameter that is out of its range, as the engine says it. */
-    static Optional<String> problem(
-            Values values, String least, String seed, OptionalLong most, int vocabulary) {
+    static Optional<String> problem(Values values, String least, String seed, OptionalLong most, int vocabulary) {
         return out(values, "temperature", value -> value < 0 || !Double.isFinite(value), "a non-negative finite number")
                 .or(() -> out(values, "top_p", value -> !(value > 0 && value <= 1), "in (0, 1]"))
                 .or(() -> out(values, "min_p", value -> !(value >= 0 && value <= 1), "in [0, 1]"))
@@ -173,22 +172,24 @@ final class SglangSampling {
             return Optional.of("max_new_tokens must be at least 0, got " + most.getAsLong() + ".");
         }
         return most.isPresent() && fewest > most.getAsLong()
-                ? Optional.of("min_new_tokens must be in [0, max_new_tokens(" + most.getAsLong() + ")], got " + fewest + ".")
+                ? Optional.of(
+                        "min_new_tokens must be in [0, max_new_tokens(" + most.getAsLong() + ")], got " + fewest + ".")
                 : Optional.empty();
     }
 
     private static Optional<String> bias(Values values, int vocabulary) {
-        return values.object("logit_bias").flatMap(bias -> bias.body().fields().keySet().stream()
-                .map(key -> {
-                    if (!key.strip().matches("[+-]?\\d{1,18}")) {
-                        return "invalid literal for int() with base 10: " + Python.repr(key);
-                    }
-                    long token = Long.parseLong(key.strip());
-                    return token < 0 || token >= vocabulary
-                            ? "logit_bias must has keys in [0, " + (vocabulary - 1) + "], got " + token + "."
-                            : "";
-                })
-                .filter(problem -> !problem.isEmpty())
-                .findFirst());
+        return values.object("logit_bias")
+                .flatMap(bias -> bias.body().fields().keySet().stream()
+                        .map(key -> {
+                            if (!key.strip().matches("[+-]?\\d{1,18}")) {
+                                return "invalid literal for int() with base 10: " + Python.repr(key);
+                            }
+                            long token = Long.parseLong(key.strip());
+                            return token < 0 || token >= vocabulary
+                                    ? "logit_bias must has keys in [0, " + (vocabulary - 1) + "], got " + token + "."
+                                    : "";
+                        })
+                        .filter(problem -> !problem.isEmpty())
+                        .findFirst());
     }
 }

@@ -14,7 +14,8 @@ final class SglangShapes {
     record Completion(Ask.Telling telling, int each, long created) implements Shape {
         @Override
         public List<JsonObject> news(Choice choice) {
-            String echoed = telling.echo() && choice.chunks() == 0 ? choice.prompt().text() : "";
+            String echoed =
+                    telling.echo() && choice.chunks() == 0 ? choice.prompt().text() : "";
             JsonObject said = choice(choice, echoed + choice.newText(0));
             tokenIds(said, choice, choice.newTokens(), choice.chunks() == 0);
             return List.of(head(choice.id(), "text_completion")
@@ -61,7 +62,11 @@ final class SglangShapes {
 
         private static JsonObject choice(Choice choice, String text) {
             return ended(
-                    new JsonObject().put("index", choice.index()).put("text", text).putNull("logprobs"), choice);
+                    new JsonObject()
+                            .put("index", choice.index())
+                            .put("text", text)
+                            .putNull("logprobs"),
+                    choice);
         }
 
         private void tokenIds(JsonObject said, Choice choice, List<Integer> tokens, boolean first) {
@@ -187,17 +192,13 @@ final class SglangShapes {
     }
 
     static JsonArray weightVersions(int end) {
-        return JsonArray.of(new JsonObject()
-                .put("version", "default")
-                .put("start", 0)
-                .put("end", end));
+        return JsonArray.of(
+                new JsonObject().put("version", "default").put("start", 0).put("end", end));
     }
 
     private static JsonObject details(JsonObject body, Ask.Telling telling, List<Choice> choices) {
         return telling.cacheDetails()
-                ? body.put(
-                        "sglext",
-                        new JsonObject().put("cached_tokens_details", cacheDetails(choices.getFirst())))
+                ? body.put("sglext", new JsonObject().put("cached_tokens_details", cacheDetails(choices.getFirst())))
                 : body;
     }
 
@@ -234,7 +235,8 @@ final class SglangShapes {
                 .put("completion_tokens", said)
                 .put(
                         "prompt_tokens_details",
-                        cached.map(tokens -> new JsonObject().put("cached_tokens", tokens)).orElse(null))
+                        cached.map(tokens -> new JsonObject().put("cached_tokens", tokens))
+                                .orElse(null))
                 .put("reasoning_tokens", 0)
                 .putNull("completion_tokens_details");
     }

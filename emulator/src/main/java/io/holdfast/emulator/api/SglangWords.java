@@ -32,7 +32,8 @@ final class SglangWords implements Wording {
         List<String> each = complaints.stream().map(Complaint::repr).toList();
         String all = String.join(", ", each);
         String where = Optional.ofNullable(HANDLERS.get(call.path()))
-                .map(handler -> "\n\n  File \"" + SOURCE + "\", " + handler + "\n    " + call.method() + " " + call.path())
+                .map(handler ->
+                        "\n\n  File \"" + SOURCE + "\", " + handler + "\n    " + call.method() + " " + call.path())
                 .orElse("");
         return error(
                 400,

@@ -42,7 +42,8 @@ record Values(Json.Obj body) {
     }
 
     Optional<String> text(String field) {
-        return get(field).flatMap(value -> value instanceof Json.Str(String text) ? Optional.of(text) : Optional.empty());
+        return get(field)
+                .flatMap(value -> value instanceof Json.Str(String text) ? Optional.of(text) : Optional.empty());
     }
 
     /** A text, or the texts of a list. */
@@ -79,7 +80,9 @@ record Values(Json.Obj body) {
     }
 
     Optional<Values> object(String field) {
-        return get(field).flatMap(value -> value instanceof Json.Obj object ? Optional.of(new Values(object)) : Optional.empty());
+        return get(field)
+                .flatMap(
+                        value -> value instanceof Json.Obj object ? Optional.of(new Values(object)) : Optional.empty());
     }
 
     /** The output tokens that a client sets to compare two engines; what is no list of tokens sets none. */

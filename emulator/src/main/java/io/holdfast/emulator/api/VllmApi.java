@@ -73,7 +73,9 @@ public final class VllmApi implements Front {
                 .get("/server_info", call -> call.json(200, info.server()))
                 .get("/metrics", call -> call.text(200, metrics.contentType(), metrics.page(stats())))
                 .post("/tokenize", call -> call.read(body -> tokenize(call, body), answer -> call.json(200, answer)))
-                .post("/detokenize", call -> call.read(body -> detokenize(call, body), answer -> call.json(200, answer)))
+                .post(
+                        "/detokenize",
+                        call -> call.read(body -> detokenize(call, body), answer -> call.json(200, answer)))
                 .post("/v1/completions", call -> openAi(call, "cmpl-", asks::completion, VllmShapes.Completion::new))
                 .post("/v1/chat/completions", call -> openAi(call, "chatcmpl-", asks::chat, VllmShapes.Chat::new))
                 .post("/reset_prefix_cache", this::resetPrefixCache)
@@ -124,9 +126,7 @@ public final class VllmApi implements Front {
     private JsonObject tokenize(Call call, byte[] body) {
         Values values = VllmBodies.TOKENIZE.require(parse(call, body));
         asks.checkModel(values);
-        int[] tokens = values.text("prompt")
-                .map(desk.tokenizer()::tokens)
-                .orElseGet(() -> asks.conversation(values));
+        int[] tokens = values.text("prompt").map(desk.tokenizer()::tokens).orElseGet(() -> asks.conversation(values));
         JsonArray texts = new JsonArray();
         for (int token : tokens) {
             texts.add(desk.tokenizer().text(token));
@@ -159,9 +159,7 @@ public final class VllmApi implements Front {
                         words.refusal(status, "The server refuses this request, as its fault http-error says."));
             });
             String id = prefix
-                    + call.header("x-request-id")
-                            .or(() -> ask.telling().id(0))
-                            .orElseGet(() -> desk.nextId(ID_DIGITS));
+                    + call.header("x-request-id").or(() -> ask.telling().id(0)).orElseGet(() -> desk.nextId(ID_DIGITS));
             VllmShapes.Common common = new VllmShapes.Common(
                     settings, ask.telling(), ask.each(), ask.silent(), id, (long) clock.unixSeconds());
             Reply reply = new Reply(desk, call, ask, shape.of(common, ask.stops()), words);

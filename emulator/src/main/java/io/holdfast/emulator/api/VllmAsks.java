@@ -29,7 +29,9 @@ final class VllmAsks {
             boolean empty = object.get("prompt")
                     .filter(prompt -> !prompt.equals(Json.Null.NULL) && !prompt.equals(new Json.Str("")))
                     .isEmpty();
-            if (object.get("prompt_embeds").filter(given -> given != Json.Null.NULL).isPresent()) {
+            if (object.get("prompt_embeds")
+                    .filter(given -> given != Json.Null.NULL)
+                    .isPresent()) {
                 throw VllmWords.bad("You must set `--enable-prompt-embeds` to input `prompt_embeds`.", "prompt_embeds");
             }
             if (empty) {
@@ -47,8 +49,7 @@ final class VllmAsks {
                             "suffix",
                             "suffix is only supported for models with FIM completion rendering"));
         }
-        boolean echoOnly = values.flag("echo")
-                && values.whole("max_tokens").orElse(COMPLETION_DEFAULT) == 0;
+        boolean echoOnly = values.flag("echo") && values.whole("max_tokens").orElse(COMPLETION_DEFAULT) == 0;
         Optional<Json> most = echoOnly
                 ? Optional.of(new Json.Int(1))
                 : values.get("max_tokens").or(() -> Optional.of(new Json.Int(COMPLETION_DEFAULT)));
@@ -64,7 +65,9 @@ final class VllmAsks {
         Values values = VllmBodies.CHAT.require(requireBody(body));
         checkModel(values);
         List<ChatTemplate.Turn> turns = turns(values);
-        boolean begins = values.get("add_generation_prompt").filter(Json.Bool.FALSE::equals).isEmpty();
+        boolean begins = values.get("add_generation_prompt")
+                .filter(Json.Bool.FALSE::equals)
+                .isEmpty();
         Optional<Json> most = values.get("max_completion_tokens").or(() -> values.get("max_tokens"));
         checkMost(most);
         String text = rendered(turns, begins, values.flag("continue_final_message"));
@@ -104,13 +107,13 @@ final class VllmAsks {
         raw.get("cache_salt")
                 .filter(salt -> !(salt instanceof Json.Str(String text)) || text.isEmpty())
                 .ifPresent(_ -> {
-                    throw VllmWords.bad(
-                            "Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt");
+                    throw VllmWords.bad("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt");
                 });
     }
 
     private static boolean streams(Values raw) {
-        return raw.get("stream").map(value -> switch (value) {
+        return raw.get("stream")
+                .map(value -> switch (value) {
                     case Json.Bool bool -> bool.value();
                     case Json.Int(long whole) -> whole != 0;
                     case Json.Str(String text) -> !text.isEmpty();
@@ -165,7 +168,8 @@ final class VllmAsks {
         int characters = text.codePointCount(0, text.length());
         if (characters > longest) {
             throw VllmWords.bad(
-                    "This model's maximum context length is " + settings.contextTokens() + " tokens. However, your prompt"
+                    "This model's maximum context length is " + settings.contextTokens()
+                            + " tokens. However, your prompt"
                             + " contains " + characters + " characters (more than " + longest
                             + " characters, which is the upper bound for " + settings.contextTokens()
                             + " input tokens). Please reduce the length of the input prompt.",
@@ -201,7 +205,11 @@ final class VllmAsks {
             }
         }
         int[] tokens = Bodies.tokens(items);
-        return new Read(tokens, tokens.length > settings.contextTokens() ? "" : server.tokenizer().text(tokens));
+        return new Read(
+                tokens,
+                tokens.length > settings.contextTokens()
+                        ? ""
+                        : server.tokenizer().text(tokens));
     }
 
     private static Refused outOfVocabulary(BigInteger token) {
@@ -219,8 +227,7 @@ final class VllmAsks {
             }
         }
         if (turns.isEmpty()) {
-            throw VllmWords.bad(
-                    "Cannot apply chat template to an empty conversation. Provide at least one message.");
+            throw VllmWords.bad("Cannot apply chat template to an empty conversation. Provide at least one message.");
         }
         return turns;
     }
@@ -250,8 +257,8 @@ final class VllmAsks {
         if (!continuesLast) {
             return server.template().render(turns, begins);
         }
-        return server.template().render(turns.subList(0, turns.size() - 1), false)
-                + Tokenizer.TURN + turns.getLast().role() + "\n" + turns.getLast().content();
+        return server.template().render(turns.subList(0, turns.size() - 1), false) + Tokenizer.TURN
+                + turns.getLast().role() + "\n" + turns.getLast().content();
     }
 
     private void checkMost(Optional<Json> most) {
@@ -323,7 +330,9 @@ final class VllmAsks {
                 server.model(),
                 values.flag("stream"),
                 usage,
-                usage && options.filter(given -> given.flag("continuous_usage_stats")).isPresent(),
+                usage
+                        && options.filter(given -> given.flag("continuous_usage_stats"))
+                                .isPresent(),
                 echo,
                 values.flag("return_token_ids"),
                 false,

@@ -29,7 +29,8 @@ final class VllmMessages {
                 complaints.add(Complaint.of("dict_type", below, "Input should be a valid dictionary", value));
                 continue;
             }
-            boolean first = kind.name().equals("ChatCompletionFunctionMessageParam") || kind.name().equals("Message");
+            boolean first = kind.name().equals("ChatCompletionFunctionMessageParam")
+                    || kind.name().equals("Message");
             if (first) {
                 missing(message, kind, below, complaints);
             }
@@ -43,8 +44,7 @@ final class VllmMessages {
     private static void missing(Json.Obj message, Kind kind, List<Object> place, List<Complaint> complaints) {
         for (String wanted : kind.wants()) {
             if (message.get(wanted).isEmpty()) {
-                complaints.add(
-                        Complaint.of("missing", Complaint.below(place, wanted), "Field required", message));
+                complaints.add(Complaint.of("missing", Complaint.below(place, wanted), "Field required", message));
             }
         }
     }
@@ -73,11 +73,9 @@ final class VllmMessages {
                 .filter(content -> !(content instanceof Json.Str) && !(content instanceof Json.Arr))
                 .ifPresent(content -> {
                     List<Object> below = Complaint.below(place, "content");
-                    complaints.add(
-                            Complaint.of("string_type", below, "Input should be a valid string", content));
+                    complaints.add(Complaint.of("string_type", below, "Input should be a valid string", content));
                     if (kind.holdsLists()) {
-                        complaints.add(
-                                Complaint.of("iterable_type", below, "Input should be iterable", content));
+                        complaints.add(Complaint.of("iterable_type", below, "Input should be iterable", content));
                     }
                 });
     }

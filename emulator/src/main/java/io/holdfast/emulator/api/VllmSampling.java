@@ -74,8 +74,7 @@ final class VllmSampling {
         }
         long least = values.whole("min_tokens").orElse(0);
         if (least < 0) {
-            return Optional.of(
-                    VllmWords.bad("min_tokens must be greater than or equal to 0, got " + least + "."));
+            return Optional.of(VllmWords.bad("min_tokens must be greater than or equal to 0, got " + least + "."));
         }
         return least > most
                 ? Optional.of(VllmWords.bad(

@@ -117,7 +117,8 @@ final class VllmShapes {
                         .put(
                                 "prompt_token_ids",
                                 telling.tokenIds()
-                                        ? Tokens.json(answers.getFirst().prompt().tokens())
+                                        ? Tokens.json(
+                                                answers.getFirst().prompt().tokens())
                                         : null)
                         .putNull("prompt_text");
             }
@@ -234,7 +235,9 @@ final class VllmShapes {
         private JsonObject opening(Choice choice) {
             JsonObject said = new JsonObject()
                     .put("index", choice.index())
-                    .put("delta", new JsonObject().put("role", common.telling.role()).put("content", ""))
+                    .put(
+                            "delta",
+                            new JsonObject().put("role", common.telling.role()).put("content", ""))
                     .putNull("logprobs")
                     .putNull("finish_reason");
             JsonObject event = common.head(CHUNK).put("choices", JsonArray.of(said));
@@ -243,7 +246,9 @@ final class VllmShapes {
             }
             return event.put(
                             "prompt_token_ids",
-                            common.telling.tokenIds() ? Tokens.json(choice.prompt().tokens()) : null)
+                            common.telling.tokenIds()
+                                    ? Tokens.json(choice.prompt().tokens())
+                                    : null)
                     .putNull("prompt_text");
         }
 

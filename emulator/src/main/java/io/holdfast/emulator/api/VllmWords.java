@@ -32,9 +32,7 @@ final class VllmWords implements Wording {
     public JsonObject refusal(int status, String message) {
         return error(
                 status,
-                status == 503
-                        ? "ServiceUnavailableError"
-                        : status < 500 ? "BadRequestError" : "InternalServerError",
+                status == 503 ? "ServiceUnavailableError" : status < 500 ? "BadRequestError" : "InternalServerError",
                 null,
                 message);
     }
@@ -45,8 +43,7 @@ final class VllmWords implements Wording {
 
     /** One that names the parameter, but not what it was. */
     static Refused bad(String message, String parameter) {
-        return new Refused(
-                400, error(400, "BadRequestError", parameter, message + " (parameter=" + parameter + ")"));
+        return new Refused(400, error(400, "BadRequestError", parameter, message + " (parameter=" + parameter + ")"));
     }
 
     static Refused bad(String message, String parameter, String value) {
@@ -74,8 +71,7 @@ final class VllmWords implements Wording {
                         "1 validation error:\n  Unsupported Media Type: Only 'application/json' is allowed"));
     }
 
-    static JsonObject error(
-            int code, String type, @Nullable String parameter, String message) {
+    static JsonObject error(int code, String type, @Nullable String parameter, String message) {
         return new JsonObject()
                 .put(
                         "error",
@@ -122,5 +118,4 @@ final class VllmWords implements Wording {
     static JsonObject inStream(String message) {
         return error(500, "InternalServerError", null, message);
     }
-
 }

@@ -34,7 +34,11 @@ class AnswersTest {
 
     private static Served<SglangEngine> sglang(EngineClock clock) {
         return Served.sglang(
-                SglangSettings.defaults(), Served.api(), Faults.none(), clock, clock instanceof VirtualClock ? SPEED : REAL);
+                SglangSettings.defaults(),
+                Served.api(),
+                Faults.none(),
+                clock,
+                clock instanceof VirtualClock ? SPEED : REAL);
     }
 
     private static Served<VllmEngine> vllm() {
@@ -111,8 +115,7 @@ class AnswersTest {
                     .json();
             int third = all.at("/choices/0/token_ids/2").asInt();
             JsonNode stopped = client.post(
-                            "/v1/completions",
-                            completion("\"max_tokens\": 6, \"stop_token_ids\": [" + third + "]"))
+                            "/v1/completions", completion("\"max_tokens\": 6, \"stop_token_ids\": [" + third + "]"))
                     .json();
             assertThat(stopped.at("/choices/0/text").asText())
                     .isEqualTo(all.at("/choices/0/text").asText().substring(0, 8));
@@ -131,11 +134,13 @@ class AnswersTest {
             JsonNode answer = client(served)
                     .post(
                             "/v1/completions",
-                            "{\"prompt\": [[1,2,3],[4,5,6,7]], \"n\": 2, \"max_tokens\": 2, \"return_token_ids\": true}")
+                            "{\"prompt\": [[1,2,3],[4,5,6,7]], \"n\": 2, \"max_tokens\": 2, \"return_token_ids\":"
+                                    + " true}")
                     .json();
             List<String> numbered = new ArrayList<>();
-            answer.path("choices").forEach(choice -> numbered.add(choice.path("index").asInt() + " "
-                    + choice.path("prompt_token_ids").size()));
+            answer.path("choices")
+                    .forEach(choice -> numbered.add(choice.path("index").asInt() + " "
+                            + choice.path("prompt_token_ids").size()));
             assertThat(numbered).containsExactly("0 3", "1 3", "2 4", "3 4");
             assertThat(answer.at("/usage/prompt_tokens").asInt()).isEqualTo(7);
             assertThat(answer.at("/usage/completion_tokens").asInt()).isEqualTo(8);
@@ -160,8 +165,7 @@ class AnswersTest {
     void conversation_findsItsPastInTheCache_answersIncluded(String tokenizer) {
         ApiSettings api = Served.api().withTokenizer(Tokenizer.named(tokenizer));
         SglangSettings settings = SglangSettings.defaults().withSizes(4096, 1, 4096);
-        try (Served<SglangEngine> served =
-                Served.sglang(settings, api, Faults.none(), new VirtualClock(), SPEED)) {
+        try (Served<SglangEngine> served = Served.sglang(settings, api, Faults.none(), new VirtualClock(), SPEED)) {
             RawHttp client = client(served);
             String turns = "{\"role\": \"user\", \"content\": \"What is a cache, and what is it good for?\"}";
             int past = 0;
@@ -169,11 +173,14 @@ class AnswersTest {
                 JsonNode answer = client.post(
                                 "/v1/chat/completions", "{\"max_tokens\": 12, \"messages\": [" + turns + "]}")
                         .json();
-                assertThat(answer.at("/usage/prompt_tokens_details/cached_tokens").asInt())
+                assertThat(answer.at("/usage/prompt_tokens_details/cached_tokens")
+                                .asInt())
                         .isGreaterThanOrEqualTo(past);
                 past = answer.at("/usage/total_tokens").asInt() - 1;
-                turns += ", " + answer.at("/choices/0/message/content").toString().transform(said ->
-                        "{\"role\": \"assistant\", \"content\": " + said + "}");
+                turns += ", "
+                        + answer.at("/choices/0/message/content")
+                                .toString()
+                                .transform(said -> "{\"role\": \"assistant\", \"content\": " + said + "}");
                 turns += ", {\"role\": \"user\", \"content\": \"Go on.\"}";
             }
         }
@@ -186,7 +193,8 @@ class AnswersTest {
                     "POST",
                     "/v1/completions",
                     "application/json",
-                    completion("\"max_tokens\": 3000, \"n\": 3, \"stream\": true").getBytes(StandardCharsets.UTF_8));
+                    completion("\"max_tokens\": 3000, \"n\": 3, \"stream\": true")
+                            .getBytes(StandardCharsets.UTF_8));
             try (Socket socket = new Socket("127.0.0.1", served.port())) {
                 socket.getOutputStream().write(ask);
                 assertThat(socket.getInputStream().read()).isEqualTo('H');
@@ -214,8 +222,8 @@ class AnswersTest {
     void flush_whileARequestRuns_isRefused_orWaitsAsLongAsItIsTold() {
         try (Served<SglangEngine> served = sglang(EngineClock.system())) {
             RawHttp client = client(served);
-            CompletableFuture<RawHttp.Answer> running = CompletableFuture.supplyAsync(
-                    () -> client.post("/generate", generate("a", 2000)));
+            CompletableFuture<RawHttp.Answer> running =
+                    CompletableFuture.supplyAsync(() -> client.post("/generate", generate("a", 2000)));
             until(() -> stats(served).running() == 1);
             assertThat(client.post("/flush_cache", "")).satisfies(refused -> {
                 assertThat(refused.status()).isEqualTo(400);
@@ -225,7 +233,8 @@ class AnswersTest {
                     .isEqualTo("Timed out waiting for idle state.");
             CompletableFuture<RawHttp.Answer> waiting =
                     CompletableFuture.supplyAsync(() -> client.post("/flush_cache?timeout=20", ""));
-            assertThat(client.post("/abort_request", "{\"rid\": \"a\"}").status()).isEqualTo(200);
+            assertThat(client.post("/abort_request", "{\"rid\": \"a\"}").status())
+                    .isEqualTo(200);
             JsonNode aborted = running.join().json();
             assertThat(aborted.at("/meta_info/finish_reason").toString())
                     .isEqualTo("{\"type\":\"abort\",\"message\":\"Aborted\",\"status_code\":null,\"err_type\":null}");
@@ -243,7 +252,8 @@ class AnswersTest {
             RawHttp.Answer second = client.post("/generate", generate("dup", 2));
             assertThat(second.status()).isEqualTo(400);
             assertThat(second.body()).isEqualTo("{\"error\":{\"message\":\"Duplicate request ID detected: dup\"}}");
-            assertThat(client.post("/abort_request", "{\"abort_all\": true}").status()).isEqualTo(200);
+            assertThat(client.post("/abort_request", "{\"abort_all\": true}").status())
+                    .isEqualTo(200);
             assertThat(first.join().status()).isEqualTo(200);
             assertThat(client.post("/generate", generate("dup", 2)).status()).isEqualTo(200);
         }
@@ -252,16 +262,18 @@ class AnswersTest {
     @Test
     void reset_whileARequestRuns_isRefusedWith200_unlessRunningOnesAreToGo() {
         Speed slow = new Speed(1, 2_000, 2_000, 1);
-        try (Served<VllmEngine> served = Served.vllm(
-                VllmSettings.defaults(), Served.api(), Faults.none(), EngineClock.system(), slow)) {
+        try (Served<VllmEngine> served =
+                Served.vllm(VllmSettings.defaults(), Served.api(), Faults.none(), EngineClock.system(), slow)) {
             RawHttp client = client(served);
             CompletableFuture<RawHttp.Answer> running = CompletableFuture.supplyAsync(
                     () -> client.post("/v1/completions", completion("\"max_tokens\": 300")));
             until(() -> served.engine().look(VllmEngine::stats).getFirst().running() == 1);
             assertThat(client.post("/reset_prefix_cache", "").body()).isEqualTo("{\"success\":false}");
-            assertThat(client.post("/reset_prefix_cache?reset_running_requests=true", "").body())
+            assertThat(client.post("/reset_prefix_cache?reset_running_requests=true", "")
+                            .body())
                     .isEqualTo("{\"success\":true}");
-            assertThat(running.join().json().at("/usage/completion_tokens").asInt()).isEqualTo(300);
+            assertThat(running.join().json().at("/usage/completion_tokens").asInt())
+                    .isEqualTo(300);
         }
     }
 
@@ -277,8 +289,7 @@ class AnswersTest {
                 false,
                 VllmSettings.Release.V0_22,
                 VllmSettings.Policy.FCFS);
-        try (Served<VllmEngine> served =
-                Served.vllm(old, Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
+        try (Served<VllmEngine> served = Served.vllm(old, Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
             RawHttp client = client(served);
             String ask = completion("\"max_tokens\": 1");
             assertThat(client.post("/v1/completions", ask).json().path("usage").toString())

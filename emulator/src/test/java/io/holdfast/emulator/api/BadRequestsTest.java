@@ -30,7 +30,8 @@ import org.junit.jupiter.api.Test;
  * says nothing; the server serves on, and holds on to nothing. {@code -Dholdfast.scale=deep} fires all 10,000.
  */
 class BadRequestsTest {
-    private static final int REQUESTS = System.getProperty("holdfast.scale", "slice").equals("deep") ? 10_000 : 1_000;
+    private static final int REQUESTS =
+            System.getProperty("holdfast.scale", "slice").equals("deep") ? 10_000 : 1_000;
     private static final long SEED = 20_261_121;
     private static final Speed SPEED = new Speed(1, 100, 100, 1);
     private static final int LONG = 10_000;
@@ -38,7 +39,17 @@ class BadRequestsTest {
     private static final String GOOD = "{\"model\": \"holdfast-emulated\", \"prompt\": [1,2,3,4,5,6,7,8,9],"
             + " \"max_tokens\": 3, \"temperature\": 0}";
     private static final List<String> VALUES = List.of(
-            "\"x\"", "-1", "1.5", "[]", "{}", "[[]]", "[\"a\", 5]", "{\"a\": 1}", "1e300", "99999999999999999999", "\"\"");
+            "\"x\"",
+            "-1",
+            "1.5",
+            "[]",
+            "{}",
+            "[[]]",
+            "[\"a\", 5]",
+            "{\"a\": 1}",
+            "1e300",
+            "99999999999999999999",
+            "\"\"");
     private static final List<String> WRONG_FIELDS = List.of(
             "\"max_tokens\": \"x\"",
             "\"max_tokens\": -5",
@@ -62,8 +73,8 @@ class BadRequestsTest {
 
     @Test
     void sglang_afterThousandsOfBadRequests_servesAsBefore() {
-        try (Served<SglangEngine> served = Served.sglang(
-                SglangSettings.defaults(), Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
+        try (Served<SglangEngine> served =
+                Served.sglang(SglangSettings.defaults(), Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
             survives(served, List.of("/v1/completions", "/v1/chat/completions", "/generate"), engine -> {
                 var stats = engine.stats();
                 return stats.running() + stats.waiting();
@@ -73,8 +84,8 @@ class BadRequestsTest {
 
     @Test
     void vllm_afterThousandsOfBadRequests_servesAsBefore() {
-        try (Served<VllmEngine> served = Served.vllm(
-                VllmSettings.defaults(), Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
+        try (Served<VllmEngine> served =
+                Served.vllm(VllmSettings.defaults(), Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
             survives(served, List.of("/v1/completions", "/v1/chat/completions"), engine -> {
                 var stats = engine.stats();
                 return stats.running() + stats.waiting();
@@ -89,8 +100,8 @@ class BadRequestsTest {
         byte[] prompt = large("{\"model\":\"holdfast-emulated\",\"max_tokens\":1,\"prompt\":\"", 'a', "\"}");
         try (Served<SglangEngine> sglang = Served.sglang(
                         SglangSettings.defaults(), Served.api(), Faults.none(), new VirtualClock(), SPEED);
-                Served<VllmEngine> vllm = Served.vllm(
-                        VllmSettings.defaults(), Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
+                Served<VllmEngine> vllm =
+                        Served.vllm(VllmSettings.defaults(), Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
             RawHttp one = new RawHttp(sglang.port(), 120_000);
             RawHttp other = new RawHttp(vllm.port(), 120_000);
             for (RawHttp client : List.of(one, other)) {
@@ -130,7 +141,8 @@ class BadRequestsTest {
         until(() -> served.engine().look(inEngine::applyAsInt).getFirst() == 0);
         assertThat(client.post("/v1/completions", GOOD).json().path("choices")).isEqualTo(before);
         assertThat(client.get("/health").status()).isEqualTo(200);
-        assertThat(Thread.activeCount()).isLessThanOrEqualTo(threads + Runtime.getRuntime().availableProcessors());
+        assertThat(Thread.activeCount())
+                .isLessThanOrEqualTo(threads + Runtime.getRuntime().availableProcessors());
         String metrics = client.get("/metrics").body();
         assertThat(metrics.lines()
                         .filter(line -> line.startsWith("sglang:http_requests_active") && !line.contains("/metrics"))
@@ -156,8 +168,9 @@ class BadRequestsTest {
                 || answer.status() == 307
                 || answer.status() == 200 && (kind == 2 || kind == 9 || kind == 1);
         if (!known) {
-            surprises.add(kind + " " + answer.status() + " for " + new String(request, StandardCharsets.ISO_8859_1)
-                    .substring(0, Math.min(request.length, 400)) + ": " + answer.body());
+            surprises.add(kind + " " + answer.status() + " for "
+                    + new String(request, StandardCharsets.ISO_8859_1).substring(0, Math.min(request.length, 400))
+                    + ": " + answer.body());
         }
     }
 

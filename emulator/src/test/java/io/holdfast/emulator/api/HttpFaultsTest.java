@@ -84,7 +84,9 @@ class HttpFaultsTest {
                 assertThat(all.split("data: ", -1)).hasSize(5);
                 assertThat(all).doesNotContain("[DONE]").doesNotEndWith("\n\n");
             }
-            assertThat(ask(served, "").status()).as("answers at once are as they were").isEqualTo(200);
+            assertThat(ask(served, "").status())
+                    .as("answers at once are as they were")
+                    .isEqualTo(200);
         }
     }
 
@@ -114,7 +116,9 @@ class HttpFaultsTest {
                     read = in.read(rest);
                     after += new String(rest, 0, read, StandardCharsets.UTF_8);
                 }
-                assertThat((before + after).split("\"text\":", -1)).as("what gathered comes as one").hasSize(4);
+                assertThat((before + after).split("\"text\":", -1))
+                        .as("what gathered comes as one")
+                        .hasSize(4);
             }
         }
     }
@@ -126,7 +130,8 @@ class HttpFaultsTest {
             for (Served<?> served : List.of(sglang, vllm)) {
                 JsonNode usage = ask(served, "").json().path("usage");
                 assertThat(usage.path("completion_tokens").asInt()).isEqualTo(7);
-                assertThat(usage.at("/prompt_tokens_details/cached_tokens").asInt()).isEqualTo(17);
+                assertThat(usage.at("/prompt_tokens_details/cached_tokens").asInt())
+                        .isEqualTo(17);
             }
         }
     }
@@ -135,10 +140,10 @@ class HttpFaultsTest {
     void pinLate_actsAtOnceAndAnswersLater() {
         Faults faults = faults("pin-late=300");
         SglangSettings settings = SglangSettings.defaults().withVariant(SglangSettings.Variant.PIN_GPU);
-        try (Served<SglangEngine> served =
-                Served.sglang(settings, Served.api(), faults, new VirtualClock(), SPEED)) {
+        try (Served<SglangEngine> served = Served.sglang(settings, Served.api(), faults, new VirtualClock(), SPEED)) {
             RawHttp hasty = new RawHttp(served.port(), 100);
-            assertThat(hasty.post("/hicache/pin_blocks", "{\"block_hashes\": [1]}").status())
+            assertThat(hasty.post("/hicache/pin_blocks", "{\"block_hashes\": [1]}")
+                            .status())
                     .isEqualTo(-1);
             faults.end(Fault.parse("pin-late").kind());
             RawHttp.Answer pinned =

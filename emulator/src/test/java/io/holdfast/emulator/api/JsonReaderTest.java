@@ -24,7 +24,8 @@ class JsonReaderTest {
                 JsonNode expected = document.path(name);
                 String theirs = expected.has("value")
                         ? expected.path("value").asText()
-                        : expected.path("problem").asText() + " at " + expected.path("at").asInt();
+                        : expected.path("problem").asText() + " at "
+                                + expected.path("at").asInt();
                 String ours = read(text.getBytes(StandardCharsets.UTF_8), dialect);
                 if (!ours.equals(theirs)) {
                     wrong.add(name + " of " + text + ": " + ours + " in place of " + theirs);

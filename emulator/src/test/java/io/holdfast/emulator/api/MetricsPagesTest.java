@@ -28,7 +28,8 @@ class MetricsPagesTest {
         try (Served<SglangEngine> served = sglang(SglangSettings.defaults())) {
             String page = use(served.port());
             Predicate<String> recordedOnly = line -> line.contains("inter_token_latency");
-            assertThat(heads(page).stream().filter(recordedOnly.negate()).toList()).isEqualTo(heads(real));
+            assertThat(heads(page).stream().filter(recordedOnly.negate()).toList())
+                    .isEqualTo(heads(real));
             assertThat(labels(page, "sglang:scheduler_stage_seconds_total"))
                     .isEqualTo(labels(real, "sglang:scheduler_stage_seconds_total"));
             assertThat(labels(page, "sglang:time_to_first_token_seconds_sum"))
@@ -59,9 +60,9 @@ class MetricsPagesTest {
                 VllmSettings.defaults(), Served.api().withModel("m"), Faults.none(), new VirtualClock(), SPEED)) {
             String page = use(served.port());
             Predicate<String> ofTheProcess = line -> line.matches("# (HELP|TYPE) (python_|process_|http_).*");
-            assertThat(heads(page)).isEqualTo(heads(real).stream()
-                    .filter(ofTheProcess.negate())
-                    .toList());
+            assertThat(heads(page))
+                    .isEqualTo(
+                            heads(real).stream().filter(ofTheProcess.negate()).toList());
             assertThat(buckets(page, "vllm:time_to_first_token_seconds"))
                     .isEqualTo(buckets(real, "vllm:time_to_first_token_seconds"));
             assertThat(buckets(page, "vllm:request_prompt_tokens"))
@@ -82,7 +83,8 @@ class MetricsPagesTest {
     private static String use(int port) {
         RawHttp client = new RawHttp(port, 30_000);
         for (boolean stream : new boolean[] {false, true}) {
-            assertThat(client.post("/v1/completions", ASK.formatted(stream)).status()).isEqualTo(200);
+            assertThat(client.post("/v1/completions", ASK.formatted(stream)).status())
+                    .isEqualTo(200);
         }
         return client.get("/metrics").body();
     }

@@ -36,15 +36,19 @@ class SglangHttpRecordingTest {
                     ".*(n=2 stream|batch stream|list 2 stream|logprob).*|chat stream n=2",
                     "the order of several answers in a stream is by chance; likelihoods are not made up"),
             new RecordedHttp.Otherwise(
-                    ".*(stop string|stop_token_ids|chat stop|chat no max).*", "where an answer stops is the model's own"),
+                    ".*(stop string|stop_token_ids|chat stop|chat no max).*",
+                    "where an answer stops is the model's own"),
             new RecordedHttp.Otherwise(
                     "chat bad content part.*", "kinds of content other than text and images have no rules here"),
             new RecordedHttp.Otherwise(
-                    ".*(id = model vocab|input_ids = vocab)|field logit_bias=..999999.*|field stop=..a.*|chat max_tokens too large",
+                    ".*(id = model vocab|input_ids = vocab)|field logit_bias=..999999.*|field stop=..a.*|chat"
+                            + " max_tokens too large",
                     "the emulated tokenizer has more tokens, and cuts texts elsewhere"),
             new RecordedHttp.Otherwise(
-                    "transport expect 100-continue .body sent at once.|field prompt and prompt_embeds|field n=-1|field prompt 204[01]",
-                    "the real server had just been started again; its sum over a negative step; the scheduler's matter"),
+                    "transport expect 100-continue .body sent at once.|field prompt and prompt_embeds|field n=-1|field"
+                            + " prompt 204[01]",
+                    "the real server had just been started again; its sum over a negative step; the scheduler's"
+                            + " matter"),
             new RecordedHttp.Otherwise(
                     "transport (both lengths|lf only|http/2 preface|chunked bad size)",
                     "Netty is stricter than h11, and closes without a word in the middle of a body"),
@@ -73,7 +77,8 @@ class SglangHttpRecordingTest {
 
     @Test
     void everyRecordedRequest_isAnsweredAsByTheRealServer() {
-        SglangSettings settings = SglangSettings.defaults().withSizes(2048, 16, 8192).withMaxRunning(1024);
+        SglangSettings settings =
+                SglangSettings.defaults().withSizes(2048, 16, 8192).withMaxRunning(1024);
         RecordedHttp byTokens = new RecordedHttp(MODEL, LIKE_THE_START);
         Set<String> own = new HashSet<>(LIKE_THE_TOKENIZER);
         own.addAll(LIKE_THE_START);

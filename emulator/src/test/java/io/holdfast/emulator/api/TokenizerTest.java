@@ -11,18 +11,22 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class TokenizerTest {
-    private static final String PROSE = "It was the best of times, it was the worst of times, it was the age of wisdom,"
-            + " it was the age of foolishness, it was the epoch of belief, it was the epoch of incredulity, it was the"
-            + " season of Light, it was the season of Darkness, it was the spring of hope, it was the winter of despair.";
-    private static final String CODE = "def add(first, second):\n    \"\"\"Adds.\"\"\"\n    return first + second  # 12345\n\n\n"
-            + "class HttpServer2:\n\tPORT = 0x1F90\n";
-    private static final String MIXED = "\u4f60\u597d\uff0c\u4e16\u754c! caf\u00e9 \ud83d\ude00 \u00a0\u3000 \r\n\t  end   ";
+    private static final String PROSE = "It was the best of times, it was the worst of times, it was the age of"
+        + " wisdom, it was the age of foolishness, it was the epoch of belief, it was the epoch of incredulity, it was"
+        + " the season of Light, it was the season of Darkness, it was the spring of hope, it was the winter of"
+        + " despair.";
+    private static final String CODE =
+            "def add(first, second):\n    \"\"\"Adds.\"\"\"\n    return first + second  # 12345\n\n\n"
+                    + "class HttpServer2:\n\tPORT = 0x1F90\n";
+    private static final String MIXED =
+            "\u4f60\u597d\uff0c\u4e16\u754c! caf\u00e9 \ud83d\ude00 \u00a0\u3000 \r\n\t  end   ";
 
     private static final Tokenizer PIECES = Tokenizer.named("pieces");
 
     @Test
     void pieces_anyText_comesBackFromItsTokens() {
-        for (String text : List.of("", PROSE, CODE, MIXED, "A", "  ", "\n\n\n", "<|im_start|>user\nhi<|im_end|>", "<|im")) {
+        for (String text :
+                List.of("", PROSE, CODE, MIXED, "A", "  ", "\n\n\n", "<|im_start|>user\nhi<|im_end|>", "<|im")) {
             assertThat(PIECES.text(PIECES.tokens(text))).isEqualTo(text);
         }
         SplittableRandom random = new SplittableRandom(7);
@@ -62,7 +66,8 @@ class TokenizerTest {
         Tokenizer tokenizer = Tokenizer.named(name);
         SplittableRandom random = new SplittableRandom(3);
         for (int i = 0; i < 500; i++) {
-            int[] said = random.ints(random.nextInt(1, 30), 0, tokenizer.spoken()).toArray();
+            int[] said =
+                    random.ints(random.nextInt(1, 30), 0, tokenizer.spoken()).toArray();
             assertThat(tokenizer.tokens(tokenizer.text(said))).isEqualTo(said);
             int[] before = tokenizer.tokens("some prompt\n");
             int[] all = tokenizer.tokens("some prompt\n" + tokenizer.text(said));
@@ -78,7 +83,9 @@ class TokenizerTest {
             int[] before = tokenizer.tokens(start);
             for (String more : List.of(" and", " And more", " 42", "\nnext", " \u4e16")) {
                 int[] after = tokenizer.tokens(start + more);
-                assertThat(Arrays.copyOf(after, before.length)).as(start + "|" + more).isEqualTo(before);
+                assertThat(Arrays.copyOf(after, before.length))
+                        .as(start + "|" + more)
+                        .isEqualTo(before);
             }
         }
     }

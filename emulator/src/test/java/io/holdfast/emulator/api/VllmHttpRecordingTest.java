@@ -24,15 +24,16 @@ class VllmHttpRecordingTest {
 
     /** Requests that are answered otherwise, with the reason. */
     private static final List<RecordedHttp.Otherwise> OTHERWISE = List.of(
-            
             new RecordedHttp.Otherwise(
                     "get /(is_sleeping|is_scaling_elastic_ep|server_info.*)|v1_responses|v1_messages"
                             + "|post /(abort_requests|pause|resume|sleep|wake_up|collective_rpc)",
                     "routes that are not served: none of them is about the cache"),
             new RecordedHttp.Otherwise(
-                    ".*(list 2 stream|logprob).*", "the order of several answers is by chance; likelihoods are not made up"),
+                    ".*(list 2 stream|logprob).*",
+                    "the order of several answers is by chance; likelihoods are not made up"),
             new RecordedHttp.Otherwise(
-                    ".*(stop string|stop_token_ids|chat stop|chat no max).*", "where an answer stops is the model's own"),
+                    ".*(stop string|stop_token_ids|chat stop|chat no max).*",
+                    "where an answer stops is the model's own"),
             new RecordedHttp.Otherwise(
                     ".*id = model vocab|.*logit_bias=..999999.*|field prompt text too long",
                     "the emulated tokenizer has more tokens"),

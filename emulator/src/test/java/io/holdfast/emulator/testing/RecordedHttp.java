@@ -75,7 +75,9 @@ public final class RecordedHttp {
     /** What is different, empty when nothing is. */
     public List<String> differences(JsonNode recorded, RawHttp.Answer answer) {
         List<String> found = new ArrayList<>();
-        int status = recorded.path("end").asText().startsWith("timeout") ? -1 : recorded.path("status").asInt(0);
+        int status = recorded.path("end").asText().startsWith("timeout")
+                ? -1
+                : recorded.path("status").asInt(0);
         if (answer.status() != status) {
             found.add("status " + answer.status() + " in place of " + status + ": " + shortened(answer.body()));
             return found;
@@ -105,7 +107,8 @@ public final class RecordedHttp {
             }
         } else if (recorded.has("json")) {
             compare("", recorded.path("json"), answer.json(), found);
-        } else if (recorded.has("text") && !answer.body().equals(recorded.path("text").asText())) {
+        } else if (recorded.has("text")
+                && !answer.body().equals(recorded.path("text").asText())) {
             found.add("text " + shortened(answer.body()) + " in place of "
                     + shortened(recorded.path("text").asText()));
         }
@@ -142,8 +145,7 @@ public final class RecordedHttp {
 
     private boolean same(JsonNode theirs, JsonNode ours) {
         return theirs.isTextual()
-                ? Objects.equals(
-                        withoutPlaces(theirs.asText().replace("@M@", model)), withoutPlaces(ours.asText()))
+                ? Objects.equals(withoutPlaces(theirs.asText().replace("@M@", model)), withoutPlaces(ours.asText()))
                 : theirs.equals(ours);
     }
 

@@ -42,7 +42,8 @@ public final class Served<E extends Engine> implements AutoCloseable {
         this.engine = new Ranks<>(List.of(new EngineThread<>(
                 "engine", stopping -> make.engine(new Gpu(speed, faults, clock, stopping), frames), () -> {})));
         Front front = routes.apply(vertx, engine);
-        this.server = vertx.createHttpServer(Front.options().setHost("127.0.0.1").setPort(0))
+        this.server = vertx.createHttpServer(
+                        Front.options().setHost("127.0.0.1").setPort(0))
                 .requestHandler(front)
                 .invalidRequestHandler(front::invalid);
         server.listen().await();
@@ -52,8 +53,8 @@ public final class Served<E extends Engine> implements AutoCloseable {
     public static Served<SglangEngine> sglang(
             SglangSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
         return new Served<>(
-                (gpu, frames) ->
-                        new SglangEngine(settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
+                (gpu, frames) -> new SglangEngine(
+                        settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
                 (vertx, engine) -> new SglangApi(vertx, settings, api, clock, engine, faults),
                 faults,
                 clock,
@@ -63,8 +64,8 @@ public final class Served<E extends Engine> implements AutoCloseable {
     public static Served<VllmEngine> vllm(
             VllmSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
         return new Served<>(
-                (gpu, frames) ->
-                        new VllmEngine(settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
+                (gpu, frames) -> new VllmEngine(
+                        settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
                 (vertx, engine) -> new VllmApi(vertx, settings, api, clock, engine, faults),
                 faults,
                 clock,
