@@ -40,10 +40,13 @@ class BadInputTest {
                 "emulate --engine nosuch|--engine is 'nosuch'; there are sglang and vllm.",
                 "emulate --variant nosuch|--variant is 'nosuch'; there are stock, pin-gpu, pin-host, pin-prefix.",
                 "emulate --eviction nosuch|--eviction is 'nosuch'; there are lru, lfu, slru, priority.",
-                "emulate --hash-algo nosuch --engine vllm|--hash-algo is 'nosuch'; there are sha256, sha256_cbor, xxhash,",
+                "emulate --hash-algo nosuch --engine vllm|--hash-algo is 'nosuch'; there are sha256, sha256_cbor,"
+                        + " xxhash,",
                 "emulate --hash-seed 0|--hash-seed is for --engine vllm, and this is sglang; leave it out.",
-                "emulate --engine vllm --capacity-tokens 64|--capacity-tokens is for --engine sglang, and this is vllm;",
-                "emulate --engine vllm --blocks 4|blocks times blockTokens must be at least contextTokens, or the longest",
+                "emulate --engine vllm --capacity-tokens 64|--capacity-tokens is for --engine sglang, and this is"
+                        + " vllm;",
+                "emulate --engine vllm --blocks 4|blocks times blockTokens must be at least contextTokens, or the"
+                        + " longest",
                 "emulate --events nosuch|--events is 'nosuch'; it must be a port or tcp://HOST:PORT, such as",
                 "emulate --replay tcp://10.0.0.1:9|--replay names the host '10.0.0.1', and --host is '127.0.0.1';",
                 "emulate --speed 0|The scale of time must be above 0, not 0.0.",

@@ -15,6 +15,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.util.ArrayList;
@@ -35,6 +36,9 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class Life<E extends Engine> implements AutoCloseable {
     private static final int PATIENCE_SECONDS = 30;
+
+    /** Real servers take headers and addresses of 100 kB. */
+    private static final int LONGEST_HEAD = 1 << 17;
 
     /** What makes a kind of server of the parts that all have. */
     interface Make<E extends Engine> {
@@ -59,7 +63,10 @@ final class Life<E extends Engine> implements AutoCloseable {
         this.publishers = publishers;
         this.server = vertx.createHttpServer(Front.options()
                 .setHost(settings.endpoints().host())
-                .setPort(settings.endpoints().http()));
+                .setPort(settings.endpoints().http())
+                .setMaxInitialLineLength(LONGEST_HEAD)
+                .setMaxHeaderSize(LONGEST_HEAD)
+                .setHttp2ClearTextEnabled(false));
         List<EngineThread<E>> engines = new ArrayList<>();
         for (EventPublisher publisher : publishers) {
             engines.add(new EngineThread<>(
@@ -163,7 +170,7 @@ final class Life<E extends Engine> implements AutoCloseable {
     private static boolean isFree(int port) {
         try (ServerSocket probe = new ServerSocket()) {
             probe.setReuseAddress(true);
-            probe.bind(new InetSocketAddress(Endpoints.LOOPBACK, port));
+            probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
             return true;
         } catch (IOException e) {
             return false;
@@ -173,7 +180,7 @@ final class Life<E extends Engine> implements AutoCloseable {
     /** A port that is free now, for a server that will listen later. */
     static int freePort() {
         try (ServerSocket probe = new ServerSocket()) {
-            probe.bind(new InetSocketAddress(Endpoints.LOOPBACK, 0));
+            probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             return probe.getLocalPort();
         } catch (IOException e) {
             throw new EmulatorException("No port is free for HTTP: " + e.getMessage(), e);

@@ -83,12 +83,14 @@ final class Client implements AutoCloseable {
         return new JsonArray(list);
     }
 
+    /** Prompts of different numbers share no token; all are within the vocabulary. */
     static int[] prompt(int number, int tokens) {
-        return IntStream.range(0, tokens).map(i -> number * 1000 + i).toArray();
+        return IntStream.range(0, tokens).map(i -> number * 200 + i).toArray();
     }
 
     private HttpRequest request(String path, String body) {
         return HttpRequest.newBuilder(base.resolve(path))
+                .header("Content-Type", "application/json")
                 .POST(HttpRequest.BodyPublishers.ofString(body))
                 .build();
     }

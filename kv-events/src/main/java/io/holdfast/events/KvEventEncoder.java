@@ -42,7 +42,7 @@ public final class KvEventEncoder {
      * What the event of a store says beside the chain.
      *
      * @param salt of the prompt, empty for none; vLLM says it only where a prompt begins
-     * @param session of the request that stored the blocks, empty for none (SGLang)
+     * @param session of the request that stored the blocks, empty for none; vLLM says it in maps only
      * @param digests whole names of the blocks, in place of the chain's numbers, or none (vLLM)
      * @param parent the whole name of the block that the first one follows, with digests
      */
@@ -144,7 +144,7 @@ public final class KvEventEncoder {
     }
 
     private void storedMap(StoredBlocks chain, Details details) throws IOException {
-        events.packMapHeader(dialect.vllm() ? 11 : 7 + said(details));
+        events.packMapHeader(dialect.vllm() ? 11 + session(details) : 7 + salt(details) + session(details));
         text("type").text("BlockStored").text("block_hashes").hashes(chain, details);
         text("parent_block_hash").parent(chain, details);
         text("token_ids").tokens(chain);
@@ -156,13 +156,17 @@ public final class KvEventEncoder {
             text("extra_keys").extraKeys(chain, details.salt());
             text("group_idx").events.packInt(chain.group());
             text("kv_cache_spec_kind").text(kind(chain));
+            if (session(details) > 0) {
+                text("session_id").text(details.session());
+            }
         } else {
             namespace(details);
         }
     }
 
     private void storedArray(StoredBlocks chain, Details details) throws IOException {
-        events.packArrayHeader(dialect.vllm() ? 12 : said(details) > 0 ? 8 : 7);
+        int said = salt(details) + session(details);
+        events.packArrayHeader(dialect.vllm() ? 12 : 7 + Math.min(1, said));
         text("BlockStored").hashes(chain, details).parent(chain, details).tokens(chain);
         events.packInt(chain.blockTokens()).packNil();
         medium(chain.tier());
@@ -172,24 +176,28 @@ public final class KvEventEncoder {
             events.packInt(chain.group());
             text(kind(chain));
             events.packNil();
-        } else if (said(details) > 0) {
-            events.packMapHeader(said(details));
+        } else if (said > 0) {
+            events.packMapHeader(said);
             namespace(details);
         }
     }
 
-    /** How many of the things there are that SGLang leaves out where there is nothing to say. */
-    private static int said(Details details) {
-        return (details.salt().isEmpty() ? 0 : 1) + (details.session().isEmpty() ? 0 : 1);
-    }
-
+    /** What SGLang leaves out where there is nothing to say. */
     private void namespace(Details details) throws IOException {
-        if (!details.salt().isEmpty()) {
+        if (salt(details) > 0) {
             text("cache_salt").text(details.salt());
         }
-        if (!details.session().isEmpty()) {
+        if (session(details) > 0) {
             text("session_id").text(details.session());
         }
+    }
+
+    private static int salt(Details details) {
+        return details.salt().isEmpty() ? 0 : 1;
+    }
+
+    private static int session(Details details) {
+        return details.session().isEmpty() ? 0 : 1;
     }
 
     private static String kind(StoredBlocks chain) {

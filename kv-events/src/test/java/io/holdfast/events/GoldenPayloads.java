@@ -67,6 +67,21 @@ final class GoldenPayloads {
                     + "5f69647800b26b765f63616368655f737065635f6b696e64ae66756c6c5f617474656e74696f6eaa73657373696f6e5f"
                     + "6964a6736573732d3100";
 
+    /** One salted store of a session, by the classes of 0.5.23. */
+    static final String SGLANG_SALT_AND_SESSION =
+            "93cb3ff80000000000009189a474797065ab426c6f636b53746f726564ac626c6f636b5f68617368657391cf006feb30"
+                    + "6a146eedb1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f696473920102aa626c6f636b5f73697a6502"
+                    + "a76c6f72615f6964c0a66d656469756da3475055aa63616368655f73616c74a874656e616e742d61aa73657373696f6e"
+                    + "5f6964a2733101";
+
+    /** One salted store of a session, by the classes of 0.32.0. */
+    static final String VLLM_SALT_AND_SESSION =
+            "93cb3ff8000000000000918ca474797065ab426c6f636b53746f726564ac626c6f636b5f68617368657391cf948a1fa5"
+                    + "e8c9e91fb1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f6964739400010203aa626c6f636b5f73697a"
+                    + "6504a76c6f72615f6964c0a66d656469756da3475055a96c6f72615f6e616d65c0aa65787472615f6b6579739191a874"
+                    + "656e616e742d61a967726f75705f69647800b26b765f63616368655f737065635f6b696e64ae66756c6c5f617474656e"
+                    + "74696f6eaa73657373696f6e5f6964a6736573732d3100";
+
     static final List<String> ALL = List.of(
             SGLANG_ARRAYS,
             SGLANG_SALTED_ARRAY,

@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import io.holdfast.events.KvEventEncoder.Details;
 import io.holdfast.events.KvEventEncoder.Dialect;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** The encoder against bytes that engines, or their serialisation library, wrote. */
@@ -46,6 +49,29 @@ final class KvEventEncoderTest {
     @Test
     void vllmMaps_areTheEnginesBytes() {
         assertThat(hex(vllm(Dialect.VLLM_MAPS))).isEqualTo(GoldenPayloads.VLLM_G6);
+    }
+
+    @Test
+    void saltAndSession_areTheEnginesBytes() {
+        KvEventEncoder sglang = new KvEventEncoder(Dialect.SGLANG_MAPS);
+        sglang.stored(
+                chain(2, 31502315585564397L).addToken(1).addToken(2),
+                new Details("tenant-a", "s1", List.of(), Optional.empty()));
+        assertThat(hex(sglang.finish(1.5, 1))).isEqualTo(GoldenPayloads.SGLANG_SALT_AND_SESSION);
+        KvEventEncoder vllm = new KvEventEncoder(Dialect.VLLM_MAPS);
+        StoredBlocks chain = chain(4, FIRST);
+        for (int token = 0; token < 4; token++) {
+            chain.addToken(token);
+        }
+        vllm.stored(chain, new Details("tenant-a", "sess-1", List.of(), Optional.empty()));
+        assertThat(hex(vllm.finish(1.5, 0))).isEqualTo(GoldenPayloads.VLLM_SALT_AND_SESSION);
+    }
+
+    @Test
+    void saltedArray_isTheEnginesBytes() {
+        KvEventEncoder encoder = new KvEventEncoder(Dialect.SGLANG_ARRAYS);
+        encoder.stored(chain(2, 31502315585564397L).addToken(1).addToken(2), Details.salt("tenant-a"));
+        assertThat(hex(encoder.finish(1.5, 0))).isEqualTo(GoldenPayloads.SGLANG_SALTED_ARRAY);
     }
 
     @Test

@@ -24,6 +24,20 @@ final class VllmBlockNamesTest {
     private static final VllmHashing CBOR = new VllmHashing(Algorithm.SHA256_CBOR, "0", Form.PLAIN);
 
     @Test
+    void next_isTheDigestAndKnowsItsOwnTextsWhereOthersCannot() {
+        int[] tokens = range(0, 7);
+        for (Algorithm algorithm : Algorithm.values()) {
+            VllmBlockNames names = new VllmBlockNames(new VllmHashing(algorithm, "0", Form.TAGGED));
+            byte[] first = names.next(names.root(), tokens, 0, 4, "tenant-a");
+            assertThat(names.digest(names.root(), tokens, 0, 4, VllmExtras.salted("tenant-a")))
+                    .contains(first);
+            assertThat(names.digest(first, tokens, 4, 4, VllmExtras.NONE))
+                    .contains(names.next(first, tokens, 4, 4, ""));
+            assertThat(names.next(names.root(), tokens, 0, 4, "cache_salt")).isNotEqualTo(first);
+        }
+    }
+
+    @Test
     void parentOfFirstBlocks_isTheHashOfTheSeed() {
         assertThat(root(Algorithm.SHA256_CBOR, "0"))
                 .isEqualTo("4e1195df020de59e0d65a33a4279f1183e7ae4e5d980e309f8b55adff2e61c3e");

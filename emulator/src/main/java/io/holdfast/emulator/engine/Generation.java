@@ -16,6 +16,7 @@ public final class Generation {
 
     private int[] answer = new int[16];
     private int answered;
+    private int most;
     private int cached = UNKNOWN;
     private int cachedOnHost;
     private boolean ended;
@@ -27,18 +28,14 @@ public final class Generation {
 
     /** @param ends asked once for each token: whether the answer ends with it, however many more it might have */
     public Generation(
-            int[] prompt,
-            Terms terms,
-            boolean streamed,
-            long arrivalNanos,
-            TokenListener listener,
-            IntPredicate ends) {
+            int[] prompt, Terms terms, boolean streamed, long arrivalNanos, TokenListener listener, IntPredicate ends) {
         this.prompt = prompt;
         this.terms = terms;
         this.streamed = streamed;
         this.arrivalNanos = arrivalNanos;
         this.listener = listener;
         this.ends = ends;
+        this.most = terms.maxNew();
     }
 
     /** The prompt itself, not to be written. */
@@ -98,13 +95,23 @@ public final class Generation {
         return position < answered ? answer[position] : otherwise;
     }
 
+    /** The engine has room for no longer an answer than this. */
+    public void limitAnswer(int tokens) {
+        most = Math.min(most, tokens);
+    }
+
+    /** The longest answer that it may give. */
+    public int maxAnswer() {
+        return most;
+    }
+
     /** Tokens that it may still say. */
     public int left() {
-        return terms.maxNew() - answered;
+        return Math.max(0, most - answered);
     }
 
     public boolean done() {
-        return ended || answered >= terms.maxNew();
+        return ended || answered >= most;
     }
 
     /** Notes what a prefill found in the cache; only the first counts, not one after a retraction. */

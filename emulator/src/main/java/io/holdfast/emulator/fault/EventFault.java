@@ -36,7 +36,7 @@ public sealed interface EventFault extends Fault {
                 values -> new EventDelay(values.millis(0)));
 
         public EventDelay {
-            KIND.check(delay.toMillis());
+            KIND.check((double) delay.toMillis());
         }
 
         @Override
@@ -137,7 +137,7 @@ public sealed interface EventFault extends Fault {
                 values -> new ClockSkew(values.millis(0)));
 
         public ClockSkew {
-            KIND.check(skew.toMillis());
+            KIND.check((double) skew.toMillis());
         }
 
         @Override

@@ -16,7 +16,7 @@ public sealed interface LifeFault extends Fault {
                 values -> new SlowStart(Duration.ofSeconds(values.whole(0))));
 
         public SlowStart {
-            KIND.check(delay.toSeconds());
+            KIND.check((double) delay.toSeconds());
         }
 
         @Override
@@ -39,7 +39,7 @@ public sealed interface LifeFault extends Fault {
                 values -> new Restart(values.whole(0), values.millis(1)));
 
         public Restart {
-            KIND.check(requests, down.toMillis());
+            KIND.check(requests, (double) down.toMillis());
         }
 
         @Override

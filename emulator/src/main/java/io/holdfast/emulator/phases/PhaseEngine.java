@@ -136,6 +136,7 @@ public final class PhaseEngine implements Engine {
         }
         if (waiting.isEmpty() && running.isEmpty()) {
             overcommitted = false;
+            gathered = false;
             stats = snapshot();
             return false;
         }

@@ -63,10 +63,6 @@ final class EvictionOrder {
                 : Optional.of(nodes.firstEntry().getValue());
     }
 
-    int size() {
-        return nodes.size();
-    }
-
     Iterable<RadixNode> nodes() {
         return nodes.values();
     }

@@ -1,7 +1,5 @@
 package io.holdfast.emulator.sglang;
 
-import io.holdfast.emulator.fault.CacheFault;
-import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -39,24 +37,24 @@ final class PinIndex {
 
     private final boolean indexes;
     private final boolean onHost;
-    private final Faults faults;
+    private final Promises promises;
     private final Consumer<RadixNode> take;
     private final Consumer<RadixNode> letGo;
     private final Map<Long, RadixNode> index = new HashMap<>();
     private final Map<Long, Pin> pins = new LinkedHashMap<>();
 
     private PinIndex(
-            boolean indexes, boolean onHost, Faults faults, Consumer<RadixNode> take, Consumer<RadixNode> letGo) {
+            boolean indexes, boolean onHost, Promises promises, Consumer<RadixNode> take, Consumer<RadixNode> letGo) {
         this.indexes = indexes;
         this.onHost = onHost;
-        this.faults = faults;
+        this.promises = promises;
         this.take = take;
         this.letGo = letGo;
     }
 
     static PinIndex of(
             SglangSettings settings,
-            Faults faults,
+            Promises promises,
             Consumer<RadixNode> lock,
             Consumer<RadixNode> unlock,
             Consumer<RadixNode> review) {
@@ -65,7 +63,7 @@ final class PinIndex {
             return new PinIndex(
                     tiered,
                     true,
-                    faults,
+                    promises,
                     node -> {
                         node.hostPins++;
                         review.accept(node);
@@ -75,7 +73,7 @@ final class PinIndex {
                         review.accept(node);
                     });
         }
-        return new PinIndex(settings.variant() == Variant.PIN_GPU && !tiered, false, faults, lock, unlock);
+        return new PinIndex(settings.variant() == Variant.PIN_GPU && !tiered, false, promises, lock, unlock);
     }
 
     void stored(RadixNode node) {
@@ -98,7 +96,6 @@ final class PinIndex {
         if (onHost && !indexes) {
             return PinAnswer.refused("PIN requires --enable-hierarchical-cache");
         }
-        boolean holds = !faults.has(CacheFault.PinIgnored.class);
         int known = 0;
         for (long block : blocks) {
             RadixNode node = index.get(block);
@@ -107,6 +104,7 @@ final class PinIndex {
             }
             Pin pin = pins.get(block);
             if (pin == null) {
+                boolean holds = promises.pinKept();
                 pins.put(block, new Pin(holds));
                 if (holds) {
                     take.accept(node);

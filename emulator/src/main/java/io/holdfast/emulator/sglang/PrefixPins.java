@@ -1,8 +1,6 @@
 package io.holdfast.emulator.sglang;
 
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.fault.CacheFault;
-import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.Locale;
 import java.util.function.Consumer;
@@ -21,16 +19,16 @@ final class PrefixPins {
     private final boolean tiered;
     private final int pageTokens;
     private final int budgetTokens;
-    private final Faults faults;
+    private final Promises promises;
     private final EngineClock clock;
     private int pinnedTokens;
 
-    PrefixPins(SglangSettings settings, Faults faults, EngineClock clock) {
+    PrefixPins(SglangSettings settings, Promises promises, EngineClock clock) {
         this.offered = settings.variant() == Variant.PIN_PREFIX;
         this.tiered = settings.hostRatio() > 0;
         this.pageTokens = settings.pageTokens();
         this.budgetTokens = (int) (settings.hostTokens() * settings.maxPinnedRatio());
-        this.faults = faults;
+        this.promises = promises;
         this.clock = clock;
     }
 
@@ -42,7 +40,7 @@ final class PrefixPins {
         if (budgetTokens <= 0) {
             return PinAnswer.refused("Pinning is disabled (SGLANG_HICACHE_MAX_PINNED_RATIO is 0)");
         }
-        boolean holds = !faults.has(CacheFault.PinIgnored.class);
+        boolean holds = promises.pinKept();
         long ttl = Math.round(ttlSeconds * NANOS);
         long until = now() + ttl;
         String exhausted = "";
@@ -100,10 +98,6 @@ final class PrefixPins {
             node.pinnedUntil = 0;
             node.pinNanos = 0;
         }
-    }
-
-    int pinnedTokens() {
-        return pinnedTokens;
     }
 
     void clear() {

@@ -68,7 +68,7 @@ final class RadixCache {
 
     private final Variant variant;
     private final int pageTokens;
-    private final int capacityTokens;
+    private final Promises promises;
 
     /** The branch that pins on the GPU counts none without a host tier: least frequently used is least recently used there. */
     private final boolean countsHits;
@@ -77,11 +77,12 @@ final class RadixCache {
     private final EventQueue events;
     private final EvictionOrder leaves;
     private final HostTier host;
-    private final SessionHolds sessions = new SessionHolds(this::review);
+    private final SessionHolds sessions;
     private final PinIndex pins;
     private final PrefixPins prefixPins;
     private final Map<Namespace, RadixNode> roots = new HashMap<>();
     private long uses;
+    private int capacity;
     private int free;
     private int evictable;
     private int locked;
@@ -90,14 +91,16 @@ final class RadixCache {
     RadixCache(SglangSettings settings, Faults faults, EngineClock clock) {
         variant = settings.variant();
         pageTokens = settings.pageTokens();
-        capacityTokens = settings.capacityTokens();
+        capacity = settings.capacityTokens();
         countsHits = variant != Variant.PIN_GPU || settings.hostRatio() > 0;
         this.faults = faults;
         events = new EventQueue(pageTokens);
         leaves = new EvictionOrder(settings.eviction());
-        prefixPins = new PrefixPins(settings, faults, clock);
+        promises = new Promises(faults);
+        sessions = new SessionHolds(promises, this::review);
+        prefixPins = new PrefixPins(settings, promises, clock);
         host = new HostTier(settings, events, prefixPins, node -> delete(node, Tier.HOST));
-        pins = PinIndex.of(settings, faults, this::lock, this::unlock, this::review);
+        pins = PinIndex.of(settings, promises, this::lock, this::unlock, this::review);
         clear();
     }
 
@@ -247,6 +250,20 @@ final class RadixCache {
         free += tokens;
     }
 
+    /** Lets the pool hold this much, in whole pages, or as little as what is locked or held allows now. */
+    void limit(int tokens) {
+        int excess = capacity - tokens;
+        makeRoom(excess);
+        int taken = Math.min(excess, free / pageTokens * pageTokens);
+        free -= taken;
+        capacity -= taken;
+    }
+
+    /** Whether what is promised now will be kept. */
+    Promises promises() {
+        return promises;
+    }
+
     SessionHolds sessions() {
         return sessions;
     }
@@ -267,7 +284,7 @@ final class RadixCache {
         sessions.clear();
         pins.clear();
         prefixPins.clear();
-        free = capacityTokens;
+        free = capacity;
         evictable = 0;
         locked = 0;
         events.cleared();
@@ -296,7 +313,7 @@ final class RadixCache {
     }
 
     int capacityTokens() {
-        return capacityTokens;
+        return capacity;
     }
 
     long evictedTokens() {

@@ -10,6 +10,9 @@ final class RadixRequest {
     /** Empty for a request without one. */
     final Optional<SessionHolds.Session> session;
 
+    /** Of its blocks, once they are stored. */
+    final long priority;
+
     private final TokenChain chain;
 
     /** Where its blocks end in the tree; locked while it runs. */
@@ -27,13 +30,20 @@ final class RadixRequest {
     /** Tokens whose KV is computed. */
     int computed;
 
-    /** Tokens that its last prefill had before it. */
+    /** Tokens that its last prefill, or chunk of one, left computed. */
     int filled;
 
-    RadixRequest(Generation request, Optional<SessionHolds.Session> session, TokenChain chain) {
+    /** Whether its client went away while it ran: it ends with its next token. */
+    boolean aborted;
+
+    /** Whether it was retracted once. */
+    boolean retracted;
+
+    RadixRequest(Generation request, Optional<SessionHolds.Session> session, TokenChain chain, long priority) {
         this.request = request;
         this.session = session;
         this.chain = chain;
+        this.priority = priority;
         this.node = RadixNode.root(chain.space());
     }
 
@@ -42,13 +52,23 @@ final class RadixRequest {
         return chain.length() == request.length() ? chain : chain.grow(request.tokens());
     }
 
+    /** Tokens of prompt and answer so far. */
+    int length() {
+        return request.length();
+    }
+
+    /** Whether it ends now. */
+    boolean ends() {
+        return aborted || request.done();
+    }
+
     /** @param match all on the GPU, and locked */
-    void admitted(RadixCache.Match match, int slots) {
+    void admitted(RadixCache.Match match) {
         node = match.node();
         inTree = match.tokens();
         counted = 0;
-        held = slots;
-        filled = request.length();
-        computed = filled;
+        held = 0;
+        computed = match.tokens();
+        filled = computed;
     }
 }

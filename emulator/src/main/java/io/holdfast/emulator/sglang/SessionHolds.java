@@ -31,17 +31,25 @@ final class SessionHolds {
         private boolean closed;
     }
 
+    private final Promises promises;
     private final Consumer<RadixNode> changed;
     private final Map<String, Session> open = new HashMap<>();
     private final Map<RadixNode, Set<Session>> endings = new HashMap<>();
+    private int heldTokens;
 
     /** @param changed is told of a node whose references are others now */
-    SessionHolds(Consumer<RadixNode> changed) {
+    SessionHolds(Promises promises, Consumer<RadixNode> changed) {
+        this.promises = promises;
         this.changed = changed;
     }
 
-    /** The session that a request which arrives now belongs to. */
+    /** The session that a request which arrives now belongs to; one that is closed already, where promises are broken. */
     Session arrived(String id) {
+        if (!promises.kept()) {
+            Session none = new Session();
+            none.closed = true;
+            return none;
+        }
         return open.computeIfAbsent(id, _ -> new Session());
     }
 
@@ -94,6 +102,7 @@ final class SessionHolds {
         open.values().forEach(session -> session.closed = true);
         open.clear();
         endings.clear();
+        heldTokens = 0;
     }
 
     private void mark(Session session, RadixNode leaf) {
@@ -115,8 +124,17 @@ final class SessionHolds {
         }
     }
 
+    /** Tokens that any session refers to. */
+    int heldTokens() {
+        return heldTokens;
+    }
+
     private void refer(RadixNode node, int change) {
+        boolean before = node.references > 0;
         node.references += change;
+        if (before != node.references > 0) {
+            heldTokens += before ? -node.tokens.size() : node.tokens.size();
+        }
         if (!node.isDeleted()) {
             changed.accept(node);
         }

@@ -3,85 +3,92 @@ package io.holdfast.emulator.sglang;
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.Engine;
 import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.EngineDeath;
 import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Pass;
-import io.holdfast.emulator.engine.RequestTally;
 import io.holdfast.emulator.engine.Terms;
+import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.fault.GpuFault;
+import io.holdfast.emulator.sglang.PrefillBatch.Verdict;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /*
- * The emulated GPU and the scheduler in front of it. One thread calls it; a call of step() is one pass of the engine's loop
- * and takes as long as the GPU would.
+ * SGLang's scheduler, without overlap of passes. One thread calls it; a call of step() is one pass of the engine's loop and
+ * takes as long as the GPU would.
  *
  * A pass
  * ------
- * Prefill goes before decode. The head of the queue is admitted when extend + min(what it may still say, 4096) is less than
- * free + evictable - what running requests are expected to say, looked at before and after locking its own prefix; if not,
- * nobody behind it is looked at. One pass prefills one request (a real one batches; the GPU's time is the same sum). A
- * decode step gives each running request a token.
+ * Prefill goes before decode. A pass prefills as many waiting requests as PrefillBatch admits, in the order of the queue, and
+ * each says its first token; if there is none, every running request says one more, for which DecodeRoom finds the room or
+ * sends some of them back to the queue. A prompt that is longer than a chunk goes on in the next pass, and until it is through
+ * nobody decodes. What a chunk computed enters the tree when the next pass begins.
  *
  * The full flag
  * -------------
- * A refusal sets batchFull, and only a request that ends or is retracted clears it. So a refusal while nothing runs is for
- * good: later passes do not look at the queue, whatever becomes of the cache. Stock engines cannot get there, because the
- * largest request they accept fits into an idle cache; with pins the room shrinks. The pin branch's safety net releases all
- * pins once when what is pinned leaves no room for the prompt; it does not count the answer, and does not clear the flag.
+ * Where the batch has no room for a request, nobody looks at the queue again before a request leaves the batch, by its end, a
+ * retraction, or as a chunk; but the flag belongs to the running batch, and is lost when the prompts of a pass become one
+ * while nothing else runs. With nothing running at all the release looks in every pass: a request for which an empty cache
+ * has no room waits for ever, and so do those behind it. The branches that pin set the flag then as well (but not with a host tier),
+ * and nothing clears it: with pins that leave no room the server has stopped for good. The safety net of the branches releases
+ * all pins once when what is pinned leaves no room for the prompt; it does not count the answer, and does not clear the flag.
  *
  * Two engines
  * -----------
  * The release evicts what is missing, wants a free page per running request in each decode step, and stores prompt and
- * answer (all but the last token) when a request ends. The branch evicts the whole amount when less is free, wants pages
- * only where one is full, and stores prompts only. With one token to say, a prompt is stored once, at the end.
+ * answer (all but the last token) when a request ends. The branches evict the whole amount when less is free, want pages
+ * only where one is full, and but for the release candidate store prompts only. With one token to say, a prompt is stored
+ * once, at the end.
  *
- * Events leave after each prefill, when a request ends and when the engine runs idle, on the branch every 40 decode steps as
- * well; what decoding evicts waits for one of these.
+ * Events leave after each prefill, at every 40th decode step of a life, and when there is nothing to do: what decoding stores
+ * and evicts waits for one of these, whoever ends meanwhile.
+ *
+ * Ends
+ * ----
+ * A request whose client goes away while it waits is dropped. One that runs says a token more and is stored like any other; one
+ * whose prompt is being cut into chunks is dropped, and what its chunks computed stays in the tree.
+ *
+ * Not followed: the overlapped loop, which has a pass under way while the results of the one before are looked at. Blocks and
+ * names are the same with it, but requests end a pass later.
  */
 public final class SglangEngine implements Engine {
-    private static final Logger log = LoggerFactory.getLogger(SglangEngine.class);
+    private static final String OUT_OF_MEMORY =
+            "Out of memory even after retracting all other requests in the decode batch. Aborting the last request.";
 
-    /** Admission counts no more than this of what a request may say. */
-    private static final int COUNTED_ANSWER = 4096;
-
-    private static final double FIRST_RATIO = 0.7;
-    private static final double LAST_RATIO = 0.14 * FIRST_RATIO;
-    private static final double RATIO_STEP = (FIRST_RATIO - LAST_RATIO) / 600;
-    private static final int RETRACTION_STEPS = 20;
-    private static final int DECODE_LOG_INTERVAL = 40;
+    private static final String NOTHING_FREE = "Cannot allocate 1 blocks: only 0 free";
 
     private final SglangSettings settings;
-    private final boolean pinBranch;
-    private final int page;
+    private final Variant variant;
+    private final Faults faults;
     private final EngineClock clock;
     private final Gpu gpu;
     private final Model model;
     private final Consumer<List<CacheEvent>> publisher;
     private final RadixCache cache;
-    private final Deque<RadixRequest> waiting = new ArrayDeque<>();
+    private final RequestKv kv;
+    private final DecodeRoom room;
+    private final WaitingQueue waiting;
+    private final SchedulerLog log;
+    private final AnswerCounts counts;
+    private final NewTokenRatio ratio = new NewTokenRatio();
     private final List<RadixRequest> running = new ArrayList<>();
 
+    /** The request whose prompt is being prefilled in chunks. */
+    private Optional<RadixRequest> cut = Optional.empty();
+
     private boolean batchFull;
-    private double newTokenRatio = FIRST_RATIO;
-    private long decodeSteps;
-    private double cacheHitRate;
-    private long cachedTokens;
+    private int limit = Integer.MAX_VALUE;
+    private int refusedFlushes;
+    private long submitted;
     private long aborted;
-    private long retracted;
-    private RequestTally whole = RequestTally.NONE;
-    private RequestTally streamed = RequestTally.NONE;
     private volatile SglangStats stats;
+    private volatile SglangStats reported;
+    private long reportedNanos;
 
     /** @param clock stamps what the engine says of its own times */
     public SglangEngine(
@@ -92,63 +99,76 @@ public final class SglangEngine implements Engine {
             Model model,
             Consumer<List<CacheEvent>> publisher) {
         this.settings = settings;
-        this.pinBranch = settings.variant() != Variant.STOCK;
-        this.page = settings.pageTokens();
+        this.variant = settings.variant();
+        this.faults = faults;
         this.clock = clock;
         this.gpu = gpu;
         this.model = model;
         this.publisher = publisher;
         this.cache = new RadixCache(settings, faults, clock);
+        this.kv = new RequestKv(cache, settings);
+        this.room = new DecodeRoom(cache, kv, settings, faults);
+        this.waiting = new WaitingQueue(settings);
+        this.log = new SchedulerLog(clock);
+        this.counts = new AnswerCounts(clock);
         this.stats = snapshot(0);
+        this.reported = stats;
     }
 
     @Override
     public void submit(Generation request) {
-        String session = settings.sessions() ? request.terms().session() : "";
         Terms terms = request.terms();
+        request.limitAnswer(settings.maxAnswerTokens(request.prompt().length));
+        String session = settings.sessions() ? terms.session() : "";
+        Namespace space = variant == Variant.STOCK ? Namespace.of(terms) : Namespace.unsalted(terms);
         waiting.add(new RadixRequest(
                 request,
                 session.isEmpty()
                         ? Optional.empty()
                         : Optional.of(cache.sessions().arrived(session)),
-                new TokenChain(pinBranch ? Namespace.unsalted(terms) : Namespace.of(terms), terms.session(), page)));
+                new TokenChain(space, terms.session(), settings.pageTokens()),
+                terms.priority() == 0 || cache.promises().kept() ? terms.priority() : 0));
+        submitted++;
+        if (faults.find(CacheFault.AutoUnpin.class)
+                .filter(fault -> submitted % fault.requests() == 0)
+                .isPresent()) {
+            cache.pins().unpinAll();
+        }
         stats = snapshot(0);
     }
 
     @Override
     public void abort(Generation request) {
-        Optional<RadixRequest> active =
-                running.stream().filter(one -> one.request == request).findFirst();
-        if (waiting.removeIf(one -> one.request == request)) {
-            aborted++;
-        } else if (active.isPresent()) {
-            running.remove(active.get());
-            aborted++;
-            batchFull = false;
-            end(active.get());
-            publish();
+        boolean here = waiting.remove(request);
+        for (RadixRequest active : running) {
+            if (active.request == request && !active.aborted) {
+                active.aborted = true;
+                here = true;
+            }
         }
+        if (cut.isPresent() && cut.get().request == request) {
+            kv.release(cut.get());
+            cut = Optional.empty();
+            here = true;
+        }
+        aborted += here ? 1 : 0;
         stats = snapshot(0);
     }
 
     /** Empties the cache, pins included; refused while a request runs or waits. */
     public boolean flush() {
-        if (!running.isEmpty() || !waiting.isEmpty()) {
-            log.info(
-                    "Cache not flushed because there are pending requests. #queue-req: {}, #running-req: {}",
-                    waiting.size(),
-                    running.size());
+        if (!isIdle() || refusesFlush()) {
+            log.notFlushed(waiting.size(), running.size());
             return false;
         }
-        if (settings.variant() == Variant.PIN_HOST && !cache.pins().isEmpty()) {
+        if (variant == Variant.PIN_HOST && !cache.pins().isEmpty()) {
             cache.evictAll();
         } else {
             cache.clear();
         }
-        decodeSteps = 0;
         publish();
         stats = snapshot(0);
-        log.info("Cache flushed successfully!");
+        log.flushed();
         return true;
     }
 
@@ -168,7 +188,7 @@ public final class SglangEngine implements Engine {
 
     /** Pins the nodes along the tokens for a time, where the variant pins prefixes. */
     public PinAnswer pinPrefix(int[] tokens, double ttlSeconds) {
-        return cache.pinPrefix(new TokenChain(Namespace.PLAIN, "", page).grow(tokens), ttlSeconds);
+        return cache.pinPrefix(new TokenChain(Namespace.PLAIN, "", settings.pageTokens()).grow(tokens), ttlSeconds);
     }
 
     /** Gives up what the session refers to; one that is not open is none. */
@@ -176,13 +196,28 @@ public final class SglangEngine implements Engine {
         cache.sessions().close(session);
     }
 
+    /** Makes the cache as if it could hold no more than so many tokens, or lets it have all that it has. */
+    public void limitTokens(int most) {
+        limit = Math.max(0, most);
+        applyLimit();
+        stats = snapshot(0);
+    }
+
     @Override
     public boolean step() {
-        if (prefillNext() || decodeAll()) {
+        applyLimit();
+        cut.ifPresent(kv::keep);
+        if (prefill() || decode()) {
             return true;
         }
-        newTokenRatio = FIRST_RATIO;
-        publish();
+        log.idle();
+        if (isIdle()) {
+            publish();
+            ratio.reset();
+            if (reported.running() > 0 || clock.nanos() - reportedNanos > SchedulerLog.STALE_NANOS) {
+                report(0);
+            }
+        }
         stats = snapshot(0);
         return false;
     }
@@ -198,241 +233,219 @@ public final class SglangEngine implements Engine {
         return stats;
     }
 
+    /** From any thread: the numbers when a batch was last logged, as the engine's gauges show them. */
+    public SglangStats reported() {
+        return reported;
+    }
+
     /** Engine thread only, for those who look into it. */
     RadixCache cache() {
         return cache;
     }
 
-    private boolean prefillNext() {
-        RadixRequest next = waiting.peek();
-        if (next == null || batchFull) {
+    private boolean isIdle() {
+        return running.isEmpty() && waiting.isEmpty() && cut.isEmpty();
+    }
+
+    private boolean prefill() {
+        if (running.isEmpty() && variant == Variant.STOCK) {
+            batchFull = false;
+        }
+        if (cut.isEmpty() && !looksAtQueue()) {
             return false;
         }
-        if (running.size() >= settings.maxRunning()) {
-            batchFull = true;
+        waiting.arrange(cache);
+        PrefillBatch batch = new PrefillBatch(cache, settings, running, ratio.current());
+        cut.ifPresent(batch::resume);
+        admit(batch);
+        if (batch.isEmpty()) {
+            unpinForRoom();
             return false;
         }
-        TokenChain chain = next.chain();
-        RadixCache.Match match = cache.match(chain, (chain.length() - 1) / page);
-        int missing = chain.length() - match.onGpu();
-        if (!admit(missing + Math.min(next.request.left(), COUNTED_ANSWER), match.gpuNode())) {
-            batchFull = true;
-            if (settings.variant().pinsBlocks() && running.isEmpty()) {
-                unpinForRoom(missing);
-            }
-            return false;
-        }
-        waiting.remove();
-        RadixCache.Match prefix = match.onHost() == 0 ? match : cache.loadBack(match);
-        int extend = chain.length() - prefix.tokens();
-        cache.makeRoom(page == 1 ? extend : extend + page);
-        int slots = pagesOf(extend) * page;
-        cache.take(slots);
-        next.admitted(prefix, slots);
-        next.request.found(prefix.tokens(), prefix.tokens() - match.onGpu());
-        cacheHitRate = prefix.tokens() / (double) chain.length();
-        stats = snapshot(1);
-        if (gpu.run(Pass.prefill(extend, 1, 1))) {
-            firstToken(next);
+        cut = batch.cut();
+        log.begins();
+        batch.allocate();
+        stats = snapshot(batch.size());
+        if (gpu.run(
+                Pass.prefill(batch.newTokens(), batch.size(), batch.firsts()).holding(idleHolds()))) {
+            prefilled(batch);
         }
         return true;
     }
 
-    private void firstToken(RadixRequest admitted) {
-        Generation request = admitted.request;
-        boolean first = request.answered() == 0;
-        request.answer(model.next(request));
-        if (first) {
-            double seconds = (clock.nanos() - request.arrivalNanos()) / 1e9;
-            if (request.streamed()) {
-                streamed = streamed.firstToken(seconds);
-            } else {
-                whole = whole.firstToken(seconds);
-            }
-        }
-        if (request.done()) {
-            finish(admitted);
-        } else {
-            store(admitted, admitted.filled);
-            running.add(admitted);
-        }
-        publish();
-        stats = snapshot(0);
-        request.tell();
+    private boolean looksAtQueue() {
+        batchFull |= !waiting.isEmpty() && running.size() >= settings.maxRunning();
+        return !batchFull && !waiting.isEmpty();
     }
 
-    private boolean decodeAll() {
+    private void admit(PrefillBatch batch) {
+        Verdict verdict = batch.verdict();
+        if (verdict == Verdict.NO_BUDGET) {
+            return;
+        }
+        do {
+            Optional<RadixRequest> next = waiting.first();
+            if (next.isEmpty()) {
+                return;
+            }
+            batchFull |= batch.size() >= settings.maxRunning() - running.size();
+            if (batchFull) {
+                return;
+            }
+            int before = batch.size();
+            verdict = batch.add(next.get());
+            if (batch.size() > before) {
+                waiting.removeFirst();
+            }
+        } while (verdict == Verdict.MORE);
+        if (verdict == Verdict.NO_ROOM) {
+            boolean always = variant != Variant.STOCK && settings.hostRatio() == 0;
+            batchFull = always || !batch.isEmpty() || !running.isEmpty();
+        }
+    }
+
+    private void unpinForRoom() {
+        Optional<RadixRequest> first = waiting.first();
+        if (variant.pinsBlocks() && running.isEmpty() && first.isPresent()) {
+            TokenChain chain = first.get().chain();
+            int extend = chain.length()
+                    - cache.match(chain, (chain.length() - 1) / settings.pageTokens())
+                            .onGpu();
+            int pinned = cache.protectedTokens();
+            int total = cache.capacityTokens();
+            if (pinned > total - extend) {
+                log.unpinned(extend, pinned, total, cache.pins().unpinAll());
+            }
+        }
+    }
+
+    private void prefilled(PrefillBatch batch) {
+        int before = running.size();
+        batchFull &= before > 0;
+        List<RadixRequest> told = new ArrayList<>(batch.size());
+        for (RadixRequest active : batch.requests()) {
+            if (cut.isPresent() && cut.get() == active) {
+                batchFull = false;
+                continue;
+            }
+            active.request.answer(model.next(active.request));
+            counts.said(active.request);
+            if (active.ends()) {
+                batchFull = false;
+                finish(active);
+            } else {
+                kv.keep(active);
+                running.add(active);
+            }
+            told.add(active);
+        }
+        long pending = waiting.tokens() + cutTokens();
+        log.prefilled(batch, before, waiting, pending, cache);
+        report(before);
+        publish();
+        stats = snapshot(0);
+        tell(told);
+    }
+
+    private boolean decode() {
         if (running.isEmpty()) {
             return false;
         }
-        cache.makeRoom((pinBranch ? fullPages() : running.size()) * page);
-        if (!retractUntilItFits()) {
+        log.begins();
+        int free = cache.freeTokens();
+        DecodeRoom.Outcome outcome = room.make(running);
+        if (outcome.isRoom()) {
+            ratio.decay();
+        } else {
+            retracted(outcome, free);
+        }
+        if (running.isEmpty()) {
+            stats = snapshot(0);
             return true;
         }
-        for (RadixRequest active : running) {
-            if (active.computed % page == 0) {
-                cache.take(page);
-                active.held += page;
-            }
-            active.computed++;
+        room.take(running);
+        if (gpu.run(Pass.decode(running.size()).holding(idleHolds()))) {
+            decoded();
         }
-        if (!gpu.run(Pass.decode(running.size()))) {
-            return true;
+        return true;
+    }
+
+    private void retracted(DecodeRoom.Outcome outcome, int freeBefore) {
+        boolean evicting = !faults.has(CacheFault.DecodeCannotEvict.class);
+        batchFull = false;
+        aborted += outcome.lost().size();
+        if (evicting) {
+            double before = ratio.current();
+            ratio.estimate(running);
+            log.retracted(outcome, cache.freeTokens() - freeBefore, before, ratio.current());
         }
-        newTokenRatio = Math.max(newTokenRatio - RATIO_STEP, LAST_RATIO);
+        outcome.retracted().forEach(waiting::add);
+        outcome.lost().forEach(lost -> lost.request.fail(evicting ? OUT_OF_MEMORY : NOTHING_FREE));
+    }
+
+    private void decoded() {
         List<RadixRequest> batch = List.copyOf(running);
         for (RadixRequest active : batch) {
             active.request.answer(model.next(active.request));
-            if (active.request.done()) {
-                running.remove(active);
+            if (active.ends()) {
+                batchFull = false;
                 finish(active);
             }
         }
-        decodeSteps++;
-        if (running.size() < batch.size()) {
-            batchFull = false;
-            publish();
-        } else if (decodeSteps % DECODE_LOG_INTERVAL == 0) {
+        running.removeIf(RadixRequest::ends);
+        if (log.decoded(batch.size(), waiting, cache)) {
+            report(batch.size());
             publish();
         }
         stats = snapshot(0);
-        batch.forEach(active -> active.request.tell());
-        return true;
+        tell(batch);
     }
 
-    /** Sends requests back to the queue until the rest has its pages; false when the last one cannot have its page. */
-    private boolean retractUntilItFits() {
-        int before = running.size();
-        while (cache.freeTokens() < fullPages() * page) {
-            if (running.size() == 1) {
-                if (pinBranch) {
-                    throw new EngineDeath("ValueError: Out of memory even after retracting all other requests");
-                }
-                RadixRequest last = running.removeFirst();
-                end(last);
-                aborted++;
-                batchFull = false;
-                publish();
-                stats = snapshot(0);
-                last.request.fail("Out of memory even after retracting all other requests in the decode batch.");
-                return false;
+    private static void tell(List<RadixRequest> batch) {
+        for (RadixRequest active : batch) {
+            if (!active.aborted) {
+                active.request.tell();
             }
-            RadixRequest victim = running.stream()
-                    .min(Comparator.comparingInt((RadixRequest active) -> active.request.answered())
-                            .thenComparingInt(active -> -active.request.prompt().length))
-                    .orElseThrow();
-            running.remove(victim);
-            cache.giveBack(victim.held);
-            cache.unlock(victim.node);
-            waiting.add(victim);
-            retracted++;
-            cache.makeRoom(fullPages() * page);
         }
-        if (running.size() < before) {
-            batchFull = false;
-            int said = running.stream()
-                    .mapToInt(active -> active.request.answered())
-                    .sum();
-            int may = running.stream()
-                    .mapToInt(active -> active.request.terms().maxNew())
-                    .sum();
-            newTokenRatio = Math.min(1, (said + RETRACTION_STEPS * running.size()) / (double) (may + 1));
-            log.info(
-                    "KV cache pool is full. Retract requests. #retracted_reqs: {}, #new_token_ratio: {}",
-                    before - running.size(),
-                    newTokenRatio);
-        }
-        return true;
-    }
-
-    /** Whether the wanted tokens fit beside what runs; if so, the prefix is locked. */
-    private boolean admit(int wanted, RadixNode prefix) {
-        if (wanted >= room()) {
-            return false;
-        }
-        cache.lock(prefix);
-        if (wanted < room()) {
-            return true;
-        }
-        cache.unlock(prefix);
-        return false;
-    }
-
-    private double room() {
-        double room = cache.freeTokens() + cache.evictableTokens();
-        for (RadixRequest active : running) {
-            room -= Math.min(active.request.left(), COUNTED_ANSWER) * newTokenRatio;
-        }
-        return room;
-    }
-
-    private void unpinForRoom(int extend) {
-        int pinned = cache.protectedTokens();
-        int total = cache.capacityTokens();
-        if (pinned > total - extend) {
-            int unpinned = cache.pins().unpinAll();
-            log.warn(
-                    "Request unschedulable due to pinned KV cache: request needs {} tokens, but {}/{} tokens are pinned"
-                            + " (only {} unpinnable). Auto-unpinned {} blocks.",
-                    extend,
-                    pinned,
-                    total,
-                    total - pinned,
-                    unpinned);
-        }
-    }
-
-    private int fullPages() {
-        return (int)
-                running.stream().filter(active -> active.computed % page == 0).count();
-    }
-
-    private int pagesOf(int tokens) {
-        return (tokens + page - 1) / page;
     }
 
     private void finish(RadixRequest active) {
-        Generation request = active.request;
-        cachedTokens += request.cachedTokens();
-        if (request.streamed()) {
-            streamed = streamed.answered(request.prompt().length, request.answered());
-        } else {
-            whole = whole.answered(request.prompt().length, request.answered());
+        kv.finish(active);
+        if (active.aborted) {
+            return;
         }
-        end(active);
+        counts.answered(active.request);
         active.session.ifPresent(session -> cache.sessions().finished(session, active.node));
     }
 
-    private void end(RadixRequest active) {
-        store(active, settings.variant().storesAnswers() ? active.computed : active.filled);
-        cache.giveBack(active.held);
-        cache.unlock(active.node);
+    /** Tokens that pins and sessions hold, for the fault that lets them cost time; none without it. */
+    private int idleHolds() {
+        if (!faults.has(GpuFault.HoldsSlow.class)) {
+            return 0;
+        }
+        int pinned = cache.protectedTokens();
+        for (RadixRequest active : running) {
+            pinned -= active.inTree;
+        }
+        return Math.max(0, pinned) + cache.sessions().heldTokens();
     }
 
-    /**
-     * Puts the first tokens of the request into the tree and moves its lock there; its copies of known blocks are freed. The
-     * release counts a request's hits once however often it is stored, and stores its prompt once more when there are pages of
-     * the answer: one priority above them, and cut off from them.
-     */
-    private void store(RadixRequest active, int length) {
-        TokenChain chain = active.chain();
-        long priority = active.request.terms().priority();
-        int blocks = length / page;
-        RadixCache.Insertion stored = cache.insert(chain, blocks, priority, active.counted);
-        int promptBlocks = active.request.prompt().length / page;
-        if (settings.variant() == Variant.STOCK) {
-            active.counted = Math.max(active.counted, blocks);
-            if (promptBlocks < blocks) {
-                cache.insert(chain, promptBlocks, priority + 1, promptBlocks);
-            }
-        }
-        int inTree = blocks * page;
-        cache.giveBack(Math.max(0, stored.present() - active.inTree));
-        active.held -= inTree - active.inTree;
-        active.inTree = inTree;
-        cache.lock(stored.node());
-        cache.unlock(active.node);
-        active.node = stored.node();
+    private boolean refusesFlush() {
+        int times = faults.find(CacheFault.FlushRefused.class)
+                .map(CacheFault.FlushRefused::times)
+                .orElse(0);
+        boolean refuses = refusedFlushes < times;
+        refusedFlushes += refuses ? 1 : 0;
+        return refuses;
+    }
+
+    private void applyLimit() {
+        int fallen = faults.find(CacheFault.CapacityFalls.class)
+                .filter(fault -> answered() >= fault.requests())
+                .map(fault -> (int) Math.round(settings.capacityTokens() * (1 - fault.percent() / 100)))
+                .orElse(Integer.MAX_VALUE);
+        int most = Math.min(settings.capacityTokens(), Math.min(limit, fallen));
+        cache.limit(most / settings.pageTokens() * settings.pageTokens());
     }
 
     private void publish() {
@@ -442,21 +455,38 @@ public final class SglangEngine implements Engine {
         }
     }
 
-    private SglangStats snapshot(int inPrefill) {
+    /** Tokens of the prompt in chunks that are still to come. */
+    private long cutTokens() {
+        return cut.map(request -> request.length() - request.filled).orElse(0);
+    }
+
+    private void report(int reportedRunning) {
+        reported = snapshot(reportedRunning - running.size());
+        reportedNanos = clock.nanos();
+        log.reported();
+    }
+
+    private SglangStats snapshot(int besideRunning) {
+        HostTier host = cache.host();
         return new SglangStats(
-                running.size() + inPrefill,
+                running.size() + besideRunning,
                 waiting.size(),
                 cache.capacityTokens(),
                 cache.freeTokens(),
                 cache.evictableTokens(),
                 cache.protectedTokens(),
-                newTokenRatio,
-                cacheHitRate,
-                cachedTokens,
+                ratio.current(),
+                log.hitRate(),
+                counts.cachedTokens(),
                 cache.evictedTokens(),
                 aborted,
-                retracted,
-                whole,
-                streamed);
+                waiting.tokens(),
+                cutTokens(),
+                Math.round(waiting.tokens() * (1 - log.recentHitRate())) + cutTokens(),
+                host.capacityTokens(),
+                host.capacityTokens() - host.freeTokens(),
+                log.work(),
+                counts.whole(),
+                counts.streamed());
     }
 }

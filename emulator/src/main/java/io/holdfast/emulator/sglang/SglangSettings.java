@@ -12,6 +12,7 @@ package io.holdfast.emulator.sglang;
  * @param sessions whether requests with a session protect their prefix until it is closed
  * @param hostRatio size of the host tier as a multiple of the capacity, 0 for none
  * @param maxPinnedRatio how much of the host tier pinned prefixes may take, 0 for no pins; below 1
+ * @param policy who of the waiting goes first
  */
 public record SglangSettings(
         int capacityTokens,
@@ -23,7 +24,42 @@ public record SglangSettings(
         Eviction eviction,
         boolean sessions,
         double hostRatio,
-        double maxPinnedRatio) {
+        double maxPinnedRatio,
+        Policy policy) {
+
+    /** {@code --schedule-policy}. */
+    public enum Policy {
+        /** First come, first served. */
+        FCFS,
+        /** Longest cached prefix first, as long as no more than 128 wait. */
+        LPM
+    }
+
+    /** First come, first served. */
+    public SglangSettings(
+            int capacityTokens,
+            int pageTokens,
+            int contextTokens,
+            int maxRunning,
+            int chunkedPrefillTokens,
+            Variant variant,
+            Eviction eviction,
+            boolean sessions,
+            double hostRatio,
+            double maxPinnedRatio) {
+        this(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                Policy.FCFS);
+    }
 
     /** Which code: the release, or one of the branches that pin. */
     public enum Variant {
@@ -89,7 +125,17 @@ public record SglangSettings(
     public SglangSettings withSizes(int capacity, int page, int context) {
         int chunk = Math.max(page, chunkedPrefillTokens / page * page);
         return new SglangSettings(
-                capacity, page, context, maxRunning, chunk, variant, eviction, sessions, hostRatio, maxPinnedRatio);
+                capacity,
+                page,
+                context,
+                maxRunning,
+                chunk,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withMaxRunning(int value) {
@@ -103,7 +149,8 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 hostRatio,
-                maxPinnedRatio);
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withChunkedPrefillTokens(int value) {
@@ -117,7 +164,8 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 hostRatio,
-                maxPinnedRatio);
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withVariant(Variant value) {
@@ -131,7 +179,8 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 hostRatio,
-                maxPinnedRatio);
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withEviction(Eviction value) {
@@ -145,7 +194,8 @@ public record SglangSettings(
                 value,
                 sessions,
                 hostRatio,
-                maxPinnedRatio);
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withSessions(boolean value) {
@@ -159,7 +209,8 @@ public record SglangSettings(
                 eviction,
                 value,
                 hostRatio,
-                maxPinnedRatio);
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withHostRatio(double value) {
@@ -173,7 +224,8 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 value,
-                maxPinnedRatio);
+                maxPinnedRatio,
+                policy);
     }
 
     public SglangSettings withMaxPinnedRatio(double value) {
@@ -187,6 +239,22 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 hostRatio,
+                value,
+                policy);
+    }
+
+    public SglangSettings withPolicy(Policy value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
                 value);
     }
 
@@ -205,6 +273,19 @@ public record SglangSettings(
     /** The most tokens that a prompt and its answer may have together, and one. */
     public int maxRequestTokens() {
         return Math.min(contextTokens, capacityTokens) - 1;
+    }
+
+    /**
+     * The longest answer to a prompt of so many tokens; the release leaves room for it in an empty cache, where the prompt and
+     * the page that admission adds leave any.
+     */
+    public int maxAnswerTokens(int prompt) {
+        int most = maxRequestTokens() - prompt - 1;
+        if (variant == Variant.STOCK) {
+            int paged = (prompt + pageTokens - 1) / pageTokens * pageTokens;
+            most = Math.min(most, capacityTokens - paged - pageTokens - 1);
+        }
+        return Math.max(0, most);
     }
 
     private static void check(boolean holds, String otherwise) {

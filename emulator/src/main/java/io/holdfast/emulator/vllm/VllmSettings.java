@@ -75,7 +75,7 @@ public record VllmSettings(
                 count, tokens, context, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy);
     }
 
-    /** @param batched tokens of one pass */
+    /** With so many requests scheduled together, and so many tokens in one pass. */
     public VllmSettings withBatch(int running, int batched) {
         return new VllmSettings(
                 blocks, blockTokens, contextTokens, running, batched, hashing, byteHashes, release, policy);

@@ -102,6 +102,15 @@ final class KvSegmentTest {
                 .isEqualTo(Path.of("/dev/shm", name));
     }
 
+    @Test
+    void processGroup_isOurs() throws IOException {
+        String[] numbers = Files.readString(Path.of("/proc/self/stat")).split(" ", -1);
+        KvcachedSettings unnamed = KvcachedSettings.of(EngineTag.SGLANG, 64, 16).withDirectory(directory);
+        try (KvSegment segment = KvSegment.create(unnamed)) {
+            assertThat(segment.file()).isEqualTo(directory.resolve("kvcached_SGLang_" + numbers[4]));
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "VLLM, VLLM",
@@ -162,7 +171,7 @@ final class KvSegmentTest {
     }
 
     private static Path python() throws IOException, InterruptedException {
-        for (String folder : System.getenv().getOrDefault("PATH", "").split(":")) {
+        for (String folder : System.getenv().getOrDefault("PATH", "").split(":", -1)) {
             Path candidate = Path.of(folder, "python3");
             if (Files.isExecutable(candidate)) {
                 Process trial = new ProcessBuilder(candidate.toString(), "-c", "import fcntl, mmap").start();

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,16 +29,18 @@ final class KvcachedPoolTest {
     private final VirtualClock clock = new VirtualClock();
     private KvcachedPool pool;
 
+    @BeforeEach
+    void start() {
+        start(settings());
+    }
+
     @AfterEach
     void close() {
-        if (pool != null) {
-            pool.close();
-        }
+        pool.close();
     }
 
     @Test
     void start_takesTheNullPageAndReservesFive() throws IOException {
-        start(settings());
         assertThat(HexFormat.of().formatHex(Files.readAllBytes(pool.file())))
                 .isEqualTo("000000600000000000000001000000000000000500000000");
         assertThat(pool.allowedBlocks()).isEqualTo(767);
@@ -45,7 +48,6 @@ final class KvcachedPoolTest {
 
     @Test
     void limit_doesNothingToAnIdleEngine_andIsThereAtItsNextAllocation() throws IOException {
-        start(settings());
         setLimit(80 * MIB);
         later(2_300);
         assertThat(segment()).containsExactly(80 * MIB, 16 * MIB, 80 * MIB);
@@ -56,7 +58,6 @@ final class KvcachedPoolTest {
 
     @Test
     void limit_isNotSeenBeforeTheNextLook() throws IOException {
-        start(settings());
         assertThat(pool.allowedBlocks()).isEqualTo(767);
         setLimit(160 * MIB);
         later(99);
@@ -79,7 +80,6 @@ final class KvcachedPoolTest {
 
     @Test
     void limitBelowUse_givesBlocksOfPagesInUseOnly_andTakesNothingAway() throws IOException {
-        start(settings());
         pool.used(75);
         assertThat(segment()).containsExactly(STARTUP, 160 * MIB, 80 * MIB);
         setLimit(64 * MIB);
@@ -96,7 +96,6 @@ final class KvcachedPoolTest {
 
     @Test
     void limitBelowScatteredBlocks_isNeverInForce() throws IOException {
-        start(settings());
         int[] all = pool.allocate(20 * 8 - 1).orElseThrow();
         int[] blocks = IntStream.of(all).filter(block -> block % 8 != 7).toArray();
         pool.free(blocks);
@@ -116,7 +115,6 @@ final class KvcachedPoolTest {
 
     @Test
     void raise_withinTheStart_isFreeUntilUsed() throws IOException {
-        start(settings());
         limited(240 * MIB);
         assertThat(pool.allowedBlocks()).isEqualTo(119);
         limited(480 * MIB);
@@ -126,7 +124,6 @@ final class KvcachedPoolTest {
 
     @Test
     void returnToExactlyTheStart_hasNoEffect_aFewBytesMoreHave() throws IOException {
-        start(settings());
         limited(240 * MIB);
         limited(STARTUP);
         assertThat(pool.allowedBlocks()).isEqualTo(119);
@@ -138,7 +135,6 @@ final class KvcachedPoolTest {
 
     @Test
     void noLimit_aNegativeOneAndOneOfAFewBytes_areOverlooked() throws IOException {
-        start(settings());
         limited(240 * MIB);
         for (long limit : new long[] {0, -1, -STARTUP, 7}) {
             limited(limit);
@@ -148,7 +144,6 @@ final class KvcachedPoolTest {
 
     @Test
     void moreThanTheStart_isTakenAtItsWord_andKillsVllmWithItsFirstBlock() throws IOException {
-        start(settings());
         limited(2 * STARTUP);
         assertThat(pool.allowedBlocks()).isEqualTo(2 * 768 - 1);
         pool.used(767);
@@ -157,7 +152,6 @@ final class KvcachedPoolTest {
 
     @Test
     void endlessLimit_killsTheEngine() throws IOException {
-        start(settings());
         setLimit(Long.MAX_VALUE);
         later(100);
         assertThatThrownBy(pool::allowedBlocks).isInstanceOf(EngineDeath.class);
@@ -165,7 +159,6 @@ final class KvcachedPoolTest {
 
     @Test
     void reserve_keepsTenFreedPages() throws IOException {
-        start(settings());
         pool.used(30 * 8 - 1);
         assertThat(segment()).containsExactly(STARTUP, 480 * MIB, 80 * MIB);
         pool.used(0);
@@ -174,7 +167,6 @@ final class KvcachedPoolTest {
 
     @Test
     void deletedSegment_comesBackWithoutALimit_andTheOldOneStays() throws IOException {
-        start(settings());
         limited(240 * MIB);
         Files.delete(pool.file());
         later(100);
@@ -185,7 +177,6 @@ final class KvcachedPoolTest {
 
     @Test
     void clearing_freesAllPagesAndEndsAShrink() throws IOException {
-        start(settings());
         pool.used(30 * 8 - 1);
         limited(64 * MIB);
         pool.cleared();
@@ -195,7 +186,6 @@ final class KvcachedPoolTest {
 
     @Test
     void nextLife_knowsNothingOfTheLimit() throws IOException {
-        start(settings());
         limited(240 * MIB);
         start(settings());
         assertThat(segment()).containsExactly(STARTUP, 16 * MIB, 80 * MIB);
@@ -213,7 +203,6 @@ final class KvcachedPoolTest {
 
     @Test
     void engineThatCounts_livesWithinMovingLimits() throws IOException {
-        start(settings());
         NaiveCache cache = new NaiveCache(pool, 767);
         for (int i = 0; i < 50; i++) {
             assertThat(cache.request(16)).isTrue();

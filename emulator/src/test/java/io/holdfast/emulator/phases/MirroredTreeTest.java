@@ -17,6 +17,7 @@ import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.VirtualClock;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
@@ -51,8 +52,7 @@ final class MirroredTreeTest {
         for (int i = 1; i <= REQUESTS; i++) {
             int[] head = shared[random.nextInt(shared.length)];
             int[] prompt = Workload.joined(
-                    java.util.Arrays.copyOf(head, 1 + random.nextInt(head.length)),
-                    Workload.tokens(random, random.nextInt(40)));
+                    Arrays.copyOf(head, 1 + random.nextInt(head.length)), Workload.tokens(random, random.nextInt(40)));
             engine.submit(new Generation(prompt, Terms.of(1 + random.nextInt(24)), true, clock.nanos(), new Heard()));
             while (engine.stats().waiting() > 2 && engine.step()) {}
             if (i % CHECKED_EVERY == 0) {

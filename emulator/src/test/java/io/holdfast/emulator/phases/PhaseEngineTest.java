@@ -1,6 +1,7 @@
 package io.holdfast.emulator.phases;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.Generation;
@@ -8,6 +9,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.engine.Terms;
+import io.holdfast.emulator.engine.Tokens;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.testing.Heard;
@@ -36,6 +38,21 @@ final class PhaseEngineTest {
                 .orElseThrow();
         assertThat(played.calls.get(8).heard.getFirst()).isGreaterThanOrEqualTo(firstBatch);
         assertThat(mostRunning(played)).isEqualTo(8);
+    }
+
+    @Test
+    void batchThatWasAborted_isFollowedByAGatheredOne() {
+        Server server = new Server(PhaseSettings.of(Profile.STATIC, Rates.llama()), Faults.none());
+        int[] prompt = Workload.tokens(new Random(1), 256);
+        double first = server.secondsToFirst(prompt, "");
+        server.submit(prompt, 9, "");
+        server.engine.step();
+        server.engine.step();
+        server.engine.abort(server.lastRequest.orElseThrow());
+        assertThat(server.engine.step()).isFalse();
+        assertThat(server.secondsToFirst(prompt, ""))
+                .isEqualTo(first, within(1e-9))
+                .isGreaterThan(0.08);
     }
 
     @Test
@@ -103,7 +120,7 @@ final class PhaseEngineTest {
 
     @Test
     void knownPrompt_isPrefilledFromItsLastBlockOn() {
-        int[] prompt = Workload.tokens(new Random(1), 512);
+        Tokens prompt = Tokens.of(Workload.tokens(new Random(1), 512));
         Played played = Played.of(
                 Profile.PREFIX,
                 Rates.llama(),

@@ -3,6 +3,7 @@ package io.holdfast.emulator.phases;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.holdfast.emulator.engine.Tokens;
 import io.holdfast.emulator.fault.Faults;
 import java.util.List;
 import java.util.stream.LongStream;
@@ -159,7 +160,7 @@ final class PhaseSignsTest {
 
     private static double gapBesideALongPrompt(Profile profile, Rates model) {
         Workload.Arrival writer = Workload.spaced(1, 1, 0, 64, 256).arrivals().getFirst();
-        int[] prompt = Workload.spaced(2, 1, 0, 2048, 1).arrivals().getFirst().prompt();
+        Tokens prompt = Workload.spaced(2, 1, 0, 2048, 1).arrivals().getFirst().prompt();
         Workload workload = new Workload(List.of(writer, new Workload.Arrival(1, prompt, 16)));
         return Played.of(profile, model, workload).calls.getFirst().gaps().max().orElseThrow();
     }

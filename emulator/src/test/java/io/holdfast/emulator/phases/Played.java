@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 
 /** A workload that an engine has answered, in emulated time, as its clients saw it. */
 final class Played {
@@ -49,7 +50,7 @@ final class Played {
         }
 
         DoubleStream gaps() {
-            return java.util.stream.IntStream.range(1, heard.size()).mapToDouble(i -> heard.get(i) - heard.get(i - 1));
+            return IntStream.range(1, heard.size()).mapToDouble(i -> heard.get(i) - heard.get(i - 1));
         }
     }
 
@@ -97,7 +98,7 @@ final class Played {
                 Call call = new Call(clock, sent);
                 calls.add(call);
                 engine.submit(new Generation(
-                        arrival.prompt(), Terms.of(arrival.answer()), true, Math.round(sent * 1e9), call));
+                        arrival.prompt().toArray(), Terms.of(arrival.answer()), true, Math.round(sent * 1e9), call));
                 next++;
             }
             idle = !engine.step();

@@ -20,13 +20,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The tree against a list of prefixes that is searched anew for each question. */
 final class PrefixTreeModelTest {
     private static final int STEPS =
-            System.getProperty("holdfast.scale", "slice").equals("deep") ? 50_000 : 2_000;
+            System.getProperty("holdfast.scale", "slice").equals("deep") ? 50_000 : 1_000;
     private static final int BLOCK = 4;
 
     private static final class Entry {
         private final long name;
         private final List<Integer> prefix;
-        private int locks;
         private int lastUse;
 
         Entry(long name, List<Integer> prefix) {
@@ -46,7 +45,7 @@ final class PrefixTreeModelTest {
         Set<Long> heard = new HashSet<>();
         int uses = 0;
         for (int step = 0; step < STEPS; step++) {
-            int[] tokens = random.ints(BLOCK * (1 + random.nextInt(7)), 0, 2).toArray();
+            int[] tokens = random.ints(BLOCK * (1L + random.nextInt(7)), 0, 2).toArray();
             long[] names = SglangBlockNames.of(tokens, BLOCK);
             switch (random.nextInt(6)) {
                 case 0, 1 -> {

@@ -1,14 +1,15 @@
 package io.holdfast.emulator.phases;
 
+import io.holdfast.emulator.engine.Tokens;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 
 /** Requests with their times, shaped like the log's five workloads. Equal seeds give equal requests. */
 record Workload(List<Arrival> arrivals) {
-    /** @param prompt tokens, not to be written */
-    record Arrival(double seconds, int[] prompt, int answer) {}
+    record Arrival(double seconds, Tokens prompt, int answer) {}
 
     private static final int VOCABULARY = 30_000;
 
@@ -20,7 +21,7 @@ record Workload(List<Arrival> arrivals) {
     static Workload spaced(long seed, int requests, double seconds, int prompt, int answer) {
         Random random = new Random(seed);
         return new Workload(IntStream.range(0, requests)
-                .mapToObj(i -> new Arrival(i * seconds, tokens(random, prompt), answer))
+                .mapToObj(i -> new Arrival(i * seconds, prompt(random, prompt), answer))
                 .toList());
     }
 
@@ -33,7 +34,7 @@ record Workload(List<Arrival> arrivals) {
     static Workload continuousBatching(long seed) {
         Random random = new Random(seed);
         return new Workload(IntStream.range(0, 32)
-                .mapToObj(i -> new Arrival(i / 4.0, tokens(random, between(random, 64, 512)), between(random, 64, 256)))
+                .mapToObj(i -> new Arrival(i / 4.0, prompt(random, between(random, 64, 512)), between(random, 64, 256)))
                 .toList());
     }
 
@@ -41,7 +42,7 @@ record Workload(List<Arrival> arrivals) {
     static Workload pagedAttention(long seed) {
         Random random = new Random(seed);
         return new Workload(IntStream.range(0, 48)
-                .mapToObj(_ -> new Arrival(0, tokens(random, between(random, 128, 384)), between(random, 128, 256)))
+                .mapToObj(_ -> new Arrival(0, prompt(random, between(random, 128, 384)), between(random, 128, 256)))
                 .toList());
     }
 
@@ -49,12 +50,12 @@ record Workload(List<Arrival> arrivals) {
     static Workload chunkedPrefill(long seed) {
         Random random = new Random(seed);
         List<Integer> order = new ArrayList<>(IntStream.range(0, 48).boxed().toList());
-        java.util.Collections.shuffle(order, random);
+        Collections.shuffle(order, random);
         List<Arrival> arrivals = new ArrayList<>();
         double now = 0;
         for (int each : order) {
             int prompt = each < 36 ? between(random, 1024, 2048) : between(random, 64, 128);
-            arrivals.add(new Arrival(now, tokens(random, prompt), between(random, 64, 256)));
+            arrivals.add(new Arrival(now, prompt(random, prompt), between(random, 64, 256)));
             now -= Math.log(1 - random.nextDouble()) / 6;
         }
         return new Workload(arrivals);
@@ -65,8 +66,13 @@ record Workload(List<Arrival> arrivals) {
         Random random = new Random(seed);
         int[] shared = tokens(random, 1024);
         return new Workload(IntStream.range(0, 48)
-                .mapToObj(i -> new Arrival(i / 8.0, joined(shared, tokens(random, between(random, 32, 128))), 256))
+                .mapToObj(i ->
+                        new Arrival(i / 8.0, Tokens.of(shared).and(prompt(random, between(random, 32, 128))), 256))
                 .toList());
+    }
+
+    private static Tokens prompt(Random random, int count) {
+        return Tokens.of(tokens(random, count));
     }
 
     static int[] tokens(Random random, int count) {

@@ -297,6 +297,56 @@ class RadixCacheTest {
     }
 
     @Test
+    void pin_thatIsLostAtOnce_isAnsweredAsIfItHeld() {
+        faults.begin(new CacheFault.HoldLost(100));
+        store(1);
+        assertThat(cache.pins().pin(new long[] {1})).isEqualTo(new PinAnswer(true, 1, "Pinned 1/1 blocks"));
+        assertThat(cache.evict(1)).isEqualTo(PAGE);
+    }
+
+    @Test
+    void pin_halfOfThemLost_holdsAboutHalf() {
+        faults.begin(new CacheFault.HoldLost(50));
+        RadixCache large =
+                new RadixCache(settings().withSizes(4_000, PAGE, 8192).withVariant(Variant.PIN_GPU), faults, clock);
+        for (long block = 1; block <= 1_000; block++) {
+            large.take(PAGE);
+            large.insert(chain(block), 1, 0, 0);
+            large.pins().pin(new long[] {block});
+        }
+        assertThat(large.protectedTokens() / PAGE).isBetween(400, 600);
+    }
+
+    @Test
+    void session_whoseHoldIsLost_refersToNothing() {
+        RadixCache held = cache(settings().withSessions(true));
+        faults.begin(new CacheFault.HoldLost(100));
+        held.take(PAGE);
+        RadixNode node = held.insert(chain(1), 1, 0, 0).node();
+        held.sessions().finished(held.sessions().arrived("s"), node);
+        assertThat(node.references).isZero();
+        faults.end(new CacheFault.HoldLost(100).kind());
+        held.sessions().finished(held.sessions().arrived("s"), node);
+        assertThat(node.references).isEqualTo(1);
+    }
+
+    @Test
+    void limit_evictsWhatIsAboveIt_butForWhatIsLocked_andGivesBack() {
+        store(1, 2);
+        cache.lock(store(3, 4));
+        store(5, 6);
+        cache.limit(4);
+        assertThat(cache.capacityTokens()).isEqualTo(8);
+        assertThat(sizes()).containsExactly(0, 0, 8);
+        cache.limit(80);
+        assertThat(sizes()).containsExactly(72, 0, 8);
+        cache.limit(40);
+        assertThat(sizes()).containsExactly(32, 0, 8);
+        cache.clear();
+        assertThat(sizes()).containsExactly(40, 0, 0);
+    }
+
+    @Test
     void take_moreThanIsFree_isTheEnd() {
         assertThatThrownBy(() -> cache.take(84)).isInstanceOf(EngineDeath.class);
     }

@@ -13,6 +13,7 @@ import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.fault.GpuFault;
+import io.holdfast.emulator.sglang.SglangSettings.Eviction;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.VirtualClock;
@@ -102,11 +103,11 @@ class SglangEngineTest {
     }
 
     @Test
-    void decode_runsTogether_andTakesOneStepForAll() {
+    void prefillAndDecode_runTogether_andTakeOnePassForAll() {
         SglangEngine engine = engine(EmulatorSettings.defaults());
         Heard first = submit(engine, prompt(1, 16), 3);
         Heard second = submit(engine, prompt(2, 16), 3);
-        assertThat(millisOf(() -> runDry(engine))).isEqualTo(2 * (5 + 1.6) + 2 * 5);
+        assertThat(millisOf(() -> runDry(engine))).isEqualTo(5 + 2 * 1.6 + 2 * 5);
         assertThat(first.tokens).hasSize(3);
         assertThat(second.tokens).hasSize(3);
     }
@@ -174,12 +175,29 @@ class SglangEngineTest {
     }
 
     @Test
-    void largestAcceptedRequest_fitsIntoAnIdleStockEngine() {
+    void answer_isClippedToWhatAnEmptyCacheHasRoomFor() {
         SglangEngine engine = engine(small());
         serve(engine, prompt(1, 64), 1);
-        int[] largest = prompt(2, small().sglang().maxPromptTokens());
-        int most = small().sglang().maxRequestTokens() - largest.length - 1;
-        assertThat(serve(engine, largest, most).done).isTrue();
+        assertThat(serve(engine, prompt(2, 100), 1_000).tokens).hasSize(160 - 112 - 16 - 1);
+        assertThat(serve(engine, prompt(3, 100), 5).tokens).hasSize(5);
+    }
+
+    @Test
+    void promptWithinAPageOfTheCache_isAcceptedAndWaitsForEver_andSoDoThoseBehind() {
+        SglangEngine engine = engine(small());
+        int[] hopeless = prompt(1, small().sglang().maxPromptTokens());
+        Generation request = new Generation(hopeless, Terms.of(1), false, 0, new Heard());
+        engine.submit(request);
+        Heard behind = submit(engine, prompt(2, 4), 1);
+        for (int pass = 0; pass < 100; pass++) {
+            assertThat(engine.step()).isFalse();
+        }
+        assertThat(behind.tokens).isEmpty();
+        assertThat(engine.stats().waiting()).isEqualTo(2);
+        assertThat(engine.flush()).as("a waiting request forbids it").isFalse();
+        engine.abort(request);
+        runDry(engine);
+        assertThat(behind.done).isTrue();
     }
 
     @Test
@@ -285,23 +303,56 @@ class SglangEngineTest {
     }
 
     @Test
-    void abort_running_keepsWhatWasComputedAndFreesTheRest() {
+    void abort_running_saysOneMoreToken_andKeepsWhatWasComputed() {
         SglangEngine engine = engine(EmulatorSettings.defaults());
-        Generation request = new Generation(prompt(1, 40), Terms.of(100), false, 0, new Heard());
+        Heard heard = new Heard();
+        Generation request = new Generation(prompt(1, 40), Terms.of(100), false, 0, heard);
         engine.submit(request);
         engine.step();
         engine.step();
         engine.abort(request);
+        engine.abort(request);
+        runDry(engine);
+        assertThat(request.answered()).isEqualTo(3);
+        assertThat(heard.tokens).as("nobody listens to the last one").hasSize(2);
         assertThat(engine.stats().usedTokens()).isZero();
         assertThat(engine.stats().evictableTokens()).isEqualTo(32);
-        assertThat(engine.stats().aborted()).isEqualTo(1);
-        engine.abort(request);
         assertThat(engine.stats().aborted()).as("a second time changes nothing").isEqualTo(1);
+        assertThat(engine.stats().whole().requests()).as("it is not answered").isZero();
+    }
+
+    @Test
+    void abort_waiting_leavesNothing() {
+        SglangEngine engine = engine(EmulatorSettings.defaults());
+        Generation request = new Generation(prompt(1, 40), Terms.of(100), false, 0, new Heard());
+        engine.submit(request);
+        engine.abort(request);
+        assertThat(engine.stats().waiting()).isZero();
+        assertThat(engine.stats().waitingTokens()).isZero();
+        runDry(engine);
+        assertThat(engine.stats().evictableTokens()).isZero();
+        assertThat(engine.stats().aborted()).isEqualTo(1);
+    }
+
+    @Test
+    void abort_inChunks_keepsWhatChunksHaveStored() {
+        SglangEngine engine =
+                engine(EmulatorSettings.defaults().withSglang(sglang -> sglang.withChunkedPrefillTokens(32)));
+        Generation request = new Generation(prompt(1, 200), Terms.of(1), false, 0, new Heard());
+        engine.submit(request);
+        engine.step();
+        engine.step();
+        engine.abort(request);
+        runDry(engine);
+        assertThat(engine.stats().usedTokens()).isZero();
+        assertThat(engine.stats().evictableTokens())
+                .as("the second chunk had not been stored yet")
+                .isEqualTo(32);
     }
 
     @Test
     void memory_runningOut_retractsAndServesEverybodyInTheEnd() {
-        SglangEngine engine = engine(small().withMaxRunning(8));
+        SglangEngine engine = engine(small().withCapacityTokens(256));
         List<Heard> all = new ArrayList<>();
         for (int i = 1; i <= 3; i++) {
             all.add(submit(engine, prompt(i, 30), 60));
@@ -312,6 +363,34 @@ class SglangEngineTest {
         assertThat(engine.stats().usedTokens()).isZero();
         SglangEngine roomy = engine(EmulatorSettings.defaults());
         assertThat(all.getFirst().tokens).isEqualTo(serve(roomy, prompt(1, 30), 60).tokens);
+    }
+
+    @Test
+    void memory_runningOutForTheLast_failsItAndServesOn() {
+        SglangEngine engine = engine(small());
+        Heard alone = submit(engine, prompt(1, 20), 100);
+        engine.step();
+        engine.limitTokens(48);
+        runDry(engine);
+        assertThat(alone.failure)
+                .contains(
+                        "Out of memory even after retracting all other requests in the decode batch. Aborting the last"
+                                + " request.");
+        assertThat(alone.tokens).as("to the end of its last page").hasSize(48 - 20 + 1);
+        assertThat(serve(engine, prompt(2, 10), 2).done).isTrue();
+    }
+
+    @Test
+    void ignoringTheEnd_reservesTheWholeAnswer() {
+        SglangEngine engine = engine(small().withCapacityTokens(256));
+        List<Generation> both = new ArrayList<>();
+        for (int i = 1; i <= 2; i++) {
+            both.add(new Generation(prompt(i, 30), Terms.of(100).withIgnoresEnd(true), false, 0, new Heard()));
+        }
+        both.forEach(engine::submit);
+        engine.step();
+        engine.step();
+        assertThat(engine.stats().running()).as("by the ratio both would fit").isEqualTo(1);
     }
 
     @Test
@@ -356,6 +435,121 @@ class SglangEngineTest {
             serve(engine, prompt(i, 48), 1);
         }
         assertThat(serve(engine, prompt(1, 40), 1).cachedTokens).isZero();
+    }
+
+    @Test
+    void pinForgiving_memoryRunningOutUnderPins_failsTheRequestOnly() {
+        SglangEngine engine =
+                engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.PinForgiving())));
+        serve(engine, prompt(1, 64), 1);
+        Heard lost = submit(engine, prompt(2, 20), 100);
+        engine.step();
+        engine.pin(new long[] {lastBlock(prompt(1, 64))});
+        runDry(engine);
+        assertThat(lost.failure).isPresent();
+        assertThat(serve(engine, prompt(3, 20), 1).done).isTrue();
+    }
+
+    @Test
+    void autoUnpin_takesAPinFromEveryBlockAtEachSoManythRequest() {
+        SglangEngine engine =
+                engine(small().withVariant(Variant.PIN_GPU).withFaults(List.of(new CacheFault.AutoUnpin(3))));
+        serve(engine, prompt(1, 32), 1);
+        engine.pin(new long[] {lastBlock(prompt(1, 32))});
+        serve(engine, prompt(2, 32), 1);
+        assertThat(engine.stats().protectedTokens()).isEqualTo(32);
+        serve(engine, prompt(3, 32), 1);
+        assertThat(engine.stats().protectedTokens()).isZero();
+    }
+
+    @Test
+    void capacityFalls_afterSoManyAnswers_andSaysSo() {
+        SglangEngine engine = engine(small().withFaults(List.of(new CacheFault.CapacityFalls(50, 2))));
+        serve(engine, prompt(1, 60), 1);
+        assertThat(engine.stats().capacityTokens()).isEqualTo(160);
+        serve(engine, prompt(2, 60), 1);
+        assertThat(engine.stats().capacityTokens()).isEqualTo(80);
+        assertThat(engine.stats().evictableTokens()).isLessThanOrEqualTo(80);
+        assertThat(published.stream().flatMap(List::stream)).anyMatch(CacheEvent.Removed.class::isInstance);
+    }
+
+    @Test
+    void decodeCannotEvict_failsRequestsThatNeedAPage() {
+        SglangEngine engine = engine(small().withFaults(List.of(new CacheFault.DecodeCannotEvict())));
+        serve(engine, prompt(1, 96), 1);
+        Heard heard = serve(engine, prompt(2, 30), 60);
+        assertThat(heard.failure).contains("Cannot allocate 1 blocks: only 0 free");
+        assertThat(engine.stats().usedTokens()).isZero();
+    }
+
+    @Test
+    void flushRefused_soManyTimes() {
+        SglangEngine engine = engine(small().withFaults(List.of(new CacheFault.FlushRefused(2))));
+        serve(engine, prompt(1, 96), 1);
+        assertThat(engine.flush()).isFalse();
+        assertThat(engine.flush()).isFalse();
+        assertThat(engine.flush()).isTrue();
+    }
+
+    @Test
+    void holdLost_ofAPriority_theFloodTakesIt() {
+        int[] held = prompt(1, 32);
+        for (double percent : new double[] {0, 100}) {
+            SglangEngine engine = engine(small().withSglang(sglang -> sglang.withEviction(Eviction.PRIORITY))
+                    .withFaults(List.of(new CacheFault.HoldLost(percent))));
+            engine.submit(new Generation(held, Terms.of(1).withPriority(10), false, 0, new Heard()));
+            for (int i = 10; i < 20; i++) {
+                serve(engine, prompt(i, 48), 1);
+            }
+            assertThat(serve(engine, prompt(1, 40), 1).cachedTokens).isEqualTo(percent == 0 ? 32 : 0);
+        }
+    }
+
+    @Test
+    void holdsSlow_chargesForSessionsAndPins() {
+        SglangEngine engine = engine(EmulatorSettings.defaults()
+                .withSglang(sglang -> sglang.withSessions(true))
+                .withFaults(List.of(new GpuFault.HoldsSlow(100))));
+        engine.submit(new Generation(prompt(1, 1_000), Terms.of(1).withSession("s"), false, 0, new Heard()));
+        runDry(engine);
+        assertThat(millisOf(() -> serve(engine, prompt(2, 100), 1))).isEqualTo(15 * (1 + 0.992));
+        engine.closeSession("s");
+        assertThat(millisOf(() -> serve(engine, prompt(3, 100), 1))).isEqualTo(15);
+    }
+
+    @Test
+    void limit_evictsAtOnce_waitsForWhatRuns_andCanBeLifted() {
+        SglangEngine engine = engine(small());
+        serve(engine, prompt(1, 64), 1);
+        submit(engine, prompt(2, 64), 20);
+        engine.step();
+        engine.limitTokens(48);
+        assertThat(engine.stats().capacityTokens()).as("what runs stays").isEqualTo(64);
+        engine.limitTokens(Integer.MAX_VALUE);
+        assertThat(engine.stats().capacityTokens()).isEqualTo(160);
+        runDry(engine);
+        engine.limitTokens(48);
+        assertThat(engine.stats().capacityTokens()).isEqualTo(48);
+        assertThat(engine.stats().evictableTokens()).isLessThanOrEqualTo(48);
+        assertThat(engine.flush()).isTrue();
+        assertThat(engine.stats().freeTokens()).isEqualTo(48);
+    }
+
+    @Test
+    void decode_publishesAtEach40thStepOnly() {
+        SglangEngine engine = engine(EmulatorSettings.defaults());
+        submit(engine, prompt(1, 32), 33);
+        submit(engine, prompt(2, 32), 100);
+        engine.step();
+        published.clear();
+        for (int step = 1; step < 40; step++) {
+            engine.step();
+        }
+        assertThat(engine.stats().whole().requests()).as("one has ended").isEqualTo(1);
+        assertThat(published).as("and stored its answer's blocks").isEmpty();
+        engine.step();
+        assertThat(published).hasSize(1);
+        assertThat(engine.reported().work().genThroughput()).isPositive();
     }
 
     @Test

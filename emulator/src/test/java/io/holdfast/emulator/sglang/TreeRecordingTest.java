@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -56,7 +57,7 @@ class TreeRecordingTest {
                     cache.lock(node);
                     locked.put(boxed(tokens), node);
                 }
-                case "unlock" -> cache.unlock(locked.remove(boxed(tokens)));
+                case "unlock" -> cache.unlock(Objects.requireNonNull(locked.remove(boxed(tokens))));
                 case "evict" ->
                     assertThat(cache.evict(op.path("num_tokens").intValue()))
                             .as(step)
@@ -94,7 +95,8 @@ class TreeRecordingTest {
             }
             engine.runDry();
             String step = trees + " step " + line.path("step");
-            JsonNode tree = treeAfter.remove(line.path("step").intValue());
+            JsonNode tree =
+                    Objects.requireNonNull(treeAfter.remove(line.path("step").intValue()), step);
             assertSame(step, engine.engine.cache(), tree);
             assertThat(engine.engine.cache().freeTokens())
                     .as(step)

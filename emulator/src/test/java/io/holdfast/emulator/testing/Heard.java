@@ -7,8 +7,11 @@ import java.util.Optional;
 
 /** What the engine told about one request. */
 public class Heard implements TokenListener {
+    /** What {@link #cachedTokens} is of a request that never said a token. */
+    public static final int NOTHING = -1;
+
     public final List<Integer> tokens = new ArrayList<>();
-    public int cachedTokens = -1;
+    public int cachedTokens = NOTHING;
     public boolean done;
     public Optional<String> failure = Optional.empty();
 

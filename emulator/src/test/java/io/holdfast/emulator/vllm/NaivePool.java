@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 
 /** The pool's rules, written with lists and no thought of speed. */
@@ -29,13 +30,13 @@ final class NaivePool {
 
     OptionalInt find(long name) {
         return named.stream()
-                .filter(block -> names.get(block) == name)
+                .filter(block -> Objects.equals(names.get(block), name))
                 .mapToInt(Integer::intValue)
                 .findFirst();
     }
 
     void touch(int block) {
-        queue.remove((Integer) block);
+        queue.remove(Integer.valueOf(block));
         users.merge(block, 1, Integer::sum);
     }
 
@@ -99,7 +100,7 @@ final class NaivePool {
     private void forget(int block) {
         Long name = names.remove(block);
         if (name != null) {
-            named.remove((Integer) block);
+            named.remove(Integer.valueOf(block));
             removed.add(name);
         }
     }

@@ -19,6 +19,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,7 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class VllmSchedulerRecordingTest {
     private final Map<String, Generation> requests = new HashMap<>();
-    private final Map<Generation, String> names = new IdentityHashMap<>();
+    private final IdentityHashMap<Generation, String> names = new IdentityHashMap<>();
     private final List<List<Object>> said = new ArrayList<>();
     private final List<List<Object>> cached = new ArrayList<>();
 
@@ -100,7 +101,7 @@ class VllmSchedulerRecordingTest {
             names.put(request, name);
             engine.submit(request);
         } else if (op.has("abort")) {
-            engine.abort(requests.get(op.path("abort").asText()));
+            engine.abort(Objects.requireNonNull(requests.get(op.path("abort").asText())));
         } else {
             assertThat(engine.resetPrefixCache(op.path("reset").booleanValue()))
                     .as(at)
@@ -130,8 +131,9 @@ class VllmSchedulerRecordingTest {
     private static Map<String, List<Integer>> answers(List<JsonNode> turns) {
         Map<String, List<Integer>> answers = new HashMap<>();
         for (JsonNode line : turns) {
-            line.path("said").forEach(pair -> answers.computeIfAbsent(pair.path(0).asText(), _ -> new ArrayList<>())
-                    .add(pair.path(1).intValue()));
+            line.path("said")
+                    .forEach(pair -> answers.computeIfAbsent(pair.path(0).asText(), _ -> new ArrayList<>())
+                            .add(pair.path(1).intValue()));
         }
         return answers;
     }
@@ -144,8 +146,7 @@ class VllmSchedulerRecordingTest {
 
     private static List<List<Object>> pairs(JsonNode list) {
         return stream(list)
-                .map(pair -> List.<Object>of(
-                        pair.path(0).asText(), pair.path(1).intValue()))
+                .map(pair -> List.<Object>of(pair.path(0).asText(), pair.path(1).intValue()))
                 .toList();
     }
 

@@ -58,6 +58,7 @@ final class EventFaultsTest {
     void allBatchesLost_isSilence() {
         faults.begin(new EventFault.EventLoss(100));
         publish(3);
+        awaitSent(publisher, listener.next() + 2);
         assertThat(listener.hearsNothing()).isTrue();
         assertThat(repeated(0)).containsExactly(0L, 1L, 2L);
     }

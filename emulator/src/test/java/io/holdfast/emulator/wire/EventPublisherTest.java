@@ -1,6 +1,7 @@
 package io.holdfast.emulator.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.index.Tier;
@@ -177,10 +178,16 @@ final class EventPublisherTest {
                 String replay = publisher.replayEndpoint().orElseThrow();
                 settings = settings.withPort(publisher.port())
                         .withReplay(OptionalInt.of(Integer.parseInt(replay.substring(replay.lastIndexOf(':') + 1))));
-                publisher.close();
-                publisher.publish(removed(2));
             }
         }
+    }
+
+    @Test
+    void batchAfterTheClose_isLostWithoutAWord() {
+        EventPublisher publisher = publisher(EventSettings.of(0, Dialect.SGLANG_MAPS));
+        publisher.close();
+        assertThatCode(() -> publisher.publish(removed(1))).doesNotThrowAnyException();
+        assertThatCode(publisher::close).doesNotThrowAnyException();
     }
 
     @Test

@@ -45,6 +45,10 @@ final class FollowedPublisherTest {
         try (EventPublisher publisher = publisher(settings, faults);
                 Following following = new Following(publisher)) {
             Cache cache = new Cache(publisher);
+            following.until(() -> {
+                cache.act();
+                return following.subscription.received() > 0;
+            });
             for (int i = 0; i < 300; i++) {
                 cache.act();
                 following.loop.doWork(0);

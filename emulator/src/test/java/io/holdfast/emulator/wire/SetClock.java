@@ -1,14 +1,15 @@
 package io.holdfast.emulator.wire;
 
 import io.holdfast.emulator.engine.EngineClock;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Two clocks that stand where the test sets them. */
 final class SetClock implements EngineClock {
-    private volatile long nanos = 1_000;
+    private final AtomicLong nanos = new AtomicLong(1_000);
     private volatile double unixSeconds = 1_700_000_000.5;
 
     void advance(long by) {
-        nanos = nanos + by;
+        nanos.addAndGet(by);
     }
 
     void stamp(double seconds) {
@@ -17,7 +18,7 @@ final class SetClock implements EngineClock {
 
     @Override
     public long nanos() {
-        return nanos;
+        return nanos.get();
     }
 
     @Override
