@@ -42,6 +42,8 @@ class ConcurrentRecordingTest {
             Map.entry("base4096/six_same", "#0: z | z=1: a b c | a=1: d e f"),
             Map.entry("base4096/one_late", "#0: a | a=12: b | b=11: c"),
             Map.entry("base4096/decode_events", "#0: a | a=1: b | b=1: c"),
+            Map.entry("base4096b/finish_beside", "#0: a b c"),
+            Map.entry("base4096b/six_same", "#0: z | z=1: a b | a=1: c d e f"),
             Map.entry("cap1024/pressure", "#0: z | z=1: a b c | a=1: d"),
             Map.entry("cap1024/pressure_eos", "#0: z | idle: a | a=1: b c d"),
             Map.entry("cap1024/pressure_unequal", "#0: a | a=21: b | b=22: c | c=21: d"),
@@ -60,6 +62,8 @@ class ConcurrentRecordingTest {
             Map.entry("chunk128/six_shared", "#0: z | #6: a | #9: b c d e | #10: f"),
             Map.entry("max2/five_two", "#0: a | a=1: b c d e"),
             Map.entry("max2/abort_waiting", "#0: a | a=15: b | idle: c | c=10: d"),
+            Map.entry("max2b/abort_waiting", "#0: a b | a=7: c | a=13: d | a=60: !c"),
+            Map.entry("max2b/abort_waiting_api", "#0: a | a=1: b | a=2: c | a=6: d | a=8: !c"),
             Map.entry("chunk128b/chunked_abort", "#0: a | a=45: c | #49: !c"),
             Map.entry("chunk128b/chunked_abort_api", "#0: c | #5: !c | idle: d"));
 
