@@ -196,6 +196,7 @@ final class EmulateCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         if (listFaults) {
             spec.commandLine().getOut().print(FaultCatalogue.text());
+            spec.commandLine().getOut().flush();
             return ExitCode.OK;
         }
         EmulatorSettings settings = settings();
