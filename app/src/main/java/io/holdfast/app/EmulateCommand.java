@@ -6,6 +6,8 @@ import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.Endpoints;
 import io.holdfast.emulator.Script;
+import io.holdfast.emulator.api.ChatTemplate;
+import io.holdfast.emulator.api.Tokenizer;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Fault;
 import io.holdfast.emulator.fault.FaultCatalogue;
@@ -33,9 +35,16 @@ final class EmulateCommand implements Callable<Integer> {
     private static final Pattern ENDPOINT = Pattern.compile("(?:tcp://([^:/]+):)?(\\d{1,6})");
 
     private static final List<String> SGLANG_ONLY = List.of(
-            "--variant", "--capacity-tokens", "--eviction", "--sessions", "--hicache", "--chunked-prefill-size");
-    private static final List<String> VLLM_ONLY =
-            List.of("--blocks", "--hash-algo", "--hash-seed", "--byte-hashes", "--max-batched-tokens");
+            "--variant",
+            "--capacity-tokens",
+            "--eviction",
+            "--sessions",
+            "--hicache",
+            "--chunked-prefill-size",
+            "--max-pinned-ratio",
+            "--schedule-policy");
+    private static final List<String> VLLM_ONLY = List.of(
+            "--blocks", "--hash-algo", "--hash-seed", "--byte-hashes", "--max-batched-tokens", "--scheduling-policy");
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -116,6 +125,22 @@ final class EmulateCommand implements Callable<Integer> {
     private String model = EmulatorSettings.MODEL;
 
     @Option(
+            names = "--tokenizer",
+            paramLabel = "NAME",
+            defaultValue = "pieces",
+            description =
+                    "pieces, about four letters a token, or words, to be counted by eye (default: ${DEFAULT-VALUE}).")
+    private String tokenizer = "pieces";
+
+    @Option(
+            names = "--chat-template",
+            paramLabel = "NAME",
+            defaultValue = "chatml",
+            description = "chatml, or chatml-think, which rewrites the last answer as some models' do"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private String template = "chatml";
+
+    @Option(
             names = "--prefill-us-per-token",
             paramLabel = "N",
             defaultValue = "20",
@@ -171,6 +196,7 @@ final class EmulateCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         if (listFaults) {
             spec.commandLine().getOut().print(FaultCatalogue.text());
+            spec.commandLine().getOut().flush();
             return ExitCode.OK;
         }
         EmulatorSettings settings = settings();
@@ -195,6 +221,8 @@ final class EmulateCommand implements Callable<Integer> {
                     endpoints(),
                     kind(),
                     model,
+                    Tokenizer.named(tokenizer),
+                    SglangOptions.choice("--chat-template", template, ChatTemplate.values()),
                     new Speed(prefillMicros, firstTokenMillis * 1e3, decodeMillis * 1e3, scale),
                     faults.stream().map(Fault::parse).toList(),
                     script(),

@@ -154,10 +154,10 @@ final class PieceTokenizer implements Tokenizer {
             int from = at++;
             boolean capital = Kind.of(text.charAt(from)) == Kind.CAPITAL;
             int end = at;
-            while (kind(end) == Kind.SMALL) {
+            boolean whole = from == 0 || !Kind.of(text.charAt(from - 1)).isLetter();
+            while (whole && end <= from + LONGEST_COMMON && kind(end) == Kind.SMALL) {
                 end++;
             }
-            boolean whole = from == 0 || !Kind.of(text.charAt(from - 1)).isLetter();
             if (whole && end - from >= SHORTEST_COMMON && end - from <= LONGEST_COMMON && kind(end) != Kind.CAPITAL) {
                 String word = text.substring(from, end).toLowerCase(Locale.ROOT);
                 int place = common.places().getOrDefault(word, -1);

@@ -87,6 +87,9 @@ final class Reply {
 
     /** Asks the engine for all the answers at once. Choices are numbered prompt by prompt. */
     void begin(List<String> ids) {
+        if (!call.isOpen()) {
+            return;
+        }
         Choice.Moment now =
                 new Choice.Moment(desk.clock().unixSeconds(), desk.clock().nanos());
         int index = 0;

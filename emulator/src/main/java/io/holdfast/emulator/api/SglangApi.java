@@ -284,6 +284,9 @@ public final class SglangApi implements Front {
     }
 
     private void answer(Call call, Ask ask, Shape shape, Function<String, Refused> refusal) {
+        if (!call.isOpen()) {
+            return;
+        }
         int count = ask.prompts().size() * ask.each();
         List<String> ids = new ArrayList<>();
         for (int i = 0; i < count; i++) {

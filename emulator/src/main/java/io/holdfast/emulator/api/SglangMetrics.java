@@ -91,6 +91,7 @@ final class SglangMetrics {
                 "cache_source=\"host\"," + ENGINE + "," + named,
                 whole.cachedOnHost() + streamed.cachedOnHost());
         counted(page, "evicted_tokens_total", CACHE, stats.evictedTokens());
+        counted(page, "num_aborted_requests_total", ENGINE + "," + named, stats.aborted());
         long cached = whole.cachedOnDevice() + streamed.cachedOnDevice();
         long prompts = whole.promptTokens() + streamed.promptTokens();
         long onHost = whole.cachedOnHost() + streamed.cachedOnHost();

@@ -68,6 +68,7 @@ final class RadixCache {
 
     private final Variant variant;
     private final int pageTokens;
+    private final int madeWith;
     private final Promises promises;
 
     /** The branch that pins on the GPU counts none without a host tier: least frequently used is least recently used there. */
@@ -91,7 +92,8 @@ final class RadixCache {
     RadixCache(SglangSettings settings, Faults faults, EngineClock clock) {
         variant = settings.variant();
         pageTokens = settings.pageTokens();
-        capacity = settings.capacityTokens();
+        madeWith = settings.capacityTokens();
+        capacity = madeWith;
         countsHits = variant != Variant.PIN_GPU || settings.hostRatio() > 0;
         this.faults = faults;
         events = new EventQueue(pageTokens);
@@ -250,9 +252,12 @@ final class RadixCache {
         free += tokens;
     }
 
-    /** Lets the pool hold this much, in whole pages, or as little as what is locked or held allows now. */
+    /**
+     * Lets the pool hold this much, in whole pages, and no more than it was made with; or as little as what is locked or held
+     * allows now.
+     */
     void limit(int tokens) {
-        int excess = capacity - tokens;
+        int excess = capacity - Math.min(tokens, madeWith);
         makeRoom(excess);
         int taken = Math.min(excess, free / pageTokens * pageTokens);
         free -= taken;
