@@ -11,11 +11,18 @@ import io.holdfast.emulator.api.Tokenizer;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Fault;
 import io.holdfast.emulator.fault.FaultCatalogue;
+import io.holdfast.emulator.kvcached.KvcachedSettings;
+import io.holdfast.emulator.phases.PhaseSettings;
+import io.holdfast.emulator.phases.Profile;
+import io.holdfast.emulator.phases.Rates;
+import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
@@ -118,6 +125,20 @@ final class EmulateCommand implements Callable<Integer> {
     private boolean arrayEvents;
 
     @Option(
+            names = "--profile",
+            paramLabel = "NAME",
+            description = "In place of an engine one of the servers of an optimisation log: static, continuous, paged,"
+                    + " chunked, prefix, graph; or restore. --model llama, qwen3 or gemma3 says how fast.")
+    private String profile = "";
+
+    @Option(
+            names = "--kvcached",
+            paramLabel = "NAME",
+            description = "Memory under kvcached, in the segment NAME of /dev/shm that kvctl lists and limits; such an"
+                    + " engine publishes no KV events.")
+    private String kvcached = "";
+
+    @Option(
             names = "--model",
             paramLabel = "NAME",
             defaultValue = EmulatorSettings.MODEL,
@@ -204,7 +225,7 @@ final class EmulateCommand implements Callable<Integer> {
         try (UntilStopped stop = new UntilStopped();
                 Emulator emulator = Emulator.start(vertx, settings)) {
             ObjectNode ready = new ObjectMapper().createObjectNode();
-            ready.put("engine", engine).put("model", model);
+            ready.put("engine", profile.isEmpty() ? engine : profile).put("model", model);
             ready.put("url", emulator.uri().toString()).put("events", emulator.eventsEndpoint());
             emulator.replayEndpoint().ifPresent(endpoint -> ready.put("replay", endpoint));
             spec.commandLine().getOut().println(ready);
@@ -217,7 +238,7 @@ final class EmulateCommand implements Callable<Integer> {
 
     private EmulatorSettings settings() {
         try {
-            return new EmulatorSettings(
+            EmulatorSettings settings = new EmulatorSettings(
                     endpoints(),
                     kind(),
                     model,
@@ -226,13 +247,22 @@ final class EmulateCommand implements Callable<Integer> {
                     new Speed(prefillMicros, firstTokenMillis * 1e3, decodeMillis * 1e3, scale),
                     faults.stream().map(Fault::parse).toList(),
                     script(),
-                    seed);
+                    seed,
+                    Optional.empty());
+            return kvcached.isEmpty() ? settings : settings.withKvcached(memory(settings.kind()));
         } catch (IllegalArgumentException e) {
             throw new CommandException(e);
         }
     }
 
     private EmulatorSettings.Kind kind() {
+        if (!profile.isEmpty()) {
+            refuse(SGLANG_ONLY, "sglang");
+            refuse(VLLM_ONLY, "vllm");
+            return new EmulatorSettings.Kind.Phases(PhaseSettings.of(
+                    SglangOptions.choice("--profile", profile, Profile.values()),
+                    profile.equals(Profile.RESTORE.text()) ? Rates.restoring() : Rates.of(model)));
+        }
         return switch (engine) {
             case "sglang" -> {
                 refuse(VLLM_ONLY, "vllm");
@@ -246,12 +276,29 @@ final class EmulateCommand implements Callable<Integer> {
         };
     }
 
+    private KvcachedSettings memory(EmulatorSettings.Kind kind) {
+        return switch (kind) {
+            case EmulatorSettings.Kind.Sglang(SglangSettings sglangs, _) ->
+                KvcachedSettings.of(
+                                KvcachedSettings.EngineTag.SGLANG,
+                                sglangs.capacityTokens() / sglangs.pageTokens() + 1,
+                                sglangs.pageTokens())
+                        .withIpcName(kvcached);
+            case EmulatorSettings.Kind.Vllm(VllmSettings vllms) ->
+                KvcachedSettings.of(KvcachedSettings.EngineTag.VLLM, vllms.blocks(), vllms.blockTokens())
+                        .withIpcName(kvcached);
+            case EmulatorSettings.Kind.Phases _ ->
+                throw new CommandException("--kvcached is for engines, and --profile is none; leave one of them out.");
+        };
+    }
+
     /** An option that another engine alone understands would silently do nothing. */
     private void refuse(List<String> options, String owner) {
         for (String option : options) {
             if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
                 throw new CommandException(
-                        option + " is for --engine " + owner + ", and this is " + engine + "; leave it out.");
+                        option + " is for --engine " + owner + ", and this is "
+                                + (profile.isEmpty() ? engine : "the profile " + profile) + "; leave it out.");
             }
         }
     }

@@ -116,6 +116,7 @@ final class DecodeRoom {
 
     private Outcome failWithoutEvicting(List<RadixRequest> running) {
         List<RadixRequest> lost = new ArrayList<>();
+        cache.ask();
         int free = cache.freeTokens();
         for (RadixRequest active : running) {
             if (!isFull(active)) {

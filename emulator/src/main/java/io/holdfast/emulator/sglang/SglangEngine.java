@@ -11,6 +11,7 @@ import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.fault.GpuFault;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.sglang.PrefillBatch.Verdict;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayList;
@@ -90,14 +91,18 @@ public final class SglangEngine implements Engine {
     private volatile SglangStats reported;
     private long reportedNanos;
 
-    /** @param clock stamps what the engine says of its own times */
+    /**
+     * @param clock stamps what the engine says of its own times
+     * @param memory of the cache's blocks
+     */
     public SglangEngine(
             SglangSettings settings,
             Faults faults,
             EngineClock clock,
             Gpu gpu,
             Model model,
-            Consumer<List<CacheEvent>> publisher) {
+            Consumer<List<CacheEvent>> publisher,
+            ElasticPool memory) {
         this.settings = settings;
         this.variant = settings.variant();
         this.faults = faults;
@@ -105,7 +110,7 @@ public final class SglangEngine implements Engine {
         this.gpu = gpu;
         this.model = model;
         this.publisher = publisher;
-        this.cache = new RadixCache(settings, faults, clock);
+        this.cache = new RadixCache(settings, faults, clock, memory);
         this.kv = new RequestKv(cache, settings);
         this.room = new DecodeRoom(cache, kv, settings, faults);
         this.waiting = new WaitingQueue(settings);
@@ -148,6 +153,7 @@ public final class SglangEngine implements Engine {
         }
         if (cut.isPresent() && cut.get().request == request) {
             kv.release(cut.get());
+            cache.settle();
             cut = Optional.empty();
             here = true;
         }
@@ -255,6 +261,7 @@ public final class SglangEngine implements Engine {
         if (cut.isEmpty() && !looksAtQueue()) {
             return false;
         }
+        cache.ask();
         waiting.arrange(cache);
         PrefillBatch batch = new PrefillBatch(cache, settings, running, ratio.current());
         cut.ifPresent(batch::resume);
@@ -412,11 +419,11 @@ public final class SglangEngine implements Engine {
 
     private void finish(RadixRequest active) {
         kv.finish(active);
-        if (active.aborted) {
-            return;
+        if (!active.aborted) {
+            counts.answered(active.request);
+            active.session.ifPresent(session -> cache.sessions().finished(session, active.node));
         }
-        counts.answered(active.request);
-        active.session.ifPresent(session -> cache.sessions().finished(session, active.node));
+        cache.settle();
     }
 
     /** Tokens that pins and sessions hold, for the fault that lets them cost time; none without it. */
