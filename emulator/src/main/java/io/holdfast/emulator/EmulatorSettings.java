@@ -249,7 +249,7 @@ public record EmulatorSettings(
         if (memory.engine() != engine || memory.blockTokens() != blockTokens) {
             throw new IllegalArgumentException("kvcached has to be set up for the engine that it serves, " + engine
                     + " with blocks of " + blockTokens + " tokens, and not for " + memory.engine() + " with blocks of "
-                    + memory.blockTokens() + ".");
+                    + memory.blockTokens() + " tokens.");
         }
     }
 }
