@@ -26,7 +26,7 @@ final class PublishedBytesTest {
         URL directory = Objects.requireNonNull(Recording.class.getResource("/io/holdfast/emulator/recordings"));
         try (Stream<Path> files = Files.list(Path.of(directory.toURI()))) {
             String[] names =
-                    files.map(file -> file.getFileName().toString()).sorted().toArray(String[]::new);
+                    files.map(file -> file.getFileName().toString()).filter(name -> name.endsWith(".jsonl.gz")).sorted().toArray(String[]::new);
             List<String> servers = Recording.all(_ -> true, names)
                     .filter(name -> ofAServer(Recording.read(name).getFirst()))
                     .toList();
