@@ -41,6 +41,9 @@ final class SglangMetrics {
         load(page, stats);
         answers(page, stats);
         http(page);
+        if (stats.aborted() == 0) {
+            page.without("sglang:num_aborted_requests_total");
+        }
         if (settings.hostRatio() == 0) {
             OF_HOST_TIER.forEach(name -> page.without("sglang:" + name));
         } else {

@@ -58,11 +58,6 @@ import java.util.function.Consumer;
  * names are the same with it, but requests end a pass later.
  */
 public final class SglangEngine implements Engine {
-    private static final String OUT_OF_MEMORY =
-            "Out of memory even after retracting all other requests in the decode batch. Aborting the last request.";
-
-    private static final String NOTHING_FREE = "Cannot allocate 1 blocks: only 0 free";
-
     private final SglangSettings settings;
     private final Variant variant;
     private final Faults faults;
@@ -379,16 +374,15 @@ public final class SglangEngine implements Engine {
     }
 
     private void retracted(DecodeRoom.Outcome outcome, int freeBefore) {
-        boolean evicting = !faults.has(CacheFault.DecodeCannotEvict.class);
         batchFull = false;
         aborted += outcome.lost().size();
-        if (evicting) {
+        if (outcome.evicting()) {
             double before = ratio.current();
             ratio.estimate(running);
             log.retracted(outcome, cache.freeTokens() - freeBefore, before, ratio.current());
         }
         outcome.retracted().forEach(waiting::add);
-        outcome.lost().forEach(lost -> lost.request.fail(evicting ? OUT_OF_MEMORY : NOTHING_FREE));
+        outcome.lost().forEach(lost -> lost.request.fail(outcome.message()));
     }
 
     private void decoded() {
