@@ -132,7 +132,8 @@ public record EmulatorSettings(
     }
 
     public EmulatorSettings withKind(Kind value) {
-        return new EmulatorSettings(endpoints, value, model, tokenizer, template, speed, faults, script, seed, kvcached);
+        return new EmulatorSettings(
+                endpoints, value, model, tokenizer, template, speed, faults, script, seed, kvcached);
     }
 
     public EmulatorSettings withModel(String value) {
@@ -160,7 +161,8 @@ public record EmulatorSettings(
     }
 
     public EmulatorSettings withSeed(long value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, faults, script, value, kvcached);
+        return new EmulatorSettings(
+                endpoints, kind, model, tokenizer, template, speed, faults, script, value, kvcached);
     }
 
     /** The same with its cache in memory under kvcached. */

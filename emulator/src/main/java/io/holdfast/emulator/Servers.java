@@ -95,12 +95,24 @@ final class Servers {
         }
     }
 
-    private record Sglang(Vertx vertx, EmulatorSettings settings, SglangSettings kind, Faults faults, EngineClock clock, Optional<KvcachedPool> memory)
+    private record Sglang(
+            Vertx vertx,
+            EmulatorSettings settings,
+            SglangSettings kind,
+            Faults faults,
+            EngineClock clock,
+            Optional<KvcachedPool> memory)
             implements Life.Make<SglangEngine> {
         @Override
         public SglangEngine engine(Gpu gpu, EventPublisher events) {
             return new SglangEngine(
-                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), publisher(events, memory), elastic(memory));
+                    kind,
+                    faults,
+                    clock,
+                    gpu,
+                    settings.tokenizer().model(settings.seed()),
+                    publisher(events, memory),
+                    elastic(memory));
         }
 
         @Override
@@ -109,12 +121,24 @@ final class Servers {
         }
     }
 
-    private record Vllm(Vertx vertx, EmulatorSettings settings, VllmSettings kind, Faults faults, EngineClock clock, Optional<KvcachedPool> memory)
+    private record Vllm(
+            Vertx vertx,
+            EmulatorSettings settings,
+            VllmSettings kind,
+            Faults faults,
+            EngineClock clock,
+            Optional<KvcachedPool> memory)
             implements Life.Make<VllmEngine> {
         @Override
         public VllmEngine engine(Gpu gpu, EventPublisher events) {
             return new VllmEngine(
-                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), publisher(events, memory), elastic(memory));
+                    kind,
+                    faults,
+                    clock,
+                    gpu,
+                    settings.tokenizer().model(settings.seed()),
+                    publisher(events, memory),
+                    elastic(memory));
         }
 
         @Override

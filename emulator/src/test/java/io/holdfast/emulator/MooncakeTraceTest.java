@@ -119,7 +119,8 @@ class MooncakeTraceTest {
                 clock,
                 gpu(clock),
                 Model.seeded(1, 1_000),
-                _ -> {}, ElasticPool.OWN);
+                _ -> {},
+                ElasticPool.OWN);
     }
 
     private static Engine sglang(int capacity) {
@@ -132,7 +133,8 @@ class MooncakeTraceTest {
                 clock,
                 gpu(clock),
                 Model.seeded(1, 1_000),
-                _ -> {}, ElasticPool.OWN);
+                _ -> {},
+                ElasticPool.OWN);
     }
 
     private static Gpu gpu(VirtualClock clock) {

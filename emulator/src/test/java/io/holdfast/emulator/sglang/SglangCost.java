@@ -35,7 +35,8 @@ final class SglangCost {
                 clock,
                 new Gpu(new Speed(1, 1, 3_200, 1), faults, clock, () -> false),
                 Model.seeded(1, 150_000),
-                frame -> events.addAndGet(frame.size()), ElasticPool.OWN);
+                frame -> events.addAndGet(frame.size()),
+                ElasticPool.OWN);
         Random random = new Random(1);
         while (engine.stats().evictedTokens() == 0) {
             step(engine, random, promptTokens, answerTokens, waiting);

@@ -38,7 +38,8 @@ class SglangFaultTest {
                 clock,
                 new Gpu(settings.speed(), faults, clock, () -> false),
                 Model.seeded(settings.seed(), 32_000),
-                published::add, ElasticPool.OWN);
+                published::add,
+                ElasticPool.OWN);
         engine.step();
         return engine;
     }

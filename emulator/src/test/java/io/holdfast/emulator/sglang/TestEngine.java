@@ -30,7 +30,8 @@ final class TestEngine {
                 clock,
                 new Gpu(new Speed(100, 5_000, 5_000, 1), faults, clock, () -> false),
                 Model.seeded(1, 32_000),
-                published::add, ElasticPool.OWN);
+                published::add,
+                ElasticPool.OWN);
         runDry();
     }
 

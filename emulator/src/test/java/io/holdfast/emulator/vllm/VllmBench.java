@@ -27,7 +27,8 @@ final class VllmBench {
                 clock,
                 new Gpu(new Speed(100, 5_000, 5_000, 1), faults, clock, () -> false),
                 Model.seeded(1, 32_000),
-                frames::add, ElasticPool.OWN);
+                frames::add,
+                ElasticPool.OWN);
     }
 
     /** Serves one request, alone if no other is there. */
