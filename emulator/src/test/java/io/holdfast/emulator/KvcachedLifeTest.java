@@ -64,8 +64,7 @@ class KvcachedLifeTest {
     @Test
     void killedLife_leavesItsSegment() {
         Segment segment = new Segment(directory.resolve("kvc_life"));
-        EmulatorSettings settings = settings(EngineTag.VLLM)
-                .withFaults(List.of(Fault.parse("restart=1,3600")));
+        EmulatorSettings settings = settings(EngineTag.VLLM).withFaults(List.of(Fault.parse("restart=1,3600")));
         Emulator emulator = Emulator.start(vertx, settings);
         try (Client client = new Client(emulator.uri())) {
             complete(client);
@@ -86,8 +85,9 @@ class KvcachedLifeTest {
     void settingsThatDoNotFit_areRefusedWithOneSentence() {
         EmulatorSettings sglang = settings(EngineTag.SGLANG);
         assertThatThrownBy(() -> sglang.withKvcached(memory(EngineTag.VLLM)))
-                .hasMessage("kvcached has to be set up for the engine that it serves, SGLANG with blocks of 16 tokens, and"
-                        + " not for VLLM with blocks of 16 tokens.");
+                .hasMessage(
+                        "kvcached has to be set up for the engine that it serves, SGLANG with blocks of 16 tokens, and"
+                                + " not for VLLM with blocks of 16 tokens.");
         assertThatThrownBy(() -> sglang.withSglang(settings -> settings.withHostRatio(2)))
                 .hasMessage("kvcached does not work with a host tier; give hostRatio 0.");
         EmulatorSettings ranks = sglang.withFaults(List.of(Fault.parse("dp-ranks=2")));

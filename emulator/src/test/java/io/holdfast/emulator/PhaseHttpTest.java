@@ -40,7 +40,8 @@ class PhaseHttpTest {
     void completion_wholeAndStreamed_saysTheSameAndWhatItCost(Profile profile) {
         try (Emulator emulator = Emulator.start(vertx, settings(of(profile)), new VirtualClock());
                 Client client = new Client(emulator.uri())) {
-            JsonObject whole = new JsonObject(client.post("/v1/completions", ask(PROMPT, 5)).body());
+            JsonObject whole = new JsonObject(
+                    client.post("/v1/completions", ask(PROMPT, 5)).body());
             assertThat(whole.getJsonObject("usage").getInteger("completion_tokens"))
                     .isEqualTo(5);
             assertThat(cached(whole)).isZero();
@@ -65,7 +66,8 @@ class PhaseHttpTest {
                     .contains("infer:found_tokens_total{model_name=\"holdfast-emulated\"} " + found + ".0\n")
                     .contains("infer:time_to_first_token_seconds_count{model_name=\"holdfast-emulated\"} 2.0\n")
                     .contains("infer:num_requests_running{model_name=\"holdfast-emulated\"} 0.0\n");
-            assertThat(client.get("/v1/models").body()).contains("\"max_model_len\":" + of(profile).contextTokens());
+            assertThat(client.get("/v1/models").body())
+                    .contains("\"max_model_len\":" + of(profile).contextTokens());
         }
     }
 
@@ -77,7 +79,8 @@ class PhaseHttpTest {
                     .put("max_tokens", 4)
                     .put(
                             "messages",
-                            JsonArray.of(new JsonObject().put("role", "user").put("content", "one two three ".repeat(40))));
+                            JsonArray.of(
+                                    new JsonObject().put("role", "user").put("content", "one two three ".repeat(40))));
             JsonObject whole = new JsonObject(
                     client.post("/v1/chat/completions", body.encode()).body());
             String said = whole.getJsonArray("choices")
@@ -178,7 +181,9 @@ class PhaseHttpTest {
     }
 
     private static int cached(JsonObject answer) {
-        return answer.getJsonObject("usage").getJsonObject("prompt_tokens_details").getInteger("cached_tokens");
+        return answer.getJsonObject("usage")
+                .getJsonObject("prompt_tokens_details")
+                .getInteger("cached_tokens");
     }
 
     private static List<JsonObject> stream(Client client, String path, JsonObject body) {

@@ -11,6 +11,11 @@ public interface ElasticPool {
     /** Memory of the engine's own, as without kvcached: allows everything. */
     ElasticPool OWN = new ElasticPool() {
         @Override
+        public boolean isElastic() {
+            return false;
+        }
+
+        @Override
         public int allowedBlocks() {
             return Integer.MAX_VALUE;
         }
@@ -26,6 +31,11 @@ public interface ElasticPool {
             return Integer.MAX_VALUE;
         }
     };
+
+    /** Whether it is kvcached's at all. */
+    default boolean isElastic() {
+        return true;
+    }
 
     /**
      * The most blocks that the engine may have now. To be asked when blocks are wanted and at no other time: asking is what

@@ -9,8 +9,8 @@ import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.kvcached.KvcachedPool;
-import io.holdfast.emulator.kvcached.KvcachedSettings.EngineTag;
 import io.holdfast.emulator.kvcached.KvcachedSettings;
+import io.holdfast.emulator.kvcached.KvcachedSettings.EngineTag;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.Segment;
 import io.holdfast.emulator.testing.VirtualClock;
@@ -152,7 +152,9 @@ class SglangKvcachedTest {
             }
             server.run();
             assertThat(all).allSatisfy(heard -> assertThat(heard.done).isTrue());
-            int blocks = (server.engine.stats().capacityTokens() - server.engine.stats().freeTokens()) / BLOCK;
+            int blocks = (server.engine.stats().capacityTokens()
+                            - server.engine.stats().freeTokens())
+                    / BLOCK;
             assertThat(server.segment.used()).isEqualTo((1 + blocks + 7) / 8 * PAGE);
         }
     }

@@ -9,8 +9,8 @@ import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.kvcached.KvcachedPool;
-import io.holdfast.emulator.kvcached.KvcachedSettings.EngineTag;
 import io.holdfast.emulator.kvcached.KvcachedSettings;
+import io.holdfast.emulator.kvcached.KvcachedSettings.EngineTag;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.Segment;
 import io.holdfast.emulator.testing.VirtualClock;
@@ -52,7 +52,8 @@ class VllmKvcachedTest {
 
         assertThat(server.cached(50, 20)).isZero();
         assertThat(server.segment.used() + server.segment.reserved()).isLessThanOrEqualTo(8 * PAGE);
-        assertThat(server.engine.cache().pool().inUse() + server.engine.cache().pool().kept())
+        assertThat(server.engine.cache().pool().inUse()
+                        + server.engine.cache().pool().kept())
                 .isLessThanOrEqualTo(8 * 8 - 1);
         assertThat(server.cached(1, 20)).as("the newest stays").isEqualTo(20 * BLOCK);
         assertThat(server.cached(5, 20)).as("the oldest went").isZero();
@@ -133,7 +134,8 @@ class VllmKvcachedTest {
             }
             server.run();
             assertThat(all).allSatisfy(heard -> assertThat(heard.done).isTrue());
-            int blocks = server.engine.cache().pool().inUse() + server.engine.cache().pool().kept();
+            int blocks = server.engine.cache().pool().inUse()
+                    + server.engine.cache().pool().kept();
             assertThat(server.segment.used()).isEqualTo((1 + blocks + 7) / 8 * PAGE);
         }
     }
