@@ -25,7 +25,7 @@ final class MetricsPage {
     static MetricsPage over(String rest, String model) {
         MetricsPage page = new MetricsPage();
         Family family = new Family();
-        for (String line : rest.split("\n")) {
+        for (String line : rest.lines().toList()) {
             if (line.startsWith("# HELP ")) {
                 family = new Family();
                 page.families.put(line.split(" ", 4)[2], family);
@@ -49,6 +49,18 @@ final class MetricsPage {
         return set(name, "", value);
     }
 
+    MetricsPage set(String name, long value) {
+        return set(name, "", (double) value);
+    }
+
+    MetricsPage set(String name, String label, long value) {
+        return set(name, label, (double) value);
+    }
+
+    MetricsPage put(String name, String labels, long value) {
+        return put(name, labels, (double) value);
+    }
+
     /** Gives the samples of a metric whose labels contain this text a value. */
     MetricsPage set(String name, String label, double value) {
         family(name).samples.replaceAll((sample, old) -> sample.contains(label) ? format(value) : old);
@@ -67,7 +79,7 @@ final class MetricsPage {
         String plain = join(before, after);
         family.samples.put(name + "_sum{" + plain + "}", format(histogram.sumSeconds()));
         buckets(family, name, before, after, histogram);
-        family.samples.put(name + "_count{" + plain + "}", format(histogram.count()));
+        family.samples.put(name + "_count{" + plain + "}", format((double) histogram.count()));
         return this;
     }
 
@@ -77,7 +89,7 @@ final class MetricsPage {
         family.samples.clear();
         buckets(family, name, before, after, histogram);
         String plain = join(before, after);
-        family.samples.put(name + "_count{" + plain + "}", format(histogram.count()));
+        family.samples.put(name + "_count{" + plain + "}", format((double) histogram.count()));
         family.samples.put(name + "_sum{" + plain + "}", format(histogram.sumSeconds()));
         return this;
     }
@@ -90,7 +102,7 @@ final class MetricsPage {
                     ? "+Inf"
                     : format(histogram.bounds().get(i));
             String labels = join(join(before, "le=\"" + bound + "\""), after);
-            family.samples.put(name + "_bucket{" + labels + "}", format(below));
+            family.samples.put(name + "_bucket{" + labels + "}", format((double) below));
         }
     }
 
