@@ -72,6 +72,7 @@ class SglangHttpRecordingTest {
             "total_prefill_uncached_tokens",
             "total_prefill_busy_us",
             "decode_moments",
+            "gen_throughput",
             "weight_gb",
             "startup_time");
 
