@@ -215,8 +215,12 @@ class EmulatorLifeTest {
     private static void ask(Socket socket, JsonObject body) throws IOException {
         String text = body.encode();
         socket.getOutputStream()
-                .write(("POST /generate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: " + text.length()
-                                + "\r\n\r\n" + text)
+                .write(("POST /generate HTTP/1.1\r\n"
+                                + "Host: x\r\n"
+                                + "Connection: close\r\n"
+                                + "Content-Type: application/json\r\n"
+                                + "Content-Length: "
+                                + text.length() + "\r\n\r\n" + text)
                         .getBytes(StandardCharsets.US_ASCII));
     }
 

@@ -68,8 +68,7 @@ final class MetricsPage {
     MetricsPage set(String name, double value, String... labels) {
         family(name)
                 .samples
-                .replaceAll((sample, old) ->
-                        Arrays.stream(labels).allMatch(sample::contains) ? format(value) : old);
+                .replaceAll((sample, old) -> Arrays.stream(labels).allMatch(sample::contains) ? format(value) : old);
         return this;
     }
 
