@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.RandomAccess;
-import java.util.stream.Collectors;
+import java.util.StringJoiner;
 
 /** A value of a request's body, as exact as the engines see it: 2 is not 2.0, and large numbers stay what they are. */
 sealed interface Json {
@@ -106,7 +106,11 @@ sealed interface Json {
     record Arr(List<Json> items) implements Json {
         @Override
         public String repr() {
-            return items.stream().map(Json::repr).collect(Collectors.joining(", ", "[", "]"));
+            StringJoiner text = new StringJoiner(", ", "[", "]");
+            for (Json item : items) {
+                text.add(item.repr());
+            }
+            return text.toString();
         }
 
         @Override
@@ -122,10 +126,11 @@ sealed interface Json {
 
         @Override
         public String repr() {
-            return fields.entrySet().stream()
-                    .map(field -> Python.repr(field.getKey()) + ": "
-                            + field.getValue().repr())
-                    .collect(Collectors.joining(", ", "{", "}"));
+            StringJoiner text = new StringJoiner(", ", "{", "}");
+            for (Map.Entry<String, Json> field : fields.entrySet()) {
+                text.add(Python.repr(field.getKey()) + ": " + field.getValue().repr());
+            }
+            return text.toString();
         }
 
         @Override

@@ -3,9 +3,11 @@ package io.holdfast.emulator.api;
 import io.holdfast.emulator.engine.Histogram;
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiFunction;
 
 /**
  * A page of Prometheus' text form, filled in over what the engine's own page looked like at rest: the same metrics in the
@@ -40,31 +42,42 @@ final class MetricsPage {
         return page;
     }
 
+    /**
+     * Tells each sample that carries a label once for each data-parallel rank.
+     *
+     * @param told how a sample of the first rank is told of another
+     */
+    MetricsPage forRanks(int ranks, String label, BiFunction<String, Integer, String> told) {
+        for (Family family : families.values()) {
+            Map<String, String> old = new LinkedHashMap<>(family.samples);
+            family.samples.clear();
+            old.forEach((sample, value) -> {
+                for (int rank = 0; rank < (sample.contains(label) ? ranks : 1); rank++) {
+                    family.samples.put(sample.contains(label) ? told.apply(sample, rank) : sample, value);
+                }
+            });
+        }
+        return this;
+    }
+
     static String quoted(String label) {
         return '"' + label.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n") + '"';
     }
 
-    /** Gives all samples of a metric this value. */
-    MetricsPage set(String name, double value) {
-        return set(name, "", value);
+    /** Gives the samples of a metric that carry all of these labels a value. */
+    MetricsPage set(String name, double value, String... labels) {
+        family(name)
+                .samples
+                .replaceAll((sample, old) -> Arrays.stream(labels).allMatch(sample::contains) ? format(value) : old);
+        return this;
     }
 
-    MetricsPage set(String name, long value) {
-        return set(name, "", (double) value);
-    }
-
-    MetricsPage set(String name, String label, long value) {
-        return set(name, label, (double) value);
+    MetricsPage set(String name, long value, String... labels) {
+        return set(name, (double) value, labels);
     }
 
     MetricsPage put(String name, String labels, long value) {
         return put(name, labels, (double) value);
-    }
-
-    /** Gives the samples of a metric whose labels contain this text a value. */
-    MetricsPage set(String name, String label, double value) {
-        family(name).samples.replaceAll((sample, old) -> sample.contains(label) ? format(value) : old);
-        return this;
     }
 
     /** Adds a sample, in place of one with the same labels. */
@@ -86,7 +99,7 @@ final class MetricsPage {
     /** A histogram as the client for one process tells it: buckets, count, sum. */
     MetricsPage plainHistogram(String name, String before, String after, Histogram histogram) {
         Family family = family(name);
-        family.samples.clear();
+        family.samples.keySet().removeIf(sample -> sample.contains(before));
         buckets(family, name, before, after, histogram);
         String plain = join(before, after);
         family.samples.put(name + "_count{" + plain + "}", format((double) histogram.count()));
@@ -114,6 +127,10 @@ final class MetricsPage {
     MetricsPage without(String name) {
         families.remove(name);
         return this;
+    }
+
+    MetricsPage withoutIfEmpty(String name) {
+        return family(name).samples.isEmpty() ? without(name) : this;
     }
 
     String text() {

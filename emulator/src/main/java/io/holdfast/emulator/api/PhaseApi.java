@@ -110,9 +110,9 @@ public final class PhaseApi implements Front {
                 .set("infer:evicted_tokens_total", stats.evictedTokens())
                 .set("infer:prompt_tokens_total", whole.promptTokens() + streamed.promptTokens())
                 .set("infer:generation_tokens_total", whole.answerTokens() + streamed.answerTokens())
-                .set("infer:requests_total", "\"answered\"", whole.requests() + streamed.requests())
-                .set("infer:requests_total", "\"failed\"", stats.failed())
-                .set("infer:requests_total", "\"aborted\"", stats.aborted())
+                .set("infer:requests_total", whole.requests() + streamed.requests(), "\"answered\"")
+                .set("infer:requests_total", stats.failed(), "\"failed\"")
+                .set("infer:requests_total", stats.aborted(), "\"aborted\"")
                 .plainHistogram(
                         "infer:time_to_first_token_seconds",
                         "model_name=" + MetricsPage.quoted(server.model()),

@@ -70,9 +70,8 @@ public final class SglangApi implements Front {
         routes.invalid(request);
     }
 
-    /** The first rank's, as its own metrics would tell. */
-    private SglangStats stats() {
-        return engine.look(SglangEngine::stats).getFirst();
+    private List<SglangStats> stats() {
+        return engine.look(SglangEngine::stats);
     }
 
     private Routes routes() {
@@ -88,7 +87,7 @@ public final class SglangApi implements Front {
                 .post("/v1/completions", call -> openAi(call, asks::completion, SglangShapes.Completion::new))
                 .post("/v1/chat/completions", call -> openAi(call, asks::chat, SglangShapes.Chat::new));
         for (String path : List.of("/server_info", "/get_server_info")) {
-            all.get(path, call -> call.json(200, info.server(call.port(), stats())));
+            all.get(path, call -> call.json(200, info.server(call.port(), stats().getFirst())));
         }
         for (String path : List.of("/model_info", "/get_model_info")) {
             all.get(path, call -> call.json(200, info.model()));
@@ -145,16 +144,16 @@ public final class SglangApi implements Front {
 
     /** Older releases' smaller form. */
     private void load(Call call) {
-        var stats = stats();
-        call.json(
-                200,
-                JsonArray.of(new JsonObject()
-                                .put("dp_rank", 0)
-                                .put("num_reqs", stats.running() + stats.waiting())
-                                .put("num_waiting_reqs", stats.waiting())
-                                .put("num_tokens", stats.usedTokens())
-                                .put("ts_tic", clock.nanos() / 1e9))
-                        .encode());
+        JsonArray ranks = new JsonArray();
+        for (SglangStats stats : stats()) {
+            ranks.add(new JsonObject()
+                    .put("dp_rank", ranks.size())
+                    .put("num_reqs", stats.running() + stats.waiting())
+                    .put("num_waiting_reqs", stats.waiting())
+                    .put("num_tokens", stats.usedTokens() + stats.pendingTokens())
+                    .put("ts_tic", clock.nanos() / 1e9));
+        }
+        call.json(200, ranks.encode());
     }
 
     private JsonObject tokenize(Call call, byte[] body) {

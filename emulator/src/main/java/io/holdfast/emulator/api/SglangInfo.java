@@ -9,9 +9,11 @@ import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** What an SGLang server says of itself: its arguments, its model, its load. */
 final class SglangInfo {
@@ -126,30 +128,26 @@ final class SglangInfo {
         return state;
     }
 
-    /** @param sections that are wanted; all of them where it is empty */
-    JsonObject loads(SglangStats stats, double now, Set<String> sections) {
+    /**
+     * @param ranks the numbers of each data-parallel rank
+     * @param sections that are wanted; all of them where it is empty
+     */
+    JsonObject loads(List<SglangStats> ranks, double now, Set<String> sections) {
+        JsonArray loads = new JsonArray();
+        ranks.forEach(stats -> loads.add(load(loads.size(), stats, now, sections)));
         return new JsonObject()
                 .put("timestamp", TIME.format(Instant.ofEpochMilli(Math.round(now * 1e3))))
                 .put("version", version(settings.variant()))
                 .putNull("accelerator")
-                .put("num_accelerators", 1)
-                .put("loads", JsonArray.of(load(stats, now, sections)));
+                .put("num_accelerators", ranks.size())
+                .put("loads", loads);
     }
 
-    private JsonObject load(SglangStats stats, double now, Set<String> sections) {
+    private JsonObject load(int rank, SglangStats stats, double now, Set<String> sections) {
         int used = stats.usedTokens();
-        SglangWork work = stats.work();
-        SglangWork.DecodeMoments decodes = work.decodes();
-        JsonArray moments = JsonArray.of(
-                decodes.steps(),
-                decodes.requests(),
-                decodes.micros(),
-                decodes.requestsSquared(),
-                decodes.requestMicros(),
-                decodes.tokens());
         JsonObject load = new JsonObject()
                 .put("timestamp", now)
-                .put("dp_rank", 0)
+                .put("dp_rank", rank)
                 .put("num_running_reqs", stats.running())
                 .put("num_waiting_reqs", stats.waiting())
                 .put("num_waiting_uncached_tokens", stats.waitingUncachedTokens())
@@ -160,12 +158,12 @@ final class SglangInfo {
                 .put("max_total_num_tokens", stats.capacityTokens())
                 .put("max_running_requests", settings.maxRunning())
                 .put("token_usage", Math.round(1e4 * used / stats.capacityTokens()) / 1e4)
-                .put("gen_throughput", Math.round(100 * work.genThroughput()) / 100.0)
+                .put("gen_throughput", Math.round(1e2 * stats.work().genThroughput()) / 1e2)
                 .put("cache_hit_rate", Math.round(1e4 * stats.cacheHitRate()) / 1e4)
                 .put("utilization", 0.0)
-                .put("total_prefill_uncached_tokens", work.computedTokens())
-                .put("total_prefill_busy_us", work.prefillBusyMicros())
-                .put("decode_moments", decodes.steps() > 0 ? moments : null);
+                .put("total_prefill_uncached_tokens", stats.work().computedTokens())
+                .put("total_prefill_busy_us", stats.work().prefillBusyMicros())
+                .put("decode_moments", moments(stats.work().decodes()));
         if (wanted(sections, "memory")) {
             load.put(
                     "memory",
@@ -195,10 +193,23 @@ final class SglangInfo {
                             .put("waiting", stats.waiting())
                             .put("grammar", 0)
                             .put("paused", 0)
-                            .put("retracted", work.recentlyRetracted())
+                            .put("retracted", stats.work().recentlyRetracted())
                             .put("prealloc_ready", 0));
         }
         return load;
+    }
+
+    /** Nothing before the first decode step that followed another one. */
+    private static @Nullable JsonArray moments(SglangWork.DecodeMoments sums) {
+        return sums.steps() == 0
+                ? null
+                : JsonArray.of(
+                        sums.steps(),
+                        sums.requests(),
+                        sums.micros(),
+                        sums.requestsSquared(),
+                        sums.requestMicros(),
+                        sums.tokens());
     }
 
     private static boolean wanted(Set<String> sections, String section) {

@@ -11,7 +11,8 @@ final class SglangMetrics {
     static final String CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
     private static final String ENGINE = "engine_type=\"unified\"";
-    private static final String CACHE = "cache_type=\"UnifiedRadixCache\",dp_rank=\"0\",pp_rank=\"0\",tp_rank=\"0\"";
+    private static final String CACHE = "cache_type=\"UnifiedRadixCache\",dp_rank=\"%d\",pp_rank=\"0\",tp_rank=\"0\"";
+    private static final String SCHEDULER = ENGINE + ",model_name=%s,moe_ep_rank=\"0\",pp_rank=\"0\",tp_rank=\"0\"";
     private static final List<String> OF_HOST_TIER = List.of(
             "hicache_host_used_tokens",
             "hicache_host_total_tokens",
@@ -20,6 +21,13 @@ final class SglangMetrics {
             "hicache_backup_bytes_total",
             "load_back_tokens_total",
             "load_back_bytes_total");
+
+    private static final List<String> RARE = List.of(
+            "num_aborted_requests_total",
+            "num_retracted_requests_total",
+            "num_retracted_input_tokens_total",
+            "num_retracted_output_tokens_total");
+    private static final String MODE = "mode=\"%s\"";
 
     private final String rest;
     private final SglangSettings settings;
@@ -35,49 +43,84 @@ final class SglangMetrics {
         this.http = http;
     }
 
-    String page(SglangStats stats) {
+    /** @param ranks the numbers of each data-parallel rank */
+    String page(List<SglangStats> ranks) {
         MetricsPage page = MetricsPage.over(rest, model);
-        sizes(page, stats);
-        load(page, stats);
-        answers(page, stats);
-        http(page);
-        if (stats.aborted() == 0) {
-            page.without("sglang:num_aborted_requests_total");
+        if (ranks.size() > 1) {
+            page.forRanks(ranks.size(), "{engine_type=\"unified\"", SglangMetrics::ofRank)
+                    .forRanks(ranks.size(), "cache_type=", SglangMetrics::ofRank);
+        }
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            SglangStats stats = ranks.get(rank);
+            String own = ranks.size() > 1 ? dpRank(rank) : "";
+            sizes(page, stats, own);
+            load(page, stats, own);
+            work(page, stats, rank, own);
         }
         if (settings.hostRatio() == 0) {
             OF_HOST_TIER.forEach(name -> page.without("sglang:" + name));
-        } else {
-            page.set("sglang:hicache_host_total_tokens", stats.hostTokens())
-                    .set("sglang:hicache_host_used_tokens", stats.hostUsedTokens())
-                    .set("sglang:load_back_tokens_total", stats.work().foundOnHost());
         }
+        answers(page);
+        long aborted = ranks.stream().mapToLong(SglangStats::aborted).sum();
+        counted(page, "num_aborted_requests_total", ENGINE + ",model_name=" + MetricsPage.quoted(model), aborted);
+        RARE.forEach(name -> page.withoutIfEmpty("sglang:" + name));
+        http(page);
         return page.text();
     }
 
-    private void sizes(MetricsPage page, SglangStats stats) {
-        page.set("sglang:max_total_num_tokens", stats.capacityTokens())
-                .set("sglang:page_size", settings.pageTokens())
-                .set("sglang:num_pages", stats.capacityTokens() / settings.pageTokens())
-                .set("sglang:context_len", settings.contextTokens());
+    private static String dpRank(int rank) {
+        return "dp_rank=\"" + rank + "\"";
     }
 
-    private static void load(MetricsPage page, SglangStats stats) {
+    private static String ofRank(String sample, int rank) {
+        return sample.contains("dp_rank=")
+                ? sample.replace(dpRank(0), dpRank(rank))
+                : sample.replace("{engine_type", "{" + dpRank(rank) + ",engine_type");
+    }
+
+    private void sizes(MetricsPage page, SglangStats stats, String own) {
+        page.set("sglang:max_total_num_tokens", stats.capacityTokens(), own)
+                .set("sglang:page_size", settings.pageTokens(), own)
+                .set("sglang:num_pages", stats.capacityTokens() / settings.pageTokens(), own)
+                .set("sglang:context_len", settings.contextTokens(), own)
+                .set("sglang:hicache_host_used_tokens", stats.hostUsedTokens(), own)
+                .set("sglang:hicache_host_total_tokens", stats.hostTokens(), own);
+    }
+
+    private static void load(MetricsPage page, SglangStats stats, String own) {
         double usage = stats.usedTokens() / (double) stats.capacityTokens();
-        page.set("sglang:num_running_reqs", stats.running())
-                .set("sglang:num_queue_reqs", stats.waiting())
-                .set("sglang:num_used_tokens", stats.usedTokens())
-                .set("sglang:token_usage", usage)
-                .set("sglang:full_token_usage", usage)
-                .set("sglang:kv_available_tokens", stats.freeTokens())
-                .set("sglang:kv_evictable_tokens", stats.evictableTokens())
-                .set("sglang:kv_used_tokens", stats.usedTokens())
-                .set("sglang:cache_hit_rate", stats.cacheHitRate())
-                .set("sglang:new_token_ratio", stats.newTokenRatio())
-                .set("sglang:gen_throughput", stats.work().genThroughput())
-                .set("sglang:num_retracted_reqs", stats.work().recentlyRetracted());
+        page.set("sglang:num_running_reqs", stats.running(), own)
+                .set("sglang:num_queue_reqs", stats.waiting(), own)
+                .set("sglang:num_used_tokens", stats.usedTokens(), own)
+                .set("sglang:token_usage", usage, own)
+                .set("sglang:full_token_usage", usage, own)
+                .set("sglang:kv_available_tokens", stats.freeTokens(), own)
+                .set("sglang:kv_evictable_tokens", stats.evictableTokens(), own)
+                .set("sglang:kv_used_tokens", stats.usedTokens(), own)
+                .set("sglang:cache_hit_rate", stats.cacheHitRate(), own)
+                .set("sglang:new_token_ratio", stats.newTokenRatio(), own)
+                .set("sglang:gen_throughput", stats.work().genThroughput(), own)
+                .set("sglang:num_retracted_reqs", stats.work().recentlyRetracted(), own);
     }
 
-    private void answers(MetricsPage page, SglangStats stats) {
+    private void work(MetricsPage page, SglangStats stats, int rank, String own) {
+        SglangWork work = stats.work();
+        long onDevice = work.foundTokens() - work.foundOnHost();
+        page.set("sglang:prefill_effective_tokens_total", work.computedTokens(), MODE.formatted("input"), own)
+                .set("sglang:prefill_effective_tokens_total", onDevice, MODE.formatted("device_hit"), own)
+                .set("sglang:prefill_effective_tokens_total", work.foundOnHost(), MODE.formatted("host_hit"), own)
+                .set("sglang:realtime_tokens_total", work.computedTokens(), MODE.formatted("prefill_compute"), own)
+                .set("sglang:realtime_tokens_total", work.foundTokens(), MODE.formatted("prefill_cache"), own)
+                .set("sglang:realtime_tokens_total", work.decodedTokens(), MODE.formatted("decode"), own)
+                .set("sglang:load_back_tokens_total", work.foundOnHost(), dpRank(rank));
+        counted(page, "evicted_tokens_total", CACHE.formatted(rank), stats.evictedTokens());
+        String labels = (own.isEmpty() ? "" : own + ",") + SCHEDULER.formatted(MetricsPage.quoted(model));
+        counted(page, "num_retracted_requests_total", labels, work.retracted());
+        counted(page, "num_retracted_input_tokens_total", labels, work.retractedPromptTokens());
+        counted(page, "num_retracted_output_tokens_total", labels, work.retractedAnswerTokens());
+    }
+
+    private void answers(MetricsPage page) {
         AnswerTally.Kind whole = answers.of(false);
         AnswerTally.Kind streamed = answers.of(true);
         perKind(page, whole, false);
@@ -93,18 +136,6 @@ final class SglangMetrics {
                 "cached_tokens_total",
                 "cache_source=\"host\"," + ENGINE + "," + named,
                 whole.cachedOnHost() + streamed.cachedOnHost());
-        counted(page, "evicted_tokens_total", CACHE, stats.evictedTokens());
-        counted(page, "num_aborted_requests_total", ENGINE + "," + named, stats.aborted());
-        long cached = whole.cachedOnDevice() + streamed.cachedOnDevice();
-        long prompts = whole.promptTokens() + streamed.promptTokens();
-        long onHost = whole.cachedOnHost() + streamed.cachedOnHost();
-        SglangWork work = stats.work();
-        page.set("sglang:prefill_effective_tokens_total", "mode=\"input\"", prompts - cached - onHost)
-                .set("sglang:prefill_effective_tokens_total", "mode=\"device_hit\"", cached)
-                .set("sglang:prefill_effective_tokens_total", "mode=\"host_hit\"", onHost)
-                .set("sglang:realtime_tokens_total", "mode=\"prefill_compute\"", work.computedTokens())
-                .set("sglang:realtime_tokens_total", "mode=\"prefill_cache\"", work.foundTokens())
-                .set("sglang:realtime_tokens_total", "mode=\"decode\"", work.decodedTokens());
         histogram(page, "prompt_tokens_histogram", ENGINE, answers.prompts());
         histogram(page, "uncached_prompt_tokens_histogram", ENGINE, answers.uncached());
         histogram(page, "generation_tokens_histogram", ENGINE, answers.answers());

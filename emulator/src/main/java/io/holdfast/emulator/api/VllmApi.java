@@ -83,9 +83,8 @@ public final class VllmApi implements Front {
                 .post("/reset_encoder_cache", call -> call.empty(200));
     }
 
-    /** The first rank's, as its own metrics would tell. */
-    private VllmStats stats() {
-        return engine.look(VllmEngine::stats).getFirst();
+    private List<VllmStats> stats() {
+        return engine.look(VllmEngine::stats);
     }
 
     private void health(Call call) {

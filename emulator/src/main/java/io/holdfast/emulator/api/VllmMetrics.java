@@ -4,6 +4,7 @@ import io.holdfast.emulator.engine.Histogram;
 import io.holdfast.emulator.vllm.VllmSettings;
 import io.holdfast.emulator.vllm.VllmSettings.Release;
 import io.holdfast.emulator.vllm.VllmStats;
+import io.holdfast.emulator.vllm.VllmTimes;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -42,46 +43,58 @@ final class VllmMetrics {
         return settings.release() == Release.V0_32 ? CONTENT_TYPE : OLD_CONTENT_TYPE;
     }
 
-    String page(VllmStats stats) {
-        MetricsPage page = MetricsPage.over(rest, model);
-        page.set("vllm:num_requests_running", stats.running())
-                .set("vllm:num_requests_waiting", stats.waiting())
-                .set("vllm:num_requests_waiting_by_reason", "reason=\"capacity\"", stats.waiting())
-                .set("vllm:kv_cache_usage_perc", stats.usage())
-                .set("vllm:prefix_cache_queries_total", stats.prefixQueries())
-                .set("vllm:prefix_cache_hits_total", stats.prefixHits())
-                .set("vllm:num_preemptions_total", stats.preemptions())
-                .set("vllm:prompt_tokens_total", stats.promptTokens())
-                .set(
-                        "vllm:prompt_tokens_by_source_total",
-                        "local_compute",
-                        Math.max(0, stats.promptTokens() - stats.cachedTokens()))
-                .set("vllm:prompt_tokens_by_source_total", "local_cache_hit", stats.cachedTokens())
-                .set("vllm:prompt_tokens_cached_total", stats.cachedTokens())
-                .set("vllm:prompt_tokens_cached_by_source_total", "source=\"device\"", stats.cachedTokens())
-                .set("vllm:generation_tokens_total", stats.generatedTokens())
-                .set("vllm:request_success_total", "\"length\"", answers.ended(Choice.End.Length.class))
-                .set("vllm:request_success_total", "\"stop\"", answers.ended(Choice.End.Stopped.class))
-                .set("vllm:request_success_total", "\"abort\"", stats.aborted());
-        histogram(page, "request_prompt_tokens", answers.prompts());
-        histogram(page, "request_generation_tokens", answers.answers());
-        histogram(page, "request_prefill_kv_computed_tokens", answers.uncached());
-        histogram(page, "time_to_first_token_seconds", firstToken(stats));
-        histogram(page, "inter_token_latency_seconds", stats.times().betweenTokens());
-        histogram(page, "request_time_per_output_token_seconds", stats.times().perToken());
-        histogram(page, "e2e_request_latency_seconds", stats.times().wholeRequest());
-        histogram(page, "request_queue_time_seconds", stats.times().queue());
-        histogram(page, "request_inference_time_seconds", stats.times().inference());
-        histogram(page, "request_prefill_time_seconds", stats.times().prefill());
-        histogram(page, "request_decode_time_seconds", stats.times().decode());
+    /** @param ranks the numbers of each data-parallel rank */
+    String page(List<VllmStats> ranks) {
+        MetricsPage page = MetricsPage.over(rest, model)
+                .forRanks(ranks.size(), engine(0), (sample, rank) -> sample.replace(engine(0), engine(rank)));
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            numbers(page, ranks.get(rank), engine(rank));
+            times(page, ranks.get(rank), engine(rank));
+        }
+        String first = engine(0);
+        page.set("vllm:request_success_total", answers.ended(Choice.End.Length.class), "\"length\"", first)
+                .set("vllm:request_success_total", answers.ended(Choice.End.Stopped.class), "\"stop\"", first);
+        histogram(page, "request_prompt_tokens", answers.prompts(), first);
+        histogram(page, "request_generation_tokens", answers.answers(), first);
+        histogram(page, "request_prefill_kv_computed_tokens", answers.uncached(), first);
         return page.text();
     }
 
-    private static Histogram firstToken(VllmStats stats) {
-        return stats.answered().ttft();
+    private static String engine(int rank) {
+        return "engine=\"" + rank + "\"";
     }
 
-    private void histogram(MetricsPage page, String name, Histogram histogram) {
-        page.plainHistogram("vllm:" + name, "engine=\"0\"", "model_name=" + MetricsPage.quoted(model), histogram);
+    private static void numbers(MetricsPage page, VllmStats stats, String own) {
+        long computed = Math.max(0, stats.promptTokens() - stats.cachedTokens());
+        page.set("vllm:num_requests_running", stats.running(), own)
+                .set("vllm:num_requests_waiting", stats.waiting(), own)
+                .set("vllm:num_requests_waiting_by_reason", stats.waiting(), "reason=\"capacity\"", own)
+                .set("vllm:kv_cache_usage_perc", stats.usage(), own)
+                .set("vllm:prefix_cache_queries_total", stats.prefixQueries(), own)
+                .set("vllm:prefix_cache_hits_total", stats.prefixHits(), own)
+                .set("vllm:num_preemptions_total", stats.preemptions(), own)
+                .set("vllm:prompt_tokens_total", stats.promptTokens(), own)
+                .set("vllm:prompt_tokens_by_source_total", computed, "local_compute", own)
+                .set("vllm:prompt_tokens_by_source_total", stats.cachedTokens(), "local_cache_hit", own)
+                .set("vllm:prompt_tokens_cached_total", stats.cachedTokens(), own)
+                .set("vllm:prompt_tokens_cached_by_source_total", stats.cachedTokens(), "source=\"device\"", own)
+                .set("vllm:generation_tokens_total", stats.generatedTokens(), own)
+                .set("vllm:request_success_total", stats.aborted(), "\"abort\"", own);
+    }
+
+    private void times(MetricsPage page, VllmStats stats, String own) {
+        VllmTimes times = stats.times();
+        histogram(page, "time_to_first_token_seconds", stats.answered().ttft(), own);
+        histogram(page, "inter_token_latency_seconds", times.betweenTokens(), own);
+        histogram(page, "request_time_per_output_token_seconds", times.perToken(), own);
+        histogram(page, "e2e_request_latency_seconds", times.wholeRequest(), own);
+        histogram(page, "request_queue_time_seconds", times.queue(), own);
+        histogram(page, "request_inference_time_seconds", times.inference(), own);
+        histogram(page, "request_prefill_time_seconds", times.prefill(), own);
+        histogram(page, "request_decode_time_seconds", times.decode(), own);
+    }
+
+    private void histogram(MetricsPage page, String name, Histogram histogram, String own) {
+        page.plainHistogram("vllm:" + name, own, "model_name=" + MetricsPage.quoted(model), histogram);
     }
 }
