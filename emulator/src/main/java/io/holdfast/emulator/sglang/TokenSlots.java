@@ -33,7 +33,7 @@ final class TokenSlots {
     }
 
     boolean isElastic() {
-        return memory != ElasticPool.OWN;
+        return !memory.equals(ElasticPool.OWN);
     }
 
     int capacity() {

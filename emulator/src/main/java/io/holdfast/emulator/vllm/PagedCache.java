@@ -45,7 +45,7 @@ final class PagedCache {
 
     PagedCache(VllmSettings settings, ElasticPool memory) {
         this.memory = memory;
-        isElastic = memory != ElasticPool.OWN;
+        isElastic = !memory.equals(ElasticPool.OWN);
         blockTokens = settings.blockTokens();
         byteHashes = settings.byteHashes();
         tellsMore = settings.release() != Release.V0_22;
@@ -118,7 +118,7 @@ final class PagedCache {
     /** Whether more tokens need no block, or nothing has to be evicted for it. */
     boolean extendsWithoutEviction(VllmRequest request, int tokens) {
         return blocksFor(request.computed + tokens) == request.held
-                || pool.hasEmpty() && memory.allowedBlocks() > blocks();
+                || (pool.hasEmpty() && memory.allowedBlocks() > blocks());
     }
 
     /** Takes all blocks from a request; whoever asks for them soon finds what they hold. */
