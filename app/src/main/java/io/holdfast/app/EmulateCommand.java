@@ -300,9 +300,8 @@ final class EmulateCommand implements Callable<Integer> {
     private void refuse(List<String> options, String owner) {
         for (String option : options) {
             if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
-                throw new CommandException(
-                        option + " is for --engine " + owner + ", and this is "
-                                + (profile.isEmpty() ? engine : "the profile " + profile) + "; leave it out.");
+                throw new CommandException(option + " is for --engine " + owner + ", and this is "
+                        + (profile.isEmpty() ? engine : "the profile " + profile) + "; leave it out.");
             }
         }
     }
