@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -57,16 +58,21 @@ final class EmulatorLoad {
             options.put(args[i], args[i + 1]);
         }
         EmulatorLoad load = new EmulatorLoad(
-                URI.create(options.get("--url")),
-                Integer.parseInt(options.get("--prompt")),
-                Integer.parseInt(options.get("--answer")),
-                Long.parseLong(options.get("--decode-us")) * 1_000);
-        for (int i = 0; i < Integer.parseInt(options.get("--streams")); i++) {
+                URI.create(option(options, "--url")),
+                Integer.parseInt(option(options, "--prompt")),
+                Integer.parseInt(option(options, "--answer")),
+                Long.parseLong(option(options, "--decode-us")) * 1_000);
+        for (int i = 0; i < Integer.parseInt(option(options, "--streams")); i++) {
             RandomGenerator random =
                     RandomGeneratorFactory.of("L64X128MixRandom").create(i);
             Thread.ofPlatform().daemon().start(() -> load.stream(random));
         }
-        load.report(options.get("--pid"), Integer.parseInt(options.get("--seconds")));
+        load.report(option(options, "--pid"), Integer.parseInt(option(options, "--seconds")));
+    }
+
+    private static String option(Map<String, String> options, String name) {
+        return Optional.ofNullable(options.get(name))
+                .orElseThrow(() -> new IllegalArgumentException(name + " is missing."));
     }
 
     private void report(String pid, int seconds) throws IOException, InterruptedException {
