@@ -114,13 +114,13 @@ final class Demo {
         return scene.engine().withFaults(faults);
     }
 
-    /** A quick engine, so that fifteen server lives take half a minute. */
+    /** A quick engine, so that fifteen server lives take less than a minute, and slow enough to be heard over a busy machine. */
     static EmulatorSettings emulated(int capacityTokens) {
         return EmulatorSettings.defaults()
                 .withCapacityTokens(capacityTokens)
                 .withContextTokens(1_024)
-                .withFirstTokenMicros(8_000)
-                .withPrefillMicrosPerToken(20)
+                .withFirstTokenMicros(16_000)
+                .withPrefillMicrosPerToken(30)
                 .withDecodeMillis(1)
                 .withVariant(SglangSettings.Variant.PIN_GPU);
     }

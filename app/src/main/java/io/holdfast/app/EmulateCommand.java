@@ -6,14 +6,23 @@ import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.Endpoints;
 import io.holdfast.emulator.Script;
+import io.holdfast.emulator.api.ChatTemplate;
+import io.holdfast.emulator.api.Tokenizer;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Fault;
 import io.holdfast.emulator.fault.FaultCatalogue;
+import io.holdfast.emulator.kvcached.KvcachedSettings;
+import io.holdfast.emulator.phases.PhaseSettings;
+import io.holdfast.emulator.phases.Profile;
+import io.holdfast.emulator.phases.Rates;
+import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
@@ -33,9 +42,16 @@ final class EmulateCommand implements Callable<Integer> {
     private static final Pattern ENDPOINT = Pattern.compile("(?:tcp://([^:/]+):)?(\\d{1,6})");
 
     private static final List<String> SGLANG_ONLY = List.of(
-            "--variant", "--capacity-tokens", "--eviction", "--sessions", "--hicache", "--chunked-prefill-size");
-    private static final List<String> VLLM_ONLY =
-            List.of("--blocks", "--hash-algo", "--hash-seed", "--byte-hashes", "--max-batched-tokens");
+            "--variant",
+            "--capacity-tokens",
+            "--eviction",
+            "--sessions",
+            "--hicache",
+            "--chunked-prefill-size",
+            "--max-pinned-ratio",
+            "--schedule-policy");
+    private static final List<String> VLLM_ONLY = List.of(
+            "--blocks", "--hash-algo", "--hash-seed", "--byte-hashes", "--max-batched-tokens", "--scheduling-policy");
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -109,11 +125,41 @@ final class EmulateCommand implements Callable<Integer> {
     private boolean arrayEvents;
 
     @Option(
+            names = "--profile",
+            paramLabel = "NAME",
+            description = "In place of an engine one of the servers of an optimisation log: static, continuous, paged,"
+                    + " chunked, prefix, graph; or restore. --model llama, qwen3 or gemma3 says how fast.")
+    private String profile = "";
+
+    @Option(
+            names = "--kvcached",
+            paramLabel = "NAME",
+            description = "Memory under kvcached, in the segment NAME of /dev/shm that kvctl lists and limits; such an"
+                    + " engine publishes no KV events.")
+    private String kvcached = "";
+
+    @Option(
             names = "--model",
             paramLabel = "NAME",
             defaultValue = EmulatorSettings.MODEL,
             description = "The name that the model is served under (default: ${DEFAULT-VALUE}).")
     private String model = EmulatorSettings.MODEL;
+
+    @Option(
+            names = "--tokenizer",
+            paramLabel = "NAME",
+            defaultValue = "pieces",
+            description =
+                    "pieces, about four letters a token, or words, to be counted by eye (default: ${DEFAULT-VALUE}).")
+    private String tokenizer = "pieces";
+
+    @Option(
+            names = "--chat-template",
+            paramLabel = "NAME",
+            defaultValue = "chatml",
+            description = "chatml, or chatml-think, which rewrites the last answer as some models' do"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private String template = "chatml";
 
     @Option(
             names = "--prefill-us-per-token",
@@ -171,6 +217,7 @@ final class EmulateCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         if (listFaults) {
             spec.commandLine().getOut().print(FaultCatalogue.text());
+            spec.commandLine().getOut().flush();
             return ExitCode.OK;
         }
         EmulatorSettings settings = settings();
@@ -178,7 +225,7 @@ final class EmulateCommand implements Callable<Integer> {
         try (UntilStopped stop = new UntilStopped();
                 Emulator emulator = Emulator.start(vertx, settings)) {
             ObjectNode ready = new ObjectMapper().createObjectNode();
-            ready.put("engine", engine).put("model", model);
+            ready.put("engine", profile.isEmpty() ? engine : profile).put("model", model);
             ready.put("url", emulator.uri().toString()).put("events", emulator.eventsEndpoint());
             emulator.replayEndpoint().ifPresent(endpoint -> ready.put("replay", endpoint));
             spec.commandLine().getOut().println(ready);
@@ -191,20 +238,31 @@ final class EmulateCommand implements Callable<Integer> {
 
     private EmulatorSettings settings() {
         try {
-            return new EmulatorSettings(
+            EmulatorSettings settings = new EmulatorSettings(
                     endpoints(),
                     kind(),
                     model,
+                    Tokenizer.named(tokenizer),
+                    SglangOptions.choice("--chat-template", template, ChatTemplate.values()),
                     new Speed(prefillMicros, firstTokenMillis * 1e3, decodeMillis * 1e3, scale),
                     faults.stream().map(Fault::parse).toList(),
                     script(),
-                    seed);
+                    seed,
+                    Optional.empty());
+            return kvcached.isEmpty() ? settings : settings.withKvcached(memory(settings.kind()));
         } catch (IllegalArgumentException e) {
             throw new CommandException(e);
         }
     }
 
     private EmulatorSettings.Kind kind() {
+        if (!profile.isEmpty()) {
+            refuse(SGLANG_ONLY, "sglang");
+            refuse(VLLM_ONLY, "vllm");
+            return new EmulatorSettings.Kind.Phases(PhaseSettings.of(
+                    SglangOptions.choice("--profile", profile, Profile.values()),
+                    profile.equals(Profile.RESTORE.text()) ? Rates.restoring() : Rates.of(model)));
+        }
         return switch (engine) {
             case "sglang" -> {
                 refuse(VLLM_ONLY, "vllm");
@@ -218,12 +276,29 @@ final class EmulateCommand implements Callable<Integer> {
         };
     }
 
+    private KvcachedSettings memory(EmulatorSettings.Kind kind) {
+        return switch (kind) {
+            case EmulatorSettings.Kind.Sglang(SglangSettings sglangs, _) ->
+                KvcachedSettings.of(
+                                KvcachedSettings.EngineTag.SGLANG,
+                                sglangs.capacityTokens() / sglangs.pageTokens() + 1,
+                                sglangs.pageTokens())
+                        .withIpcName(kvcached);
+            case EmulatorSettings.Kind.Vllm(VllmSettings vllms) ->
+                KvcachedSettings.of(KvcachedSettings.EngineTag.VLLM, vllms.blocks(), vllms.blockTokens())
+                        .withIpcName(kvcached);
+            case EmulatorSettings.Kind.Phases _ ->
+                throw new CommandException("--kvcached is for engines, and --profile is none; leave one of them out.");
+        };
+    }
+
     /** An option that another engine alone understands would silently do nothing. */
     private void refuse(List<String> options, String owner) {
         for (String option : options) {
             if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
                 throw new CommandException(
-                        option + " is for --engine " + owner + ", and this is " + engine + "; leave it out.");
+                        option + " is for --engine " + owner + ", and this is "
+                                + (profile.isEmpty() ? engine : "the profile " + profile) + "; leave it out.");
             }
         }
     }

@@ -52,6 +52,20 @@ final class SglangOptions {
             description = "Prompt tokens that one pass prefills at most (default: ${DEFAULT-VALUE}).")
     private int chunk;
 
+    @Option(
+            names = "--max-pinned-ratio",
+            paramLabel = "N",
+            defaultValue = "0.5",
+            description = "Of the host tier, what pin-prefix may pin (default: ${DEFAULT-VALUE}).")
+    private double pinnedRatio;
+
+    @Option(
+            names = "--schedule-policy",
+            paramLabel = "NAME",
+            defaultValue = "fcfs",
+            description = "fcfs, or lpm: the longest known prefix goes first (default: ${DEFAULT-VALUE}).")
+    private String policy = "fcfs";
+
     SglangOptions() {}
 
     EmulatorSettings.Kind kind(int pageTokens, int contextTokens, int maxRunning, boolean arrayEvents) {
@@ -65,7 +79,9 @@ final class SglangOptions {
                         choice("--variant", variant, Variant.values()),
                         choice("--eviction", eviction, Eviction.values()),
                         sessions,
-                        hostRatio),
+                        hostRatio,
+                        pinnedRatio,
+                        choice("--schedule-policy", policy, SglangSettings.Policy.values())),
                 arrayEvents);
     }
 

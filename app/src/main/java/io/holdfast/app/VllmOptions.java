@@ -40,6 +40,13 @@ final class VllmOptions {
             description = "Tokens that one pass computes at most (default: ${DEFAULT-VALUE}).")
     private int maxBatchedTokens;
 
+    @Option(
+            names = "--scheduling-policy",
+            paramLabel = "NAME",
+            defaultValue = "fcfs",
+            description = "fcfs, or priority: a request's smaller number goes first (default: ${DEFAULT-VALUE}).")
+    private String policy = "fcfs";
+
     VllmOptions() {}
 
     EmulatorSettings.Kind kind(int blockTokens, int contextTokens, int maxRunning, boolean arrayEvents) {
@@ -57,6 +64,7 @@ final class VllmOptions {
                 maxBatchedTokens,
                 new VllmHashing(named, seed, arrayEvents ? VllmHashing.Form.PLAIN : VllmHashing.Form.TAGGED),
                 byteHashes,
-                arrayEvents ? VllmSettings.Release.V0_22 : VllmSettings.Release.V0_32));
+                arrayEvents ? VllmSettings.Release.V0_22 : VllmSettings.Release.V0_32,
+                SglangOptions.choice("--scheduling-policy", policy, VllmSettings.Policy.values())));
     }
 }

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * An emulated inference server: SGLang or vLLM on real sockets, with a thread in place of the GPU.
  *
  * <p>It lives one life after another on the same ports: a script, a fault or {@link #restart} ends a life as a kill does, and
- * the next begins with an empty cache. Closing is like killing the process.
+ * the next begins with an empty cache. Closing cuts requests off as well, but leaves no memory segment behind.
  */
 public final class Emulator implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Emulator.class);
@@ -113,7 +113,7 @@ public final class Emulator implements AutoCloseable {
         conductor.shutdownNow();
         synchronized (this) {
             closed = true;
-            life.ifPresent(Life::close);
+            life.ifPresent(Life::end);
             life = Optional.empty();
         }
     }

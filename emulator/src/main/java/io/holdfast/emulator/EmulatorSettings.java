@@ -5,10 +5,14 @@ import io.holdfast.emulator.api.ChatTemplate;
 import io.holdfast.emulator.api.Tokenizer;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Fault;
+import io.holdfast.emulator.kvcached.KvcachedSettings;
+import io.holdfast.emulator.kvcached.KvcachedSettings.EngineTag;
+import io.holdfast.emulator.phases.PhaseSettings;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.vllm.VllmSettings;
 import io.holdfast.events.KvEventEncoder.Dialect;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 
 /**
@@ -21,6 +25,8 @@ import java.util.function.UnaryOperator;
  * @param faults from the start on
  * @param script what happens while it serves
  * @param seed of the emulated model: the same prompt gets the same answer
+ * @param kvcached the memory that its cache shares with others, where kvcached is to be emulated: then it publishes no
+ *     events
  */
 public record EmulatorSettings(
         Endpoints endpoints,
@@ -31,7 +37,8 @@ public record EmulatorSettings(
         Speed speed,
         List<Fault> faults,
         Script script,
-        long seed) {
+        long seed,
+        Optional<KvcachedSettings> kvcached) {
     public static final String MODEL = ApiSettings.DEFAULT_MODEL;
 
     /** Which engine. */
@@ -51,6 +58,14 @@ public record EmulatorSettings(
             }
         }
 
+        /** The server that can be any of seven; those of its profiles that share prefixes have events. */
+        record Phases(PhaseSettings settings) implements Kind {
+            @Override
+            public Dialect dialect() {
+                return Dialect.SGLANG_MAPS;
+            }
+        }
+
         /** vLLM V1; its release says which form its events have. */
         record Vllm(VllmSettings settings) implements Kind {
             @Override
@@ -63,8 +78,23 @@ public record EmulatorSettings(
         }
     }
 
+    /** Without kvcached. */
+    public EmulatorSettings(
+            Endpoints endpoints,
+            Kind kind,
+            String model,
+            Tokenizer tokenizer,
+            ChatTemplate template,
+            Speed speed,
+            List<Fault> faults,
+            Script script,
+            long seed) {
+        this(endpoints, kind, model, tokenizer, template, speed, faults, script, seed, Optional.empty());
+    }
+
     public EmulatorSettings {
         faults = List.copyOf(faults);
+        kvcached.ifPresent(memory -> checkMemory(kind, memory));
         if (model.isBlank()) {
             throw new IllegalArgumentException("The model's name must not be blank.");
         }
@@ -81,11 +111,12 @@ public record EmulatorSettings(
                 new Speed(100, 5_000, 5_000, 1),
                 List.of(),
                 Script.NONE,
-                1);
+                1,
+                Optional.empty());
     }
 
     public EmulatorSettings withEndpoints(Endpoints value) {
-        return new EmulatorSettings(value, kind, model, tokenizer, template, speed, faults, script, seed);
+        return new EmulatorSettings(value, kind, model, tokenizer, template, speed, faults, script, seed, kvcached);
     }
 
     public EmulatorSettings withHttpPort(int port) {
@@ -101,35 +132,43 @@ public record EmulatorSettings(
     }
 
     public EmulatorSettings withKind(Kind value) {
-        return new EmulatorSettings(endpoints, value, model, tokenizer, template, speed, faults, script, seed);
+        return new EmulatorSettings(
+                endpoints, value, model, tokenizer, template, speed, faults, script, seed, kvcached);
     }
 
     public EmulatorSettings withModel(String value) {
-        return new EmulatorSettings(endpoints, kind, value, tokenizer, template, speed, faults, script, seed);
+        return new EmulatorSettings(endpoints, kind, value, tokenizer, template, speed, faults, script, seed, kvcached);
     }
 
     public EmulatorSettings withTokenizer(Tokenizer value) {
-        return new EmulatorSettings(endpoints, kind, model, value, template, speed, faults, script, seed);
+        return new EmulatorSettings(endpoints, kind, model, value, template, speed, faults, script, seed, kvcached);
     }
 
     public EmulatorSettings withTemplate(ChatTemplate value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, value, speed, faults, script, seed);
+        return new EmulatorSettings(endpoints, kind, model, tokenizer, value, speed, faults, script, seed, kvcached);
     }
 
     public EmulatorSettings withSpeed(Speed value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, value, faults, script, seed);
+        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, value, faults, script, seed, kvcached);
     }
 
     public EmulatorSettings withFaults(List<Fault> value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, value, script, seed);
+        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, value, script, seed, kvcached);
     }
 
     public EmulatorSettings withScript(Script value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, faults, value, seed);
+        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, faults, value, seed, kvcached);
     }
 
     public EmulatorSettings withSeed(long value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, faults, script, value);
+        return new EmulatorSettings(
+                endpoints, kind, model, tokenizer, template, speed, faults, script, value, kvcached);
+    }
+
+    /** The same with its cache in memory under kvcached. */
+    public EmulatorSettings withKvcached(KvcachedSettings value) {
+        return new EmulatorSettings(
+                endpoints, kind, model, tokenizer, template, speed, faults, script, seed, Optional.of(value));
     }
 
     /** The same with other settings of its SGLang. */
@@ -191,5 +230,28 @@ public record EmulatorSettings(
             return sglang;
         }
         throw new IllegalStateException("These are the settings of another engine: " + kind + ".");
+    }
+
+    private static void checkMemory(Kind kind, KvcachedSettings memory) {
+        switch (kind) {
+            case Kind.Sglang(SglangSettings settings, boolean _) -> {
+                checkMemory(memory, EngineTag.SGLANG, settings.pageTokens());
+                if (settings.hostRatio() > 0) {
+                    throw new IllegalArgumentException("kvcached does not work with a host tier; give hostRatio 0.");
+                }
+            }
+            case Kind.Vllm(VllmSettings settings) -> checkMemory(memory, EngineTag.VLLM, settings.blockTokens());
+            case Kind.Phases _ ->
+                throw new IllegalArgumentException(
+                        "kvcached is emulated for SGLang and vLLM only; leave it out for a profile.");
+        }
+    }
+
+    private static void checkMemory(KvcachedSettings memory, EngineTag engine, int blockTokens) {
+        if (memory.engine() != engine || memory.blockTokens() != blockTokens) {
+            throw new IllegalArgumentException("kvcached has to be set up for the engine that it serves, " + engine
+                    + " with blocks of " + blockTokens + " tokens, and not for " + memory.engine() + " with blocks of "
+                    + memory.blockTokens() + " tokens.");
+        }
     }
 }

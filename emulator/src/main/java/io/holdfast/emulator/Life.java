@@ -9,6 +9,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.fault.LifeFault;
+import io.holdfast.emulator.kvcached.KvcachedPool;
 import io.holdfast.emulator.wire.EventPublisher;
 import io.holdfast.emulator.wire.EventSettings;
 import io.vertx.core.Future;
@@ -50,6 +51,7 @@ final class Life<E extends Engine> implements AutoCloseable {
     private final HttpServer server;
     private final Ranks<E> ranks;
     private final List<EventPublisher> publishers;
+    private final Optional<KvcachedPool> memory;
     private final AtomicBoolean eventsClosed = new AtomicBoolean();
     private int port;
 
@@ -59,8 +61,10 @@ final class Life<E extends Engine> implements AutoCloseable {
             Make<E> make,
             Faults faults,
             EngineClock clock,
-            List<EventPublisher> publishers) {
+            List<EventPublisher> publishers,
+            Optional<KvcachedPool> memory) {
         this.publishers = publishers;
+        this.memory = memory;
         this.server = vertx.createHttpServer(Front.options()
                 .setHost(settings.endpoints().host())
                 .setPort(settings.endpoints().http())
@@ -85,7 +89,12 @@ final class Life<E extends Engine> implements AutoCloseable {
      * @throws EmulatorException with one sentence when a port cannot be had
      */
     static <E extends Engine> Life<E> begin(
-            Vertx vertx, EmulatorSettings settings, Make<E> make, Faults faults, EngineClock clock) {
+            Vertx vertx,
+            EmulatorSettings settings,
+            Make<E> make,
+            Faults faults,
+            EngineClock clock,
+            Optional<KvcachedPool> memory) {
         Endpoints endpoints = settings.endpoints();
         refuseUsedPort(endpoints);
         EventSettings events = EventSettings.of(
@@ -101,7 +110,8 @@ final class Life<E extends Engine> implements AutoCloseable {
                 make,
                 faults,
                 clock,
-                EventPublisher.forRanks(events, ranks, faults, clock, new SplittableRandom(settings.seed())));
+                EventPublisher.forRanks(events, ranks, faults, clock, new SplittableRandom(settings.seed())),
+                memory);
         life.ranks.start();
         return life;
     }
@@ -111,7 +121,7 @@ final class Life<E extends Engine> implements AutoCloseable {
         try {
             port = await(server.listen()).actualPort();
         } catch (RuntimeException e) {
-            close();
+            end();
             throw new EmulatorException("The port for HTTP cannot be opened: " + e.getMessage(), e);
         }
     }
@@ -128,6 +138,12 @@ final class Life<E extends Engine> implements AutoCloseable {
     /** Requests answered in full so far. */
     long answered() {
         return ranks.look(Engine::answered).stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** Ends as a process that is told to: nothing stays behind. Blocks as {@link #close} does. */
+    void end() {
+        close();
+        memory.ifPresent(KvcachedPool::close);
     }
 
     /** Blocks until all ports are free; not to be called on an event loop. */

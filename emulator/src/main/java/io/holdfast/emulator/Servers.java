@@ -2,38 +2,117 @@ package io.holdfast.emulator;
 
 import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.Front;
+import io.holdfast.emulator.api.PhaseApi;
 import io.holdfast.emulator.api.SglangApi;
 import io.holdfast.emulator.api.VllmApi;
+import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.emulator.engine.EmulatorException;
 import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.fault.LifeFault;
+import io.holdfast.emulator.kvcached.ElasticPool;
+import io.holdfast.emulator.kvcached.KvcachedPool;
+import io.holdfast.emulator.phases.PhaseEngine;
+import io.holdfast.emulator.phases.PhaseSettings;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.vllm.VllmEngine;
 import io.holdfast.emulator.vllm.VllmSettings;
 import io.holdfast.emulator.wire.EventPublisher;
 import io.vertx.core.Vertx;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
 
-/** Puts the rooms together: each kind of server from its engine and the HTTP that speaks for it. */
+/**
+ * Puts the rooms together: each kind of server from its engine and the HTTP that speaks for it.
+ *
+ * <p>With kvcached each life has a memory segment of its own, which it leaves behind when it is killed. And it publishes no
+ * events: kvcached puts a pool of its own in place of the engine's, and makes it without them.
+ */
 final class Servers {
     private Servers() {}
 
     static Life<?> begin(Vertx vertx, EmulatorSettings settings, Faults faults, EngineClock clock) {
-        return switch (settings.kind()) {
-            case EmulatorSettings.Kind.Sglang kind ->
-                Life.begin(vertx, settings, new Sglang(vertx, settings, kind.settings(), faults, clock), faults, clock);
-            case EmulatorSettings.Kind.Vllm kind ->
-                Life.begin(vertx, settings, new Vllm(vertx, settings, kind.settings(), faults, clock), faults, clock);
-        };
+        if (settings.kvcached().isPresent() && faults.has(LifeFault.DpRanks.class)) {
+            throw new EmulatorException("A server with kvcached has one rank; leave out the fault dp-ranks.");
+        }
+        Optional<KvcachedPool> memory = settings.kvcached().map(wanted -> KvcachedPool.start(wanted, clock));
+        try {
+            return switch (settings.kind()) {
+                case EmulatorSettings.Kind.Sglang kind ->
+                    Life.begin(
+                            vertx,
+                            settings,
+                            new Sglang(vertx, settings, kind.settings(), faults, clock, memory),
+                            faults,
+                            clock,
+                            memory);
+                case EmulatorSettings.Kind.Vllm kind ->
+                    Life.begin(
+                            vertx,
+                            settings,
+                            new Vllm(vertx, settings, kind.settings(), faults, clock, memory),
+                            faults,
+                            clock,
+                            memory);
+                case EmulatorSettings.Kind.Phases kind ->
+                    Life.begin(
+                            vertx,
+                            settings,
+                            new Phases(vertx, settings, kind.settings(), faults, clock),
+                            faults,
+                            clock,
+                            memory);
+            };
+        } catch (RuntimeException e) {
+            memory.ifPresent(KvcachedPool::close);
+            throw e;
+        }
     }
 
-    private record Sglang(Vertx vertx, EmulatorSettings settings, SglangSettings kind, Faults faults, EngineClock clock)
+    private static Consumer<List<CacheEvent>> publisher(EventPublisher events, Optional<KvcachedPool> memory) {
+        return memory.isPresent() ? _ -> {} : events::publish;
+    }
+
+    private static ElasticPool elastic(Optional<KvcachedPool> memory) {
+        return memory.<ElasticPool>map(pool -> pool).orElse(ElasticPool.OWN);
+    }
+
+    private record Phases(Vertx vertx, EmulatorSettings settings, PhaseSettings kind, Faults faults, EngineClock clock)
+            implements Life.Make<PhaseEngine> {
+        @Override
+        public PhaseEngine engine(Gpu gpu, EventPublisher events) {
+            return new PhaseEngine(
+                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
+        }
+
+        @Override
+        public Front http(Ranks<PhaseEngine> ranks, EventPublisher first) {
+            return new PhaseApi(vertx, kind, api(settings, ranks, first), clock, ranks, faults);
+        }
+    }
+
+    private record Sglang(
+            Vertx vertx,
+            EmulatorSettings settings,
+            SglangSettings kind,
+            Faults faults,
+            EngineClock clock,
+            Optional<KvcachedPool> memory)
             implements Life.Make<SglangEngine> {
         @Override
         public SglangEngine engine(Gpu gpu, EventPublisher events) {
             return new SglangEngine(
-                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
+                    kind,
+                    faults,
+                    clock,
+                    gpu,
+                    settings.tokenizer().model(settings.seed()),
+                    publisher(events, memory),
+                    elastic(memory));
         }
 
         @Override
@@ -42,12 +121,24 @@ final class Servers {
         }
     }
 
-    private record Vllm(Vertx vertx, EmulatorSettings settings, VllmSettings kind, Faults faults, EngineClock clock)
+    private record Vllm(
+            Vertx vertx,
+            EmulatorSettings settings,
+            VllmSettings kind,
+            Faults faults,
+            EngineClock clock,
+            Optional<KvcachedPool> memory)
             implements Life.Make<VllmEngine> {
         @Override
         public VllmEngine engine(Gpu gpu, EventPublisher events) {
             return new VllmEngine(
-                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
+                    kind,
+                    faults,
+                    clock,
+                    gpu,
+                    settings.tokenizer().model(settings.seed()),
+                    publisher(events, memory),
+                    elastic(memory));
         }
 
         @Override

@@ -12,6 +12,7 @@ import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.testing.BlockLru;
@@ -118,7 +119,8 @@ class MooncakeTraceTest {
                 clock,
                 gpu(clock),
                 Model.seeded(1, 1_000),
-                _ -> {});
+                _ -> {},
+                ElasticPool.OWN);
     }
 
     private static Engine sglang(int capacity) {
@@ -131,7 +133,8 @@ class MooncakeTraceTest {
                 clock,
                 gpu(clock),
                 Model.seeded(1, 1_000),
-                _ -> {});
+                _ -> {},
+                ElasticPool.OWN);
     }
 
     private static Gpu gpu(VirtualClock clock) {

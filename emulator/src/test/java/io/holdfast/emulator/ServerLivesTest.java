@@ -37,7 +37,8 @@ class ServerLivesTest {
 
     @Test
     void restart_losesTheCacheAndKeepsThePorts() {
-        try (Emulator emulator = Emulator.start(vertx, EmulatorSettings.defaults().withReplayPort(0));
+        try (Emulator emulator =
+                        Emulator.start(vertx, EmulatorSettings.defaults().withReplayPort(0));
                 Client client = new Client(emulator.uri())) {
             URI before = emulator.uri();
             client.cachedTokens(PROMPT);
@@ -88,7 +89,9 @@ class ServerLivesTest {
                 return second.recv() != null;
             });
             assertThat(client.cachedTokens(PROMPT)).isZero();
-            assertThat(client.cachedTokens(PROMPT)).as("the other rank does not have it").isZero();
+            assertThat(client.cachedTokens(PROMPT))
+                    .as("the other rank does not have it")
+                    .isZero();
             assertThat(client.cachedTokens(PROMPT)).isEqualTo(32);
         }
     }

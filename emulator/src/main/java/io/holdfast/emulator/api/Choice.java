@@ -140,7 +140,7 @@ final class Choice {
     }
 
     boolean hasNews() {
-        return toldTokens < tokens.size() || ended() && chunks == 0;
+        return toldTokens < tokens.size() || (ended() && chunks == 0);
     }
 
     int untold() {

@@ -2,7 +2,6 @@ package io.holdfast.emulator.api;
 
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.sglang.SglangSettings;
-import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -34,7 +33,7 @@ final class SglangAsks {
         }
         OptionalLong most = OptionalLong.of(values.whole("max_tokens").orElse(COMPLETION_DEFAULT));
         Function<String, Refused> refusal = SglangWords::bad;
-        List<Ask.Prompt> limited = limited(prompts, values, most, refusal);
+        List<Ask.Prompt> limited = limited(prompts, values, most, values.flag("ignore_eos"), refusal);
         checkSampling(values, "min_tokens", "seed", most, refusal);
         boolean batch = values.get("prompt").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items)
                 && !items.isEmpty()
@@ -68,7 +67,7 @@ final class SglangAsks {
             most = values.whole("max_tokens");
         }
         Function<String, Refused> refusal = SglangWords::bad;
-        List<Ask.Prompt> prompts = limited(List.of(read(text)), values, most, refusal);
+        List<Ask.Prompt> prompts = limited(List.of(read(text)), values, most, values.flag("ignore_eos"), refusal);
         checkSampling(values, "min_tokens", "seed", most, refusal);
         return new Ask(
                 prompts,
@@ -125,7 +124,7 @@ final class SglangAsks {
                 ? OptionalLong.empty()
                 : OptionalLong.of(sampling.whole("max_new_tokens").orElse(NATIVE_DEFAULT));
         Function<String, Refused> refusal = SglangWords::plainly;
-        List<Ask.Prompt> limited = limited(prompts, values, most, refusal);
+        List<Ask.Prompt> limited = limited(prompts, values, most, sampling.flag("ignore_eos"), refusal);
         checkSampling(sampling, "min_new_tokens", "sampling_seed", most, refusal);
         int each = each(sampling, false);
         Ask.Telling telling = telling(values, "assistant", false, batch);
@@ -245,7 +244,11 @@ final class SglangAsks {
     }
 
     private List<Ask.Prompt> limited(
-            List<Read> prompts, Values values, OptionalLong most, Function<String, Refused> refusal) {
+            List<Read> prompts,
+            Values values,
+            OptionalLong most,
+            boolean ignoresEnd,
+            Function<String, Refused> refusal) {
         List<Ask.Prompt> limited = new ArrayList<>();
         for (int i = 0; i < prompts.size(); i++) {
             int[] tokens = prompts.get(i).tokens();
@@ -260,6 +263,7 @@ final class SglangAsks {
                     .withExtraKey(one(values, "extra_key", i, prompts.size(), refusal))
                     .withSession(values.text("session_id").orElse(""))
                     .withPriority(values.priority())
+                    .withIgnoresEnd(ignoresEnd)
                     .withForced(values.forced());
             limited.add(new Ask.Prompt(tokens, prompts.get(i).text(), terms));
         }
@@ -314,13 +318,7 @@ final class SglangAsks {
 
     /** How many tokens an answer may have: so many as fit beside its prompt in an empty cache. */
     private int limit(int prompt, OptionalLong most) {
-        long limit = Math.min(most.orElse(Long.MAX_VALUE), settings.maxRequestTokens() - prompt - 1L);
-        if (settings.variant() == Variant.STOCK) {
-            int page = settings.pageTokens();
-            int paged = (prompt + page - 1) / page * page;
-            limit = Math.min(limit, settings.capacityTokens() - paged - page - 1L);
-        }
-        return (int) Math.max(1, limit);
+        return (int) Math.max(1, Math.min(most.orElse(Long.MAX_VALUE), settings.maxAnswerTokens(prompt)));
     }
 
     private void checkSampling(

@@ -10,11 +10,15 @@ import java.util.function.BooleanSupplier;
 public final class Gpu {
     private static final double NANOS = 1e9;
 
+    /** Longer than a scheduler's work between two passes, shorter than a pause that anybody would measure. */
+    private static final long MOMENT_NANOS = 2_000_000;
+
     private final Speed speed;
     private final Faults faults;
     private final EngineClock clock;
     private final BooleanSupplier stopping;
     private int firsts;
+    private long lastEnd;
 
     private Optional<GpuFault> drift = Optional.empty();
     private long driftSince;
@@ -37,11 +41,22 @@ public final class Gpu {
 
     /** The same for an engine that has its own idea of what a pass takes by itself, in emulated nanoseconds. */
     public boolean run(Pass pass, double ideal) {
-        long deadline = clock.nanos() + Math.round(nanos(pass, ideal) / speed.scale());
+        long deadline = start() + Math.round(nanos(pass, ideal) / speed.scale());
+        lastEnd = deadline;
         while (!stopping.getAsBoolean() && clock.nanos() - deadline < 0) {
             clock.await(deadline);
         }
         return !stopping.getAsBoolean();
+    }
+
+    /**
+     * Now, or the end of the pass before where that was a moment ago: what this machine's scheduler took between two passes
+     * is no part of the emulated time, and would add up in the pace of tokens.
+     */
+    private long start() {
+        long now = clock.nanos();
+        long since = now - lastEnd;
+        return since > 0 && since < MOMENT_NANOS ? lastEnd : now;
     }
 
     private double nanos(Pass pass, double ideal) {

@@ -8,6 +8,35 @@ package io.holdfast.emulator.kvcached;
  * is still missing as it treats a full cache. After it took or freed blocks it says {@link #used}.
  */
 public interface ElasticPool {
+    /** Memory of the engine's own, as without kvcached: allows everything. */
+    ElasticPool OWN = new ElasticPool() {
+        @Override
+        public boolean isElastic() {
+            return false;
+        }
+
+        @Override
+        public int allowedBlocks() {
+            return Integer.MAX_VALUE;
+        }
+
+        @Override
+        public void used(int blocks) {}
+
+        @Override
+        public void cleared() {}
+
+        @Override
+        public int cachedBlocks() {
+            return Integer.MAX_VALUE;
+        }
+    };
+
+    /** Whether it is kvcached's at all. */
+    default boolean isElastic() {
+        return true;
+    }
+
     /**
      * The most blocks that the engine may have now. To be asked when blocks are wanted and at no other time: asking is what
      * makes a limit count that was set meanwhile, and an engine that allocates nothing never notices one.

@@ -27,14 +27,25 @@ final class DecodeRoom {
      *
      * @param retracted in the order in which they went
      * @param lost those that the engine gave up
+     * @param evicting whether the cache was evicted from before
      */
-    record Outcome(List<RadixRequest> retracted, List<RadixRequest> lost) {
-        static final Outcome ROOM = new Outcome(List.of(), List.of());
+    record Outcome(List<RadixRequest> retracted, List<RadixRequest> lost, boolean evicting) {
+        static final Outcome ROOM = new Outcome(List.of(), List.of(), true);
+
+        /** What the lost ones are told. */
+        String message() {
+            return evicting ? OUT_OF_MEMORY : NOTHING_FREE;
+        }
 
         boolean isRoom() {
             return retracted.isEmpty() && lost.isEmpty();
         }
     }
+
+    private static final String OUT_OF_MEMORY =
+            "Out of memory even after retracting all other requests in the decode batch. Aborting the last request.";
+
+    private static final String NOTHING_FREE = "Cannot allocate 1 blocks: only 0 free";
 
     private static final Comparator<RadixRequest> MOST_SAID = Comparator.comparingInt(
                     (RadixRequest active) -> active.request.answered())
@@ -103,7 +114,7 @@ final class DecodeRoom {
             retracted.add(last);
         }
         if (running.size() > 1 || fits(running)) {
-            return new Outcome(retracted, List.of());
+            return new Outcome(retracted, List.of(), true);
         }
         if (variant != Variant.STOCK && !faults.has(CacheFault.PinForgiving.class)) {
             throw new EngineDeath(
@@ -111,11 +122,12 @@ final class DecodeRoom {
         }
         RadixRequest lost = running.removeLast();
         kv.release(lost);
-        return new Outcome(retracted, List.of(lost));
+        return new Outcome(retracted, List.of(lost), true);
     }
 
     private Outcome failWithoutEvicting(List<RadixRequest> running) {
         List<RadixRequest> lost = new ArrayList<>();
+        cache.ask();
         int free = cache.freeTokens();
         for (RadixRequest active : running) {
             if (!isFull(active)) {
@@ -129,6 +141,6 @@ final class DecodeRoom {
         }
         running.removeAll(lost);
         lost.forEach(kv::release);
-        return lost.isEmpty() ? Outcome.ROOM : new Outcome(List.of(), lost);
+        return lost.isEmpty() ? Outcome.ROOM : new Outcome(List.of(), lost, false);
     }
 }

@@ -28,6 +28,8 @@ import java.util.Optional;
  * Allocation
  * ----------
  * The pool is asked once for all: for each request a page more than its tokens, so that it evicts at most that much too much.
+ * Under kvcached it is asked before each admission as well, since what is cached may be worth less there than it measures. A
+ * prompt that goes on is not asked for: where its memory is gone, the engine dies.
  */
 final class PrefillBatch {
     /** What the next request may expect. */
@@ -89,6 +91,9 @@ final class PrefillBatch {
         cache.lock(match.gpuNode());
         int wanted = length - match.onGpu() + Math.min(request.request.left(), COUNTED_ANSWER) + extra;
         Verdict verdict = verdict(wanted, match.tokens(), length);
+        if (verdict == Verdict.MORE && !cache.grants(slots(extend(match.tokens(), length), 1))) {
+            verdict = Verdict.NO_ROOM;
+        }
         if (verdict != Verdict.MORE) {
             cache.unlock(match.gpuNode());
             return verdict;
@@ -119,7 +124,7 @@ final class PrefillBatch {
 
     /** Evicts what is missing, and gives every request its slots. */
     void allocate() {
-        cache.makeRoom(page == 1 ? newTokens : newTokens + requests.size() * page);
+        cache.makeRoom(slots(0, 0));
         for (RadixRequest request : requests) {
             int slots = paged(request.filled) - paged(request.computed);
             cache.take(slots);
@@ -217,6 +222,11 @@ final class PrefillBatch {
 
     private double room() {
         return cache.freeTokens() + cache.evictableTokens() - promised;
+    }
+
+    /** What is asked of the pool for all, and for more tokens of further requests. */
+    private int slots(int tokens, int more) {
+        return newTokens + tokens + (page == 1 ? 0 : (size() + more) * page);
     }
 
     private int paged(int tokens) {

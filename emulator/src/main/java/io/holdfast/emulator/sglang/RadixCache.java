@@ -6,6 +6,7 @@ import io.holdfast.emulator.engine.EngineClock;
 import io.holdfast.emulator.engine.EngineDeath;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -33,6 +34,8 @@ import java.util.Optional;
  * free + evictable + protected + held by requests = capacity, in tokens. A node with a lock is protected; a lock on a node
  * locks the path up to its root. Nodes on the GPU without lock and without children there are the leaves that may be evicted,
  * in an EvictionOrder. Every change of a node ends with review(), which puts the node where it belongs now.
+ *
+ * Under kvcached what is evicted may give no room (see TokenSlots), so more goes until it does or nothing is left.
  *
  * Tiers
  * -----
@@ -68,8 +71,8 @@ final class RadixCache {
 
     private final Variant variant;
     private final int pageTokens;
-    private final int madeWith;
     private final Promises promises;
+    private final TokenSlots slots;
 
     /** The branch that pins on the GPU counts none without a host tier: least frequently used is least recently used there. */
     private final boolean countsHits;
@@ -83,17 +86,19 @@ final class RadixCache {
     private final PrefixPins prefixPins;
     private final Map<Namespace, RadixNode> roots = new HashMap<>();
     private long uses;
-    private int capacity;
-    private int free;
+
     private int evictable;
     private int locked;
     private long evictedTokens;
 
     RadixCache(SglangSettings settings, Faults faults, EngineClock clock) {
+        this(settings, faults, clock, ElasticPool.OWN);
+    }
+
+    RadixCache(SglangSettings settings, Faults faults, EngineClock clock, ElasticPool memory) {
+        slots = new TokenSlots(settings, memory);
         variant = settings.variant();
         pageTokens = settings.pageTokens();
-        madeWith = settings.capacityTokens();
-        capacity = madeWith;
         countsHits = variant != Variant.PIN_GPU || settings.hostRatio() > 0;
         this.faults = faults;
         events = new EventQueue(pageTokens);
@@ -185,10 +190,30 @@ final class RadixCache {
 
     /** Evicts as much as the engine does when it wants so many tokens; false when there are not so many free then. */
     boolean makeRoom(int tokens) {
-        if (tokens > free) {
-            evict(variant.evictsOnlyMissing() ? tokens - free : tokens);
+        if (tokens > 0) {
+            slots.ask();
         }
-        return tokens <= free;
+        if (tokens > slots.free()) {
+            evict(variant.evictsOnlyMissing() ? tokens - slots.free() : tokens);
+            slots.ask();
+        }
+        while (slots.isElastic() && tokens > slots.free() && evict(tokens - slots.free()) > 0) {
+            slots.ask();
+        }
+        return tokens <= slots.free();
+    }
+
+    /** Whether so many tokens can be had; without kvcached that is for the caller to count. */
+    boolean grants(int tokens) {
+        return !slots.isElastic() || makeRoom(tokens);
+    }
+
+    /** A request has ended: what is cached beyond the cap of kvcached's memory goes. */
+    void settle() {
+        if (slots.isElastic()) {
+            evict((int) Math.max(0, evictable - slots.cachedTokens()));
+            slots.tell();
+        }
     }
 
     /**
@@ -200,7 +225,7 @@ final class RadixCache {
     Match loadBack(Match match) {
         lock(match.node());
         if (match.onHost() >= LEAST_LOADED_TOKENS && makeRoom(match.onHost())) {
-            take(match.onHost());
+            slots.take(match.onHost());
             Deque<RadixNode> hostOnly = new ArrayDeque<>();
             for (RadixNode at = match.node(); !at.onGpu(); at = at.parent()) {
                 hostOnly.push(at);
@@ -240,28 +265,27 @@ final class RadixCache {
         }
     }
 
-    /** Takes slots from the pool, whole pages; the caller made room before. */
-    void take(int tokens) {
-        if (tokens > free) {
-            throw new EngineDeath("Out of memory: " + tokens + " tokens wanted, " + free + " free.");
-        }
-        free -= tokens;
-    }
-
-    void giveBack(int tokens) {
-        free += tokens;
-    }
-
     /**
      * Lets the pool hold this much, in whole pages, and no more than it was made with; or as little as what is locked or held
      * allows now.
      */
     void limit(int tokens) {
-        int excess = capacity - Math.min(tokens, madeWith);
-        makeRoom(excess);
-        int taken = Math.min(excess, free / pageTokens * pageTokens);
-        free -= taken;
-        capacity -= taken;
+        makeRoom(slots.limit(tokens));
+        slots.resize();
+    }
+
+    /** Tokens are wanted: there may be more or less of them than when some were wanted last. */
+    void ask() {
+        slots.ask();
+    }
+
+    /** Takes slots from the pool, whole pages; the caller made room before. */
+    void take(int tokens) {
+        slots.take(tokens);
+    }
+
+    void giveBack(int tokens) {
+        slots.giveBack(tokens);
     }
 
     /** Whether what is promised now will be kept. */
@@ -289,7 +313,7 @@ final class RadixCache {
         sessions.clear();
         pins.clear();
         prefixPins.clear();
-        free = capacity;
+        slots.clear();
         evictable = 0;
         locked = 0;
         events.cleared();
@@ -306,7 +330,7 @@ final class RadixCache {
     }
 
     int freeTokens() {
-        return free;
+        return slots.free();
     }
 
     int evictableTokens() {
@@ -318,7 +342,7 @@ final class RadixCache {
     }
 
     int capacityTokens() {
-        return capacity;
+        return slots.capacity();
     }
 
     long evictedTokens() {
@@ -412,7 +436,7 @@ final class RadixCache {
             prefixPins.drop(node);
         }
         int size = size(node);
-        free += size;
+        slots.giveBack(size);
         if (node.onHost) {
             node.gpu(false);
             review(node);

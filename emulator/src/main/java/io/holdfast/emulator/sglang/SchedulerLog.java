@@ -48,6 +48,9 @@ final class SchedulerLog {
     private long saidSinceLog;
     private double genThroughput;
 
+    /** Zero while the engine is known to be idle. */
+    private double shownThroughput;
+
     private long computed;
     private long found;
     private long foundOnHost;
@@ -121,6 +124,7 @@ final class SchedulerLog {
         }
         long now = clock.nanos();
         genThroughput = perSecond(saidSinceLog, now - lastDecodeLog);
+        shownThroughput = genThroughput;
         lastDecodeLog = now;
         saidSinceLog = 0;
         if (log.isInfoEnabled()) {
@@ -188,6 +192,11 @@ final class SchedulerLog {
         last = Kind.IDLE;
     }
 
+    /** The engine is idle, and will be reported to be. */
+    void idles() {
+        shownThroughput = 0;
+    }
+
     /** Numbers were reported: what is counted from one report to the next begins anew. */
     void reported() {
         recentlyRetracted = 0;
@@ -215,7 +224,7 @@ final class SchedulerLog {
                 retractedPrompt,
                 retractedAnswer,
                 recentlyRetracted,
-                genThroughput);
+                shownThroughput);
     }
 
     private void ended(Kind kind) {
@@ -241,6 +250,7 @@ final class SchedulerLog {
         if (now - lastDecodeLog > STALE_NANOS) {
             genThroughput = 0;
         }
+        shownThroughput = genThroughput;
     }
 
     private static int used(RadixCache cache) {

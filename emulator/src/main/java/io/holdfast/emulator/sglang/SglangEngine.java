@@ -11,6 +11,7 @@ import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.fault.GpuFault;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.sglang.PrefillBatch.Verdict;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import java.util.ArrayList;
@@ -57,11 +58,6 @@ import java.util.function.Consumer;
  * names are the same with it, but requests end a pass later.
  */
 public final class SglangEngine implements Engine {
-    private static final String OUT_OF_MEMORY =
-            "Out of memory even after retracting all other requests in the decode batch. Aborting the last request.";
-
-    private static final String NOTHING_FREE = "Cannot allocate 1 blocks: only 0 free";
-
     private final SglangSettings settings;
     private final Variant variant;
     private final Faults faults;
@@ -90,14 +86,18 @@ public final class SglangEngine implements Engine {
     private volatile SglangStats reported;
     private long reportedNanos;
 
-    /** @param clock stamps what the engine says of its own times */
+    /**
+     * @param clock stamps what the engine says of its own times
+     * @param memory of the cache's blocks
+     */
     public SglangEngine(
             SglangSettings settings,
             Faults faults,
             EngineClock clock,
             Gpu gpu,
             Model model,
-            Consumer<List<CacheEvent>> publisher) {
+            Consumer<List<CacheEvent>> publisher,
+            ElasticPool memory) {
         this.settings = settings;
         this.variant = settings.variant();
         this.faults = faults;
@@ -105,7 +105,7 @@ public final class SglangEngine implements Engine {
         this.gpu = gpu;
         this.model = model;
         this.publisher = publisher;
-        this.cache = new RadixCache(settings, faults, clock);
+        this.cache = new RadixCache(settings, faults, clock, memory);
         this.kv = new RequestKv(cache, settings);
         this.room = new DecodeRoom(cache, kv, settings, faults);
         this.waiting = new WaitingQueue(settings);
@@ -148,6 +148,7 @@ public final class SglangEngine implements Engine {
         }
         if (cut.isPresent() && cut.get().request == request) {
             kv.release(cut.get());
+            cache.settle();
             cut = Optional.empty();
             here = true;
         }
@@ -215,6 +216,7 @@ public final class SglangEngine implements Engine {
             publish();
             ratio.reset();
             if (reported.running() > 0 || clock.nanos() - reportedNanos > SchedulerLog.STALE_NANOS) {
+                log.idles();
                 report(0);
             }
         }
@@ -254,6 +256,7 @@ public final class SglangEngine implements Engine {
         if (cut.isEmpty() && !looksAtQueue()) {
             return false;
         }
+        cache.ask();
         waiting.arrange(cache);
         PrefillBatch batch = new PrefillBatch(cache, settings, running, ratio.current());
         cut.ifPresent(batch::resume);
@@ -371,16 +374,15 @@ public final class SglangEngine implements Engine {
     }
 
     private void retracted(DecodeRoom.Outcome outcome, int freeBefore) {
-        boolean evicting = !faults.has(CacheFault.DecodeCannotEvict.class);
         batchFull = false;
         aborted += outcome.lost().size();
-        if (evicting) {
+        if (outcome.evicting()) {
             double before = ratio.current();
             ratio.estimate(running);
             log.retracted(outcome, cache.freeTokens() - freeBefore, before, ratio.current());
         }
         outcome.retracted().forEach(waiting::add);
-        outcome.lost().forEach(lost -> lost.request.fail(evicting ? OUT_OF_MEMORY : NOTHING_FREE));
+        outcome.lost().forEach(lost -> lost.request.fail(outcome.message()));
     }
 
     private void decoded() {
@@ -411,11 +413,11 @@ public final class SglangEngine implements Engine {
 
     private void finish(RadixRequest active) {
         kv.finish(active);
-        if (active.aborted) {
-            return;
+        if (!active.aborted) {
+            counts.answered(active.request);
+            active.session.ifPresent(session -> cache.sessions().finished(session, active.node));
         }
-        counts.answered(active.request);
-        active.session.ifPresent(session -> cache.sessions().finished(session, active.node));
+        cache.settle();
     }
 
     /** Tokens that pins and sessions hold, for the fault that lets them cost time; none without it. */

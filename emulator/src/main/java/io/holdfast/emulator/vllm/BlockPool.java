@@ -1,7 +1,6 @@
 package io.holdfast.emulator.vllm;
 
 import io.holdfast.emulator.engine.BlockName;
-import io.holdfast.emulator.vllm.VllmSettings.Release;
 import java.util.Arrays;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -52,12 +51,19 @@ final class BlockPool {
     private final BlockRings buckets;
     private final int bucketMask;
     private int free;
+
+    /** Free blocks that hold something. */
+    private int kept;
+
     private int aside;
     private int limit;
 
-    /** @param onRemoval is told the name of each block that loses it */
-    BlockPool(int blocks, Release release, Consumer<BlockName> onRemoval) {
-        this.namelessFirst = release != Release.V0_22;
+    /**
+     * @param namelessFirst whether blocks that hold nothing are taken before any other
+     * @param onRemoval is told the name of each block that loses it
+     */
+    BlockPool(int blocks, boolean namelessFirst, Consumer<BlockName> onRemoval) {
+        this.namelessFirst = namelessFirst;
         this.onRemoval = onRemoval;
         usable = blocks - 1;
         names = new BlockName[blocks];
@@ -91,6 +97,7 @@ final class BlockPool {
         if (users[block]++ == 0) {
             unused.remove(block);
             free--;
+            kept -= names[block] != null ? 1 : 0;
         }
     }
 
@@ -126,6 +133,7 @@ final class BlockPool {
             int block = table[i];
             if (--users[block] == 0) {
                 free++;
+                kept += names[block] != null ? 1 : 0;
                 if (names[block] != null || !namelessFirst) {
                     unused.addLast(QUEUE, block);
                 }
@@ -146,9 +154,27 @@ final class BlockPool {
         if (inUse() > 0) {
             return false;
         }
+        forgetAll();
+        return true;
+    }
+
+    /** Forgets all names, also of blocks in use. */
+    void forgetAll() {
         Arrays.fill(names, null);
         buckets.clear();
-        return true;
+        kept = 0;
+    }
+
+    /** Has so many free blocks forget what they hold, of those that do the ones next to be taken. */
+    void forgetOldest(int count) {
+        int block = unused.first(QUEUE);
+        for (int i = 0; i < count; i++) {
+            while (names[block] == null) {
+                block = unused.after(block);
+            }
+            forget(block);
+            kept--;
+        }
     }
 
     /** Blocks that can be used at all: without block 0, and no more than the limit. */
@@ -159,6 +185,11 @@ final class BlockPool {
     /** Blocks that nobody uses and that may be taken, whatever they hold. */
     int free() {
         return free;
+    }
+
+    /** How many of these hold something. */
+    int kept() {
+        return kept;
     }
 
     int inUse() {
@@ -194,6 +225,7 @@ final class BlockPool {
             int block = unused.first(QUEUE);
             unused.remove(block);
             free--;
+            kept -= names[block] != null ? 1 : 0;
             forget(block);
             unused.addFirst(ASIDE, block);
             aside++;

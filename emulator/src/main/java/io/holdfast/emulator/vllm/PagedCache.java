@@ -5,6 +5,7 @@ import io.holdfast.emulator.engine.BlockName;
 import io.holdfast.emulator.engine.CacheEvent;
 import io.holdfast.emulator.engine.Generation;
 import io.holdfast.emulator.engine.Terms;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.vllm.VllmSettings.Release;
 import io.holdfast.events.VllmBlockNames;
 import java.util.ArrayList;
@@ -16,6 +17,11 @@ import java.util.Optional;
  *
  * <p>Blocks are named as soon as tokens are scheduled that fill them, before they are computed. So others find them in the same
  * pass, and an event tells of them when it ends.
+ *
+ * <p>Under kvcached the pool is another: blocks are memory that is taken when they hold something or are used, and given back
+ * when not. Each time blocks are wanted the memory is asked how many there may be; what is cached goes for it, the oldest
+ * first, and what is cached beyond the memory's cap goes when a request lets go. Its reset forgets what running requests
+ * have, too.
  */
 final class PagedCache {
     private final int blockTokens;
@@ -24,12 +30,22 @@ final class PagedCache {
     /** Whether requests are heard that want their hits announced, and events name sessions. */
     private final boolean tellsMore;
 
+    /** Whether the pool is kvcached's. */
+    private final boolean isElastic;
+
     private final VllmBlockNames namer;
     private final byte[] root;
     private final BlockPool pool;
+    private final ElasticPool memory;
     private List<CacheEvent> events = new ArrayList<>();
 
     PagedCache(VllmSettings settings) {
+        this(settings, ElasticPool.OWN);
+    }
+
+    PagedCache(VllmSettings settings, ElasticPool memory) {
+        this.memory = memory;
+        isElastic = memory.isElastic();
         blockTokens = settings.blockTokens();
         byteHashes = settings.byteHashes();
         tellsMore = settings.release() != Release.V0_22;
@@ -37,7 +53,7 @@ final class PagedCache {
         root = namer.root();
         pool = new BlockPool(
                 settings.blocks(),
-                settings.release(),
+                isElastic || settings.release() != Release.V0_22,
                 name -> events.add(new CacheEvent.Removed(List.of(name), Tier.GPU)));
     }
 
@@ -78,6 +94,10 @@ final class PagedCache {
         for (int i = 0; i < hits; i++) {
             pool.touch(request.table[i]);
         }
+        if (!isAllowed(blocksFor(request.length()) - hits)) {
+            pool.release(request.table, hits);
+            return false;
+        }
         request.held = hits;
         request.registered = hits;
         request.computed = hits * blockTokens;
@@ -87,7 +107,8 @@ final class PagedCache {
 
     /** Gives a request blocks for more tokens; false, and nothing done, where there are not enough. */
     boolean extend(VllmRequest request, int tokens) {
-        if (blocksFor(request.computed + tokens) - request.held > pool.free()) {
+        int wanted = blocksFor(request.computed + tokens) - request.held;
+        if (wanted > pool.free() || !isAllowed(wanted)) {
             return false;
         }
         grow(request, tokens);
@@ -96,7 +117,8 @@ final class PagedCache {
 
     /** Whether more tokens need no block, or nothing has to be evicted for it. */
     boolean extendsWithoutEviction(VllmRequest request, int tokens) {
-        return blocksFor(request.computed + tokens) == request.held || pool.hasEmpty();
+        return blocksFor(request.computed + tokens) == request.held
+                || (pool.hasEmpty() && memory.allowedBlocks() > blocks());
     }
 
     /** Takes all blocks from a request; whoever asks for them soon finds what they hold. */
@@ -105,11 +127,18 @@ final class PagedCache {
         request.held = 0;
         request.registered = 0;
         request.computed = 0;
+        if (isElastic) {
+            pool.forgetOldest(Math.max(0, pool.kept() - memory.cachedBlocks()));
+            memory.used(blocks());
+        }
     }
 
-    /** Forgets everything; refused while a request has blocks. */
+    /** Forgets everything; refused while a request has blocks, but not by kvcached's pool. */
     boolean clear() {
-        if (!pool.clear()) {
+        if (isElastic) {
+            pool.forgetAll();
+            memory.used(blocks());
+        } else if (!pool.clear()) {
             return false;
         }
         events.add(new CacheEvent.Cleared());
@@ -130,12 +159,33 @@ final class PagedCache {
         return pool;
     }
 
+    /** Whether the memory has so many blocks more, for which what is cached has to go where it must. */
+    private boolean isAllowed(int wanted) {
+        if (!isElastic || wanted <= 0) {
+            return true;
+        }
+        int missing = blocks() + wanted - memory.allowedBlocks();
+        while (missing > 0 && pool.kept() > 0) {
+            // What goes may leave a limit in force that was above it, and so allow less than before.
+            pool.forgetOldest(Math.min(missing, pool.kept()));
+            memory.used(blocks());
+            missing = blocks() + wanted - memory.allowedBlocks();
+        }
+        return missing <= 0;
+    }
+
+    /** What the cache takes of memory: a block that is free and holds nothing takes none. */
+    private int blocks() {
+        return pool.inUse() + pool.kept();
+    }
+
     private void grow(VllmRequest request, int tokens) {
         request.computed += tokens;
         int blocks = blocksFor(request.computed);
         while (request.held < blocks) {
             request.put(request.held++, pool.take());
         }
+        memory.used(blocks());
         int full = request.computed / blockTokens;
         if (full == request.registered) {
             return;

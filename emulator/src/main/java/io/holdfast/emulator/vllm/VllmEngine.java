@@ -10,6 +10,7 @@ import io.holdfast.emulator.engine.Pass;
 import io.holdfast.emulator.engine.RequestTally;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.vllm.VllmSettings.Policy;
 import io.holdfast.emulator.vllm.VllmSettings.Release;
 import java.util.ArrayList;
@@ -81,21 +82,25 @@ public final class VllmEngine implements Engine {
     private VllmTimes times = VllmTimes.NONE;
     private volatile VllmStats stats;
 
-    /** @param clock measures what the engine says of its own times */
+    /**
+     * @param clock measures what the engine says of its own times
+     * @param memory of the cache's blocks
+     */
     public VllmEngine(
             VllmSettings settings,
             Faults faults,
             EngineClock clock,
             Gpu gpu,
             Model model,
-            Consumer<List<CacheEvent>> publisher) {
+            Consumer<List<CacheEvent>> publisher,
+            ElasticPool memory) {
         this.settings = settings;
         this.faults = faults;
         this.clock = clock;
         this.gpu = gpu;
         this.model = model;
         this.publisher = publisher;
-        this.cache = new PagedCache(settings);
+        this.cache = new PagedCache(settings, memory);
         this.waiting = new WaitingLine(settings.policy());
         this.stats = snapshot();
     }

@@ -18,8 +18,7 @@ class QueueOrderTest {
     private final List<String> served = new ArrayList<>();
 
     private static TestEngine engine(Policy policy) {
-        return new TestEngine(
-                SglangSettings.defaults().withMaxRunning(1).withPolicy(policy), Faults.none());
+        return new TestEngine(SglangSettings.defaults().withMaxRunning(1).withPolicy(policy), Faults.none());
     }
 
     private void submit(TestEngine engine, String name, int[] prompt) {
@@ -71,8 +70,9 @@ class QueueOrderTest {
         submit(engine, "other", engine.fresh(64));
         engine.engine.step();
         engine.engine.step();
-        assertThat(served).as("what the first stored is found by the others from the next pass on").containsExactly(
-                "first 0", "second 64");
+        assertThat(served)
+                .as("what the first stored is found by the others from the next pass on")
+                .containsExactly("first 0", "second 64");
         engine.runDry();
         assertThat(served).containsExactly("first 0", "second 64", "third 64", "other 0");
     }

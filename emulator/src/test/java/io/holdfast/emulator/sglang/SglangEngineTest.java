@@ -11,6 +11,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.VirtualClock;
@@ -35,7 +36,8 @@ class SglangEngineTest {
                 clock,
                 new Gpu(settings.speed(), faults, clock, () -> false),
                 Model.seeded(settings.seed(), 32_000),
-                published::add);
+                published::add,
+                ElasticPool.OWN);
         engine.step();
         return engine;
     }

@@ -11,6 +11,7 @@ import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.CacheFault;
 import io.holdfast.emulator.fault.Faults;
 import io.holdfast.emulator.fault.GpuFault;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.sglang.SglangSettings.Eviction;
 import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.emulator.testing.Heard;
@@ -37,7 +38,8 @@ class SglangFaultTest {
                 clock,
                 new Gpu(settings.speed(), faults, clock, () -> false),
                 Model.seeded(settings.seed(), 32_000),
-                published::add);
+                published::add,
+                ElasticPool.OWN);
         engine.step();
         return engine;
     }

@@ -9,6 +9,7 @@ import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.VirtualClock;
 import java.util.ArrayList;
@@ -29,7 +30,8 @@ final class TestEngine {
                 clock,
                 new Gpu(new Speed(100, 5_000, 5_000, 1), faults, clock, () -> false),
                 Model.seeded(1, 32_000),
-                published::add);
+                published::add,
+                ElasticPool.OWN);
         runDry();
     }
 

@@ -12,6 +12,7 @@ import io.holdfast.emulator.engine.Gpu;
 import io.holdfast.emulator.engine.Ranks;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.sglang.SglangEngine;
 import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.vllm.VllmEngine;
@@ -54,7 +55,7 @@ public final class Served<E extends Engine> implements AutoCloseable {
             SglangSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
         return new Served<>(
                 (gpu, frames) -> new SglangEngine(
-                        settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
+                        settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add, ElasticPool.OWN),
                 (vertx, engine) -> new SglangApi(vertx, settings, api, clock, engine, faults),
                 faults,
                 clock,
@@ -65,7 +66,7 @@ public final class Served<E extends Engine> implements AutoCloseable {
             VllmSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
         return new Served<>(
                 (gpu, frames) -> new VllmEngine(
-                        settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add),
+                        settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add, ElasticPool.OWN),
                 (vertx, engine) -> new VllmApi(vertx, settings, api, clock, engine, faults),
                 faults,
                 clock,

@@ -27,7 +27,7 @@ class BlockPoolModelTest {
             Random random = new Random(run);
             int blocks = 2 + random.nextInt(40);
             List<Long> removed = new ArrayList<>();
-            BlockPool pool = new BlockPool(blocks, release, name -> removed.add(name.hash()));
+            BlockPool pool = new BlockPool(blocks, release != Release.V0_22, name -> removed.add(name.hash()));
             NaivePool naive = new NaivePool(blocks, release == Release.V0_32);
             List<List<Integer>> requests = new ArrayList<>();
             for (int step = 0; step < STEPS; step++) {

@@ -7,6 +7,7 @@ import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.VirtualClock;
 import java.util.ArrayList;
@@ -26,7 +27,8 @@ final class VllmBench {
                 clock,
                 new Gpu(new Speed(100, 5_000, 5_000, 1), faults, clock, () -> false),
                 Model.seeded(1, 32_000),
-                frames::add);
+                frames::add,
+                ElasticPool.OWN);
     }
 
     /** Serves one request, alone if no other is there. */

@@ -6,6 +6,7 @@ import io.holdfast.emulator.engine.Model;
 import io.holdfast.emulator.engine.Speed;
 import io.holdfast.emulator.engine.Terms;
 import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.kvcached.ElasticPool;
 import io.holdfast.emulator.testing.Heard;
 import io.holdfast.emulator.testing.VirtualClock;
 import java.util.Random;
@@ -33,7 +34,8 @@ final class VllmCost {
                 clock,
                 new Gpu(new Speed(1, 1, 3_200, 1), faults, clock, () -> false),
                 Model.seeded(1, 150_000),
-                frame -> events.addAndGet(frame.size()));
+                frame -> events.addAndGet(frame.size()),
+                ElasticPool.OWN);
         Random random = new Random(1);
         while (engine.stats().freeBlocks() > 0 && events.get() < 250_000) {
             step(engine, random, promptTokens, answerTokens);

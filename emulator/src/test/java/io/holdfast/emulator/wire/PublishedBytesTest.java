@@ -25,8 +25,10 @@ final class PublishedBytesTest {
     static Stream<String> recordings() throws IOException, URISyntaxException {
         URL directory = Objects.requireNonNull(Recording.class.getResource("/io/holdfast/emulator/recordings"));
         try (Stream<Path> files = Files.list(Path.of(directory.toURI()))) {
-            String[] names =
-                    files.map(file -> file.getFileName().toString()).sorted().toArray(String[]::new);
+            String[] names = files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.endsWith(".jsonl.gz"))
+                    .sorted()
+                    .toArray(String[]::new);
             List<String> servers = Recording.all(_ -> true, names)
                     .filter(name -> ofAServer(Recording.read(name).getFirst()))
                     .toList();
