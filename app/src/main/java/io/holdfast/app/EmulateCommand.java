@@ -278,15 +278,19 @@ final class EmulateCommand implements Callable<Integer> {
 
     private KvcachedSettings memory(EmulatorSettings.Kind kind) {
         return switch (kind) {
-            case EmulatorSettings.Kind.Sglang(SglangSettings sglangs, _) ->
-                KvcachedSettings.of(
+            case EmulatorSettings.Kind.Sglang engineKind -> {
+                SglangSettings its = engineKind.settings();
+                yield KvcachedSettings.of(
                                 KvcachedSettings.EngineTag.SGLANG,
-                                sglangs.capacityTokens() / sglangs.pageTokens() + 1,
-                                sglangs.pageTokens())
+                                its.capacityTokens() / its.pageTokens() + 1,
+                                its.pageTokens())
                         .withIpcName(kvcached);
-            case EmulatorSettings.Kind.Vllm(VllmSettings vllms) ->
-                KvcachedSettings.of(KvcachedSettings.EngineTag.VLLM, vllms.blocks(), vllms.blockTokens())
+            }
+            case EmulatorSettings.Kind.Vllm engineKind -> {
+                VllmSettings its = engineKind.settings();
+                yield KvcachedSettings.of(KvcachedSettings.EngineTag.VLLM, its.blocks(), its.blockTokens())
                         .withIpcName(kvcached);
+            }
             case EmulatorSettings.Kind.Phases _ ->
                 throw new CommandException("--kvcached is for engines, and --profile is none; leave one of them out.");
         };
@@ -296,9 +300,8 @@ final class EmulateCommand implements Callable<Integer> {
     private void refuse(List<String> options, String owner) {
         for (String option : options) {
             if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
-                throw new CommandException(
-                        option + " is for --engine " + owner + ", and this is "
-                                + (profile.isEmpty() ? engine : "the profile " + profile) + "; leave it out.");
+                throw new CommandException(option + " is for --engine " + owner + ", and this is "
+                        + (profile.isEmpty() ? engine : "the profile " + profile) + "; leave it out.");
             }
         }
     }

@@ -16,7 +16,12 @@ record Ask(List<Prompt> prompts, int each, boolean silent, Stops stops, Telling 
         prompts = List.copyOf(prompts);
     }
 
-    /** @param text for an answer that repeats the prompt */
+    /**
+     * One prompt; two are never compared.
+     *
+     * @param text for an answer that repeats the prompt
+     */
+    @SuppressWarnings("ArrayRecordComponent")
     record Prompt(int[] tokens, String text, Terms terms) {}
 
     /**

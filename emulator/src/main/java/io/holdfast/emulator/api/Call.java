@@ -9,6 +9,7 @@ import io.vertx.core.http.HttpVersion;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
@@ -56,7 +57,7 @@ final class Call {
     }
 
     String path() {
-        return request.path();
+        return Objects.requireNonNullElse(request.path(), "/");
     }
 
     int port() {

@@ -327,7 +327,7 @@ final class JsonReader {
         if (value.bitLength() < Long.SIZE) {
             return new Json.Int(value.longValue());
         }
-        boolean keeps = dialect == Dialect.PYTHON || value.signum() > 0 && value.compareTo(UNSIGNED_LIMIT) < 0;
+        boolean keeps = dialect == Dialect.PYTHON || (value.signum() > 0 && value.compareTo(UNSIGNED_LIMIT) < 0);
         return keeps ? new Json.Big(value) : new Json.Real(value.doubleValue());
     }
 

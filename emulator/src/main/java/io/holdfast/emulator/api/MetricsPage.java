@@ -27,7 +27,7 @@ final class MetricsPage {
     static MetricsPage over(String rest, String model) {
         MetricsPage page = new MetricsPage();
         Family family = new Family();
-        for (String line : rest.split("\n")) {
+        for (String line : rest.lines().toList()) {
             if (line.startsWith("# HELP ")) {
                 family = new Family();
                 page.families.put(line.split(" ", 4)[2], family);
@@ -72,6 +72,14 @@ final class MetricsPage {
         return this;
     }
 
+    MetricsPage set(String name, long value, String... labels) {
+        return set(name, (double) value, labels);
+    }
+
+    MetricsPage put(String name, String labels, long value) {
+        return put(name, labels, (double) value);
+    }
+
     /** Adds a sample, in place of one with the same labels. */
     MetricsPage put(String name, String labels, double value) {
         family(name).samples.put(name + (labels.isEmpty() ? "" : "{" + labels + "}"), format(value));
@@ -84,7 +92,7 @@ final class MetricsPage {
         String plain = join(before, after);
         family.samples.put(name + "_sum{" + plain + "}", format(histogram.sumSeconds()));
         buckets(family, name, before, after, histogram);
-        family.samples.put(name + "_count{" + plain + "}", format(histogram.count()));
+        family.samples.put(name + "_count{" + plain + "}", format((double) histogram.count()));
         return this;
     }
 
@@ -94,7 +102,7 @@ final class MetricsPage {
         family.samples.keySet().removeIf(sample -> sample.contains(before));
         buckets(family, name, before, after, histogram);
         String plain = join(before, after);
-        family.samples.put(name + "_count{" + plain + "}", format(histogram.count()));
+        family.samples.put(name + "_count{" + plain + "}", format((double) histogram.count()));
         family.samples.put(name + "_sum{" + plain + "}", format(histogram.sumSeconds()));
         return this;
     }
@@ -107,7 +115,7 @@ final class MetricsPage {
                     ? "+Inf"
                     : format(histogram.bounds().get(i));
             String labels = join(join(before, "le=\"" + bound + "\""), after);
-            family.samples.put(name + "_bucket{" + labels + "}", format(below));
+            family.samples.put(name + "_bucket{" + labels + "}", format((double) below));
         }
     }
 

@@ -160,9 +160,9 @@ interface Rule {
                 "int",
                 (value, place, complaints) -> readInteger(value, place, complaints)
                         .filter(read -> {
-                            boolean negative = read instanceof Json.Int(long whole) && whole < 0
-                                    || read instanceof Json.Big big
-                                            && big.value().signum() < 0;
+                            boolean negative = (read instanceof Json.Int(long whole) && whole < 0)
+                                    || (read instanceof Json.Big big
+                                            && big.value().signum() < 0);
                             if (negative) {
                                 complaints.add(new Complaint(
                                         "greater_than_equal",
@@ -278,7 +278,7 @@ interface Rule {
         }
         boolean scalar = value instanceof Json.Str
                 || value instanceof Json.Int
-                || value instanceof Json.Real(double real) && real == Math.rint(real);
+                || (value instanceof Json.Real(double real) && real == Math.rint(real));
         return scalar
                 ? refuse(
                         complaints,

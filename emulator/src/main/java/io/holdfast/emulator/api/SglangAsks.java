@@ -88,7 +88,7 @@ final class SglangAsks {
     }
 
     Ask generate(Json body) {
-        if (!(body instanceof Json.Obj)) {
+        if (!(body instanceof Json.Obj object)) {
             throw new Complaint.Invalid(List.of(new Complaint(
                     "dataclass_type",
                     List.of("body"),
@@ -97,15 +97,16 @@ final class SglangAsks {
                     Optional.of("{'class_name': 'GenerateReqInput'}"))));
         }
         Values values = SglangBodies.GENERATE.require(body);
-        Values sampling = SglangSampling.check(new Values((Json.Obj) body));
+        Values sampling = SglangSampling.check(new Values(object));
         if (!values.has("text") && !values.has("input_ids")) {
             throw SglangWords.plainly("Either text, input_ids or input_embeds should be provided.");
         }
         Json input = values.get("input_ids").or(() -> values.get("text")).orElse(Json.Null.NULL);
         boolean batch = isBatch(input);
         List<Read> prompts = prompts(input);
-        if (values.has("input_ids") && !batch && prompts.stream().anyMatch(prompt -> prompt.tokens().length == 0)
-                || values.has("input_ids") && prompts.isEmpty()) {
+        if (values.has("input_ids")
+                && (prompts.isEmpty()
+                        || (!batch && prompts.stream().anyMatch(prompt -> prompt.tokens().length == 0)))) {
             throw SglangWords.plainly("input_ids cannot be empty.");
         }
         List<String> ids = values.texts("rid");
@@ -153,6 +154,8 @@ final class SglangAsks {
         return server.tokenizer().tokens(rendered(turns(values), false));
     }
 
+    /** Two are never compared. */
+    @SuppressWarnings("ArrayRecordComponent")
     private record Read(int[] tokens, String text) {}
 
     private Read read(String text) {

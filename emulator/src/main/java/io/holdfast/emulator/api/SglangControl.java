@@ -58,8 +58,8 @@ final class SglangControl {
         switch (settings.variant()) {
             case STOCK -> {}
             case PIN_GPU, PIN_HOST ->
-                routes.post("/hicache/pin_blocks", call -> pins(call, "pinned", "Pinned", SglangEngine::pin))
-                        .post("/hicache/unpin_blocks", call -> pins(call, "unpinned", "Unpinned", SglangEngine::unpin));
+                routes.post("/hicache/pin_blocks", call -> pins(call, "pinned", SglangEngine::pin))
+                        .post("/hicache/unpin_blocks", call -> pins(call, "unpinned", SglangEngine::unpin));
             case PIN_PREFIX -> routes.post("/hicache/pin_prefix", this::pinPrefix);
         }
         return routes;
@@ -156,7 +156,7 @@ final class SglangControl {
         });
     }
 
-    private void pins(Call call, String name, String verb, BiFunction<SglangEngine, long[], PinAnswer> change) {
+    private void pins(Call call, String name, BiFunction<SglangEngine, long[], PinAnswer> change) {
         call.read(body -> read(HASHES, body), values -> {
             long[] blocks = hashes(values);
             desk.reply(

@@ -5,6 +5,7 @@ import io.vertx.core.json.JsonObject;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.function.DoubleSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * SGLang's own form: each event repeats the answer from its beginning, with all that the engine knows of it.
@@ -90,22 +91,23 @@ record SglangGenerate(boolean many, DoubleSupplier now) implements Shape {
         return new BigDecimal(Python.repr(seconds));
     }
 
-    private static JsonObject reason(Choice choice) {
-        return choice.end()
-                .map(end -> switch (end) {
-                    case Choice.End.Length _ ->
-                        new JsonObject()
-                                .put("type", "length")
-                                .put("length", choice.tokens().size());
-                    case Choice.End.Stopped(Object matched) ->
-                        new JsonObject().put("type", "stop").put("matched", matched);
-                    case Choice.End.Aborted _ ->
-                        new JsonObject()
-                                .put("type", "abort")
-                                .put("message", "Aborted")
-                                .putNull("status_code")
-                                .putNull("err_type");
-                })
-                .orElse(null);
+    private static @Nullable JsonObject reason(Choice choice) {
+        if (choice.end().isEmpty()) {
+            return null;
+        }
+        return switch (choice.end().get()) {
+            case Choice.End.Length _ ->
+                new JsonObject()
+                        .put("type", "length")
+                        .put("length", choice.tokens().size());
+            case Choice.End.Stopped(Object matched) ->
+                new JsonObject().put("type", "stop").put("matched", matched);
+            case Choice.End.Aborted _ ->
+                new JsonObject()
+                        .put("type", "abort")
+                        .put("message", "Aborted")
+                        .putNull("status_code")
+                        .putNull("err_type");
+        };
     }
 }

@@ -11,7 +11,6 @@ final class SglangMetrics {
     static final String CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
     private static final String ENGINE = "engine_type=\"unified\"";
-    private static final String CACHE = "cache_type=\"UnifiedRadixCache\",dp_rank=\"%d\",pp_rank=\"0\",tp_rank=\"0\"";
     private static final String SCHEDULER = ENGINE + ",model_name=%s,moe_ep_rank=\"0\",pp_rank=\"0\",tp_rank=\"0\"";
     private static final List<String> OF_HOST_TIER = List.of(
             "hicache_host_used_tokens",
@@ -113,7 +112,11 @@ final class SglangMetrics {
                 .set("sglang:realtime_tokens_total", work.foundTokens(), MODE.formatted("prefill_cache"), own)
                 .set("sglang:realtime_tokens_total", work.decodedTokens(), MODE.formatted("decode"), own)
                 .set("sglang:load_back_tokens_total", work.foundOnHost(), dpRank(rank));
-        counted(page, "evicted_tokens_total", CACHE.formatted(rank), stats.evictedTokens());
+        counted(
+                page,
+                "evicted_tokens_total",
+                "cache_type=\"UnifiedRadixCache\",dp_rank=\"" + rank + "\",pp_rank=\"0\",tp_rank=\"0\"",
+                stats.evictedTokens());
         String labels = (own.isEmpty() ? "" : own + ",") + SCHEDULER.formatted(MetricsPage.quoted(model));
         counted(page, "num_retracted_requests_total", labels, work.retracted());
         counted(page, "num_retracted_input_tokens_total", labels, work.retractedPromptTokens());

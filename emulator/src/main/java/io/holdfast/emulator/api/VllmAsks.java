@@ -136,6 +136,8 @@ final class VllmAsks {
         }
     }
 
+    /** Two are never compared. */
+    @SuppressWarnings("ArrayRecordComponent")
     private record Read(int[] tokens, String text) {}
 
     private List<Read> prompts(Json prompt) {
@@ -262,8 +264,8 @@ final class VllmAsks {
     }
 
     private void checkMost(Optional<Json> most) {
-        most.filter(value -> value instanceof Json.Big big && big.value().signum() > 0
-                        || value instanceof Json.Int(long whole) && whole > settings.contextTokens())
+        most.filter(value -> (value instanceof Json.Big big && big.value().signum() > 0)
+                        || (value instanceof Json.Int(long whole) && whole > settings.contextTokens()))
                 .ifPresent(value -> {
                     throw VllmWords.bad(
                             "max_tokens=" + value.repr() + " cannot be greater than max_model_len="
@@ -308,7 +310,7 @@ final class VllmAsks {
         for (Read whole : prompts) {
             Read prompt = truncated(whole, values);
             checkLength(prompt.tokens().length);
-            long left = settings.contextTokens() - prompt.tokens().length;
+            long left = (long) settings.contextTokens() - prompt.tokens().length;
             long limit = Math.min(wanted.orElse(left), left);
             VllmSampling.problem(values, limit, server.tokenizer().vocabulary()).ifPresent(refused -> {
                 throw refused;

@@ -127,8 +127,9 @@ final class VllmBodies {
     private static boolean hasContent(Json.Obj message) {
         boolean says = message.get("tool_calls").isPresent();
         return message.get("content")
-                .map(content ->
-                        content instanceof Json.Str || content instanceof Json.Arr || content == Json.Null.NULL && says)
+                .map(content -> content instanceof Json.Str
+                        || content instanceof Json.Arr
+                        || (content == Json.Null.NULL && says))
                 .orElse(true);
     }
 }

@@ -150,7 +150,7 @@ final class VllmShapes {
                     .put("stop_reason", matched(choice))
                     .put(
                             "prompt_token_ids",
-                            echoes || first && common.telling.tokenIds()
+                            echoes || (first && common.telling.tokenIds())
                                     ? Tokens.json(choice.prompt().tokens())
                                     : null)
                     .put("token_ids", common.tokenIds(choice.newTokens()));

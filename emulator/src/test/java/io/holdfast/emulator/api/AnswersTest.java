@@ -15,6 +15,7 @@ import io.holdfast.emulator.testing.VirtualClock;
 import io.holdfast.emulator.vllm.VllmEngine;
 import io.holdfast.emulator.vllm.VllmSettings;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -195,7 +196,7 @@ class AnswersTest {
                     "application/json",
                     completion("\"max_tokens\": 3000, \"n\": 3, \"stream\": true")
                             .getBytes(StandardCharsets.UTF_8));
-            try (Socket socket = new Socket("127.0.0.1", served.port())) {
+            try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), served.port())) {
                 socket.getOutputStream().write(ask);
                 assertThat(socket.getInputStream().read()).isEqualTo('H');
                 until(() -> stats(served).running() + stats(served).waiting() == 3);

@@ -162,11 +162,11 @@ class BadRequestsTest {
         RawHttp.Answer answer = client.send(request, kind == 9);
         statuses.merge(answer.status(), 1, Integer::sum);
         boolean known = answer.status() == 0
-                || answer.status() >= 400 && answer.status() < 500 && isError(answer)
-                || answer.status() == 500 && kind == 1 && answer.body().equals("Internal Server Error")
-                || answer.status() == 500 && answer.body().contains("int too big to convert")
+                || (answer.status() >= 400 && answer.status() < 500 && isError(answer))
+                || (answer.status() == 500 && kind == 1 && answer.body().equals("Internal Server Error"))
+                || (answer.status() == 500 && answer.body().contains("int too big to convert"))
                 || answer.status() == 307
-                || answer.status() == 200 && (kind == 2 || kind == 9 || kind == 1);
+                || (answer.status() == 200 && (kind == 2 || kind == 9 || kind == 1));
         if (!known) {
             surprises.add(kind + " " + answer.status() + " for "
                     + new String(request, StandardCharsets.ISO_8859_1).substring(0, Math.min(request.length, 400))

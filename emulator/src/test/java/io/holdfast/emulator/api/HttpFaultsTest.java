@@ -16,6 +16,7 @@ import io.holdfast.emulator.vllm.VllmEngine;
 import io.holdfast.emulator.vllm.VllmSettings;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -76,7 +77,7 @@ class HttpFaultsTest {
     void brokenSse_theStreamEndsInTheMiddleOfAnEvent() throws IOException {
         try (Served<SglangEngine> served = sglang(faults("broken-sse=100,3"))) {
             String ask = ASK.formatted(", \"stream\": true");
-            try (Socket socket = new Socket("127.0.0.1", served.port())) {
+            try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), served.port())) {
                 socket.getOutputStream()
                         .write(RawHttp.request(
                                 "POST", "/v1/completions", "application/json", ask.getBytes(StandardCharsets.UTF_8)));
@@ -96,7 +97,7 @@ class HttpFaultsTest {
         try (Served<SglangEngine> served = Served.sglang(
                 SglangSettings.defaults(), Served.api(), faults, EngineClock.system(), new Speed(1, 1_000, 1_000, 1))) {
             String ask = ASK.formatted(", \"stream\": true");
-            try (Socket socket = new Socket("127.0.0.1", served.port())) {
+            try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), served.port())) {
                 socket.getOutputStream()
                         .write(RawHttp.request(
                                 "POST", "/v1/completions", "application/json", ask.getBytes(StandardCharsets.UTF_8)));

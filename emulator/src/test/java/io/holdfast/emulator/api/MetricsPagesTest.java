@@ -20,7 +20,6 @@ import org.junit.jupiter.api.Test;
 /** The pages of metrics beside those of real servers. */
 class MetricsPagesTest {
     private static final Speed SPEED = new Speed(1, 1_000, 1_000, 1);
-    private static final String ASK = "{\"prompt\": \"one two three four\", \"max_tokens\": 5, \"stream\": %s}";
 
     @Test
     void sglang_pageOfAUsedServer_hasTheRealOnesMetricsInItsOrder() {
@@ -83,7 +82,11 @@ class MetricsPagesTest {
     private static String use(int port) {
         RawHttp client = new RawHttp(port, 30_000);
         for (boolean stream : new boolean[] {false, true}) {
-            assertThat(client.post("/v1/completions", ASK.formatted(stream)).status())
+            assertThat(client.post(
+                                    "/v1/completions",
+                                    "{\"prompt\": \"one two three four\", \"max_tokens\": 5, \"stream\": " + stream
+                                            + "}")
+                            .status())
                     .isEqualTo(200);
         }
         return client.get("/metrics").body();

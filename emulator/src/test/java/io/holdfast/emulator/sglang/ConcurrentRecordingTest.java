@@ -17,6 +17,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -84,7 +85,7 @@ class ConcurrentRecordingTest {
                 .findFirst()
                 .orElseThrow();
         Replay replay = new Replay(recorded);
-        replay.run(ARRIVALS.get(experiment));
+        replay.run(ARRIVALS.getOrDefault(experiment, "unknown"));
 
         assertThat(replay.log).isEqualTo(batches(recorded));
         assertThat(replay.readable(replay.engine.published)).isEqualTo(replay.readable(frames(recorded)));
@@ -92,7 +93,7 @@ class ConcurrentRecordingTest {
                 .as("passes of last tokens")
                 .isSorted();
         for (JsonNode request : recorded.path("requests")) {
-            assertThat(replay.heard.get(request.path("name").asText()).cachedTokens)
+            assertThat(replay.heard(request.path("name").asText()).cachedTokens)
                     .as(request.path("name").asText())
                     .isEqualTo(request.path("cached").asInt(Heard.NOTHING));
         }
@@ -159,7 +160,7 @@ class ConcurrentRecordingTest {
     /** The experiment once more. */
     private static final class Replay {
         final TestEngine engine;
-        final Map<String, Heard> heard = new HashMap<>();
+        private final Map<String, Heard> heard = new HashMap<>();
         final Map<String, Integer> ends = new HashMap<>();
         final List<String> log = new ArrayList<>();
         private final Map<String, Generation> requests = new HashMap<>();
@@ -216,14 +217,14 @@ class ConcurrentRecordingTest {
 
         void run(String arrivals) {
             Deque<Matcher> next = new ArrayDeque<>();
-            for (String arrival : arrivals.split(" \\| ")) {
+            for (String arrival : arrivals.split(" \\| ", -1)) {
                 Matcher matcher = ARRIVAL.matcher(arrival);
                 assertThat(matcher.matches()).as(arrival).isTrue();
                 next.add(matcher);
             }
             while (!idle || !next.isEmpty()) {
                 while (!next.isEmpty() && isTime(next.getFirst().group(1))) {
-                    for (String what : next.removeFirst().group(2).split(" ")) {
+                    for (String what : next.removeFirst().group(2).split(" ", -1)) {
                         happen(what);
                     }
                     idle = false;
@@ -233,10 +234,18 @@ class ConcurrentRecordingTest {
                 assertThat(worked || !idle).as("%s is never reached", next).isTrue();
                 idle = !worked;
                 passes += worked ? 1 : 0;
-                if (worked && engine.engine.reported() != before) {
+                if (worked && !engine.engine.reported().equals(before)) {
                     note(before);
                 }
             }
+        }
+
+        Heard heard(String name) {
+            return Optional.ofNullable(heard.get(name)).orElseThrow();
+        }
+
+        private Generation request(String name) {
+            return Optional.ofNullable(requests.get(name)).orElseThrow();
         }
 
         private boolean isTime(String moment) {
@@ -246,17 +255,17 @@ class ConcurrentRecordingTest {
             if (moment.startsWith("#")) {
                 return passes >= Integer.parseInt(moment.substring(1));
             }
-            String[] said = moment.split("=");
-            return heard.get(said[0]).tokens.size() >= Integer.parseInt(said[1]);
+            int equals = moment.indexOf('=');
+            return heard(moment.substring(0, equals)).tokens.size() >= Integer.parseInt(moment.substring(equals + 1));
         }
 
         private void happen(String what) {
             if (what.equals("flush")) {
                 assertThat(engine.engine.flush()).isEqualTo(idle);
             } else if (what.startsWith("!")) {
-                engine.engine.abort(requests.get(what.substring(1)));
+                engine.engine.abort(request(what.substring(1)));
             } else {
-                engine.engine.submit(requests.get(what));
+                engine.engine.submit(request(what));
             }
         }
 

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
@@ -41,7 +42,7 @@ public final class RawHttp {
         /** The data of each event, as JSON where it is. */
         public List<JsonNode> events() {
             List<JsonNode> events = new ArrayList<>();
-            for (String event : body.split("\n\n")) {
+            for (String event : body.split("\n\n", -1)) {
                 if (!event.isEmpty()) {
                     String data = event.substring("data: ".length());
                     try {
@@ -80,9 +81,13 @@ public final class RawHttp {
         return bytes.toByteArray();
     }
 
-    /** @param half whether the client says no more after it, and only listens */
+    /**
+     * Sends bytes as they are.
+     *
+     * @param half whether the client says no more after it, and only listens
+     */
     public Answer send(byte[] request, boolean half) {
-        try (Socket socket = new Socket("127.0.0.1", port)) {
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
             socket.setSoTimeout(patienceMillis);
             try {
                 socket.getOutputStream().write(request);
@@ -116,7 +121,7 @@ public final class RawHttp {
                     line.substring(0, colon).toLowerCase(Locale.ROOT),
                     line.substring(colon + 1).strip());
         }
-        int code = Integer.parseInt(status.split(" ")[1]);
+        int code = Integer.parseInt(status.split(" ", 3)[1]);
         List<String> chunks = new ArrayList<>();
         byte[] body;
         if (headOnly) {

@@ -156,7 +156,7 @@ public final class RecordedHttp {
 
     private static List<String> names(JsonNode object) {
         List<String> names = new ArrayList<>();
-        for (Iterator<Map.Entry<String, JsonNode>> fields = object.fields(); fields.hasNext(); ) {
+        for (Iterator<Map.Entry<String, JsonNode>> fields = object.properties().iterator(); fields.hasNext(); ) {
             names.add(fields.next().getKey());
         }
         return names;

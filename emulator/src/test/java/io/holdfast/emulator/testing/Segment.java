@@ -23,9 +23,10 @@ public record Segment(Path file) {
 
     public void setLimit(long bytes) {
         ByteBuffer all = read();
-        all.putLong(0, bytes);
+        byte[] content = new byte[all.capacity()];
+        all.putLong(0, bytes).get(0, content);
         try {
-            Files.write(file, all.array());
+            Files.write(file, content);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
