@@ -20,10 +20,10 @@ final class EngineClient implements AutoCloseable {
         http = new Http(engine);
     }
 
-    /** A prompt whose every block is unlike those of any other number. */
+    /** A prompt whose every block is unlike those of any other number, within the vocabulary of any model. */
     static int[] prompt(int number, int tokens) {
         return IntStream.range(0, tokens)
-                .map(i -> 1_000 + number * 10_007 % 1_000_003 + i % 7)
+                .map(i -> 1_000 + number * 10_007 % 29_989 + i % 7)
                 .toArray();
     }
 

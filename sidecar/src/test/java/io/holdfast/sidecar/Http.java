@@ -10,6 +10,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** A plain HTTP client of one server. */
@@ -65,6 +66,9 @@ final class Http implements AutoCloseable {
         HttpRequest.Builder request = HttpRequest.newBuilder(server.resolve(path))
                 .timeout(Duration.ofSeconds(60))
                 .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body));
+        if (!body.isEmpty() && !List.of(headers).contains("content-type")) {
+            request.header("content-type", "application/json");
+        }
         if (headers.length > 0) {
             request.headers(headers);
         }
