@@ -34,6 +34,9 @@ class WedgeTest {
     /** What the engine says it accepts, so what the guard keeps room for. */
     private static final int LARGEST_PROMPT = CONTEXT - 1 - 5;
 
+    /** What it really accepts: an input has to be shorter than what it says. */
+    private static final int LONGEST_SERVED = LARGEST_PROMPT - 1;
+
     private static final EmulatorSettings ENGINE =
             TestBed.fast().withVariant(Variant.PIN_GPU).withContextTokens(CONTEXT);
 
@@ -70,7 +73,7 @@ class WedgeTest {
             for (CompletableFuture<Http.Answer> answer : answers) {
                 EngineClient.cached(answer.orTimeout(60, TimeUnit.SECONDS).join());
             }
-            EngineClient.cached(engine.generateLater(EngineClient.prompt(9_999, LARGEST_PROMPT), ANSWER)
+            EngineClient.cached(engine.generateLater(EngineClient.prompt(9_999, LONGEST_SERVED), ANSWER)
                     .join());
             assertThat(client.holds()).anyMatch(hold -> "held".equals(hold.getString("state")));
             assertThat(engine.usedTokens())
@@ -96,7 +99,7 @@ class WedgeTest {
                         .toCompletableFuture()
                         .join();
             });
-            answers.add(engine.generateLater(EngineClient.prompt(9_998, LARGEST_PROMPT), ANSWER));
+            answers.add(engine.generateLater(EngineClient.prompt(9_998, LONGEST_SERVED), ANSWER));
 
             Eventually.see(
                     "requests wait while nothing runs",
