@@ -137,7 +137,7 @@ class WedgeTest {
                 int[] prefix = EngineClient.prompt(step, TestBed.BLOCK * (4 + random.nextInt(24)));
                 CompletableFuture<Http.Answer> stored = engine.generateLater(prefix, 1);
                 if (random.nextBoolean()) {
-                    int size = random.nextInt(3) == 0 ? LARGEST_PROMPT : 200 + random.nextInt(LARGEST_PROMPT - 200);
+                    int size = random.nextInt(3) == 0 ? LONGEST_SERVED : 200 + random.nextInt(LONGEST_SERVED - 200);
                     large.add(engine.generateLater(EngineClient.prompt(1_000 + step, size), ANSWER));
                 }
                 Eventually.see(

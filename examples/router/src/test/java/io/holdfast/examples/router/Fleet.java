@@ -3,6 +3,7 @@ package io.holdfast.examples.router;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.api.Tokenizer;
 import io.holdfast.events.KvEventLoop;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -46,6 +47,7 @@ final class Fleet implements AutoCloseable {
 
     Fleet(int capacityTokens) {
         EmulatorSettings settings = EmulatorSettings.defaults()
+                .withTokenizer(Tokenizer.named("words"))
                 .withCapacityTokens(capacityTokens)
                 .withPageTokens(BLOCK)
                 .withPrefillMicrosPerToken(0)
