@@ -75,6 +75,37 @@ class MetricsPagesTest {
         }
     }
 
+    @Test
+    void sglang_ranks_tellTheirOwnNumbers() {
+        ApiSettings api = Served.api().withModel("m").withRanks(2);
+        try (Served<SglangEngine> served =
+                Served.sglang(SglangSettings.defaults(), api, Faults.none(), new VirtualClock(), SPEED)) {
+            String page = use(served.port());
+            assertThat(labels(page, "sglang:num_running_reqs"))
+                    .hasSize(2)
+                    .allMatch(labels -> labels.matches("\\{dp_rank=\"[01]\",engine_type=\"unified\",.*"));
+            assertThat(samples(page, "sglang:realtime_tokens_total\\{.*mode=\"decode\".*"))
+                    .as("each rank had one of the two requests")
+                    .containsExactly(4.0, 4.0);
+            assertThat(new RawHttp(served.port(), 30_000).get("/v1/loads").body())
+                    .containsSubsequence("\"dp_rank\":0", "\"dp_rank\":1");
+        }
+    }
+
+    @Test
+    void vllm_ranks_tellTheirOwnNumbers() {
+        ApiSettings api = Served.api().withModel("m").withRanks(2);
+        try (Served<VllmEngine> served =
+                Served.vllm(VllmSettings.defaults(), api, Faults.none(), new VirtualClock(), SPEED)) {
+            String page = use(served.port());
+            assertThat(labels(page, "vllm:generation_tokens_total"))
+                    .containsExactly("{engine=\"0\",model_name=\"m\"}", "{engine=\"1\",model_name=\"m\"}");
+            assertThat(samples(page, "vllm:generation_tokens_total.*")).containsExactly(5.0, 5.0);
+            assertThat(samples(page, "vllm:time_to_first_token_seconds_count.*"))
+                    .containsExactly(1.0, 1.0);
+        }
+    }
+
     private static Served<SglangEngine> sglang(SglangSettings settings) {
         return Served.sglang(settings, Served.api().withModel("m"), Faults.none(), new VirtualClock(), SPEED);
     }
@@ -109,6 +140,13 @@ class MetricsPagesTest {
                 .filter(line -> line.startsWith(name + "_bucket{"))
                 .flatMap(line -> bound.matcher(line).results().map(found -> found.group(1)))
                 .distinct()
+                .toList();
+    }
+
+    private static List<Double> samples(String page, String pattern) {
+        return page.lines()
+                .filter(line -> line.matches(pattern))
+                .map(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
                 .toList();
     }
 

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BiFunction;
+import java.util.stream.IntStream;
 
 /** An engine behind its HTTP routes on a free port, without its event sockets. */
 public final class Served<E extends Engine> implements AutoCloseable {
@@ -39,9 +40,18 @@ public final class Served<E extends Engine> implements AutoCloseable {
     private final HttpServer server;
 
     private Served(
-            Make<E> make, BiFunction<Vertx, Ranks<E>, Front> routes, Faults faults, EngineClock clock, Speed speed) {
-        this.engine = new Ranks<>(List.of(new EngineThread<>(
-                "engine", stopping -> make.engine(new Gpu(speed, faults, clock, stopping), frames), () -> {})));
+            int ranks,
+            Make<E> make,
+            BiFunction<Vertx, Ranks<E>, Front> routes,
+            Faults faults,
+            EngineClock clock,
+            Speed speed) {
+        this.engine = new Ranks<>(IntStream.range(0, ranks)
+                .mapToObj(rank -> new EngineThread<>(
+                        "engine-" + rank,
+                        stopping -> make.engine(new Gpu(speed, faults, clock, stopping), frames),
+                        () -> {}))
+                .toList());
         Front front = routes.apply(vertx, engine);
         this.server = vertx.createHttpServer(
                         Front.options().setHost("127.0.0.1").setPort(0))
@@ -54,6 +64,7 @@ public final class Served<E extends Engine> implements AutoCloseable {
     public static Served<SglangEngine> sglang(
             SglangSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
         return new Served<>(
+                api.ranks(),
                 (gpu, frames) -> new SglangEngine(
                         settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add, ElasticPool.OWN),
                 (vertx, engine) -> new SglangApi(vertx, settings, api, clock, engine, faults),
@@ -65,6 +76,7 @@ public final class Served<E extends Engine> implements AutoCloseable {
     public static Served<VllmEngine> vllm(
             VllmSettings settings, ApiSettings api, Faults faults, EngineClock clock, Speed speed) {
         return new Served<>(
+                api.ranks(),
                 (gpu, frames) -> new VllmEngine(
                         settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add, ElasticPool.OWN),
                 (vertx, engine) -> new VllmApi(vertx, settings, api, clock, engine, faults),
