@@ -2,9 +2,6 @@ package io.holdfast.app;
 
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.vllm.VllmSettings;
-import io.holdfast.events.VllmHashing;
-import java.util.Arrays;
-import java.util.stream.Collectors;
 import picocli.CommandLine.Option;
 
 /** What {@code emulate} takes for vLLM alone. */
@@ -26,9 +23,9 @@ final class VllmOptions {
     @Option(
             names = "--hash-seed",
             paramLabel = "TEXT",
-            defaultValue = VllmHashing.UNSET_SEED,
+            defaultValue = "",
             description = "The engine's PYTHONHASHSEED (default: as if unset).")
-    private String seed = VllmHashing.UNSET_SEED;
+    private String seed = "";
 
     @Option(names = "--byte-hashes", description = "Events tell whole digests in place of 64-bit numbers.")
     private boolean byteHashes;
@@ -50,21 +47,11 @@ final class VllmOptions {
     VllmOptions() {}
 
     EmulatorSettings.Kind kind(int blockTokens, int contextTokens, int maxRunning, boolean arrayEvents) {
-        VllmHashing.Algorithm named = VllmHashing.Algorithm.of(algorithm)
-                .orElseThrow(() -> new CommandException("--hash-algo is '" + algorithm + "'; there are "
-                        + Arrays.stream(VllmHashing.Algorithm.values())
-                                .map(VllmHashing.Algorithm::option)
-                                .collect(Collectors.joining(", "))
-                        + "."));
-        return new EmulatorSettings.Kind.Vllm(new VllmSettings(
-                blocks,
-                blockTokens,
-                contextTokens,
-                maxRunning,
-                maxBatchedTokens,
-                new VllmHashing(named, seed, arrayEvents ? VllmHashing.Form.PLAIN : VllmHashing.Form.TAGGED),
-                byteHashes,
-                arrayEvents ? VllmSettings.Release.V0_22 : VllmSettings.Release.V0_32,
-                SglangOptions.choice("--scheduling-policy", policy, VllmSettings.Policy.values())));
+        return new EmulatorSettings.Kind.Vllm(VllmSettings.defaults()
+                .withSizes(blocks, blockTokens, contextTokens)
+                .withBatch(maxRunning, maxBatchedTokens)
+                .withRelease(arrayEvents ? VllmSettings.Release.V0_22 : VllmSettings.Release.V0_32)
+                .withPolicy(SglangOptions.choice("--scheduling-policy", policy, VllmSettings.Policy.values()))
+                .withHashes(algorithm, seed, byteHashes));
     }
 }

@@ -1,6 +1,8 @@
 package io.holdfast.emulator.vllm;
 
 import io.holdfast.events.VllmHashing;
+import java.util.Arrays;
+import java.util.stream.Collectors;
 
 /**
  * What kind of vLLM server to emulate.
@@ -84,6 +86,32 @@ public record VllmSettings(
     public VllmSettings withHashing(VllmHashing value, boolean bytes) {
         return new VllmSettings(
                 blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, value, bytes, release, policy);
+    }
+
+    /**
+     * The same with hashes by the options of a real server.
+     *
+     * @param algorithm its {@code --prefix-caching-hash-algo}
+     * @param seed its {@code PYTHONHASHSEED}, empty as if unset
+     * @throws IllegalArgumentException with one sentence for an algorithm that there is not
+     */
+    public VllmSettings withHashes(String algorithm, String seed, boolean bytes) {
+        VllmHashing.Algorithm named = VllmHashing.Algorithm.of(algorithm)
+                .orElseThrow(
+                        () -> new IllegalArgumentException("There is no hash algorithm '" + algorithm + "'; there are "
+                                + Arrays.stream(VllmHashing.Algorithm.values())
+                                        .map(VllmHashing.Algorithm::option)
+                                        .collect(Collectors.joining(", "))
+                                + "."));
+        return withHashing(
+                new VllmHashing(
+                        named,
+                        seed.isEmpty() ? VllmHashing.UNSET_SEED : seed,
+                        switch (release) {
+                            case V0_32 -> VllmHashing.Form.TAGGED;
+                            case V0_22 -> VllmHashing.Form.PLAIN;
+                        }),
+                bytes);
     }
 
     public VllmSettings withRelease(Release value) {
