@@ -144,11 +144,9 @@ class BadInputTest {
             assertThat(Told.by(sidecar(config(port, NOBODY, ""))).badInput())
                     .startsWith("holdfast: Port " + port + " of 127.0.0.1 cannot be listened to (")
                     .endsWith("; stop what listens there or write another listen.port.");
-            assertThat(Told.by("emulate", "--port", number, "--events-port", "0")
-                            .badInput())
+            assertThat(Told.by("emulate", "--port", number, "--events", "0").badInput())
                     .isEqualTo("holdfast: Port " + port + " for HTTP is in use; choose another or 0 for a free one.");
-            assertThat(Told.by("emulate", "--port", "0", "--events-port", number)
-                            .badInput())
+            assertThat(Told.by("emulate", "--port", "0", "--events", number).badInput())
                     .isEqualTo("holdfast: Port " + port + " for events is in use; choose another or 0 for a free one.");
         }
     }

@@ -105,7 +105,7 @@ final class Fleet implements AutoCloseable {
 
     private static int[] greeting(int number) {
         int[] tokens = new int[2 * BLOCK];
-        Arrays.fill(tokens, 100_000 + number);
+        Arrays.fill(tokens, 31_000 + number);
         return tokens;
     }
 

@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 
 /** Conversations that share system prompts and take turns in a seeded order: the same requests each time it is played. */
 record Session(int systemPrompts, int systemTokens, int conversations, int turns, int userTokens, long seed) {
-    private static final int VOCABULARY = 32_000;
+    private static final int VOCABULARY = 30_000;
 
     /** Plays it, one request after the other, and sums up what the answers say was cached. */
     long cachedTokens(Function<int[], Fleet.Answer> send) {
