@@ -41,7 +41,7 @@ public final class Gpu {
 
     /** The same for an engine that has its own idea of what a pass takes by itself, in emulated nanoseconds. */
     public boolean run(Pass pass, double ideal) {
-        long deadline = start() + Math.round(nanos(pass, ideal) / speed.scale());
+        long deadline = start(pass) + Math.round(nanos(pass, ideal) / speed.scale());
         lastEnd = deadline;
         while (!stopping.getAsBoolean() && clock.nanos() - deadline < 0) {
             clock.await(deadline);
@@ -50,13 +50,14 @@ public final class Gpu {
     }
 
     /**
-     * Now, or the end of the pass before where that was a moment ago: what this machine's scheduler took between two passes
-     * is no part of the emulated time, and would add up in the pace of tokens.
+     * Now, or for a pass that only decodes the end of the pass before, where that was a moment ago: what this machine's
+     * scheduler took between two passes is no part of the emulated time, and would add up in the pace of tokens. A prefill
+     * begins now: what lies before it may be the time in which a client asked.
      */
-    private long start() {
+    private long start(Pass pass) {
         long now = clock.nanos();
         long since = now - lastEnd;
-        return since > 0 && since < MOMENT_NANOS ? lastEnd : now;
+        return pass.prefills() == 0 && since > 0 && since < MOMENT_NANOS ? lastEnd : now;
     }
 
     private double nanos(Pass pass, double ideal) {
