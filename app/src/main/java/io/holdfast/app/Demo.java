@@ -122,6 +122,8 @@ final class Demo {
                 .withFirstTokenMicros(16_000)
                 .withPrefillMicrosPerToken(30)
                 .withDecodeMillis(1)
-                .withVariant(SglangSettings.Variant.PIN_GPU);
+                .withVariant(SglangSettings.Variant.PIN_GPU)
+                // One prompt of the flood in a pass: which of them meet in a batch would be left to chance.
+                .withSglang(sglang -> sglang.withChunkedPrefillTokens(1_008));
     }
 }

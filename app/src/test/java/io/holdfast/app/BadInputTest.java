@@ -40,8 +40,7 @@ class BadInputTest {
                 "emulate --engine nosuch|--engine is 'nosuch'; there are sglang and vllm.",
                 "emulate --variant nosuch|--variant is 'nosuch'; there are stock, pin-gpu, pin-host, pin-prefix.",
                 "emulate --eviction nosuch|--eviction is 'nosuch'; there are lru, lfu, slru, priority.",
-                "emulate --hash-algo nosuch --engine vllm|--hash-algo is 'nosuch'; there are sha256, sha256_cbor,"
-                        + " xxhash,",
+                "emulate --hash-algo nosuch --engine vllm|There is no hash algorithm 'nosuch'; there are sha256,",
                 "emulate --hash-seed 0|--hash-seed is for --engine vllm, and this is sglang; leave it out.",
                 "emulate --engine vllm --capacity-tokens 64|--capacity-tokens is for --engine sglang, and this is"
                         + " vllm;",
