@@ -1,7 +1,8 @@
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.kvcached.KvcachedPool;
-import io.holdfast.emulator.kvcached.KvcachedSettings;
-import io.holdfast.emulator.kvcached.KvcachedSettings.EngineTag;
+import io.holdfast.emulator.kvcached.KvSegment;
+import io.holdfast.emulator.process.MachineClock;
+import io.holdfast.rules.kvcached.KvcachedPool;
+import io.holdfast.rules.kvcached.KvcachedSettings;
+import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
 import java.util.Scanner;
 
 /**
@@ -13,9 +14,10 @@ final class ElasticEngine {
     private ElasticEngine() {}
 
     public static void main(String... args) {
-        KvcachedPool pool = KvcachedPool.start(
-                KvcachedSettings.of(EngineTag.VLLM, 768, 16).withIpcName(args[0]), EngineClock.system());
-        System.out.println(pool.file());
+        KvcachedSettings settings = KvcachedSettings.of(EngineTag.VLLM, 768, 16).withIpcName(args[0]);
+        KvSegment segment = KvSegment.create(settings);
+        KvcachedPool pool = KvcachedPool.start(settings, new MachineClock(), segment);
+        System.out.println(segment.file());
         Scanner commands = new Scanner(System.in);
         while (commands.hasNext()) {
             switch (commands.next()) {

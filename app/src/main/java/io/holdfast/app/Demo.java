@@ -1,9 +1,6 @@
 package io.holdfast.app;
 
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.fault.Fault;
-import io.holdfast.emulator.fault.GpuFault;
-import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.loadtest.LoadTest;
 import io.holdfast.loadtest.LoadTestSettings;
 import io.holdfast.loadtest.Progress;
@@ -11,6 +8,9 @@ import io.holdfast.loadtest.Result;
 import io.holdfast.loadtest.SidecarHolder;
 import io.holdfast.loadtest.TestBench;
 import io.holdfast.loadtest.Workload;
+import io.holdfast.rules.fault.Fault;
+import io.holdfast.rules.fault.GpuFault;
+import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -1,7 +1,7 @@
 package io.holdfast.app;
 
-import io.holdfast.emulator.fault.Fault;
 import io.holdfast.loadtest.Statistic;
+import io.holdfast.rules.fault.Fault;
 import java.util.List;
 
 /**

@@ -2,7 +2,7 @@ package io.holdfast.app;
 
 import io.holdfast.app.bench.BenchCommand;
 import io.holdfast.app.bench.BenchException;
-import io.holdfast.emulator.engine.EmulatorException;
+import io.holdfast.emulator.process.EmulatorException;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.sidecar.ConfigException;
 import io.holdfast.sidecar.SidecarException;

@@ -1,9 +1,9 @@
 package io.holdfast.app;
 
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.sglang.SglangSettings;
-import io.holdfast.emulator.sglang.SglangSettings.Eviction;
-import io.holdfast.emulator.sglang.SglangSettings.Variant;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.sglang.SglangSettings.Eviction;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;

@@ -1,7 +1,7 @@
 package io.holdfast.app;
 
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.vllm.VllmSettings;
+import io.holdfast.rules.vllm.VllmSettings;
 import picocli.CommandLine.Option;
 
 /** What {@code emulate} takes for vLLM alone. */

@@ -16,6 +16,7 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import java.nio.file.Files;
 import java.time.Instant;
 import java.util.Set;
 import java.util.concurrent.Executors;
@@ -55,6 +56,8 @@ class ArchitectureTest {
                 .definedBy("io.holdfast.loadtest..")
                 .layer("emulator")
                 .definedBy("io.holdfast.emulator..")
+                .layer("rules")
+                .definedBy("io.holdfast.rules..")
                 .layer("sglang")
                 .definedBy("io.holdfast.sglang..")
                 .layer("vllm")
@@ -70,7 +73,7 @@ class ArchitectureTest {
                 .layer("evidence")
                 .definedBy("io.holdfast.evidence..")
                 .whereLayer("app")
-                .mayOnlyAccessLayers("bench", "sidecar", "loadtest", "emulator", "evidence")
+                .mayOnlyAccessLayers("bench", "sidecar", "loadtest", "emulator", "rules", "evidence")
                 .whereLayer("bench")
                 .mayOnlyAccessLayers("events", "core")
                 .whereLayer("sidecar")
@@ -78,6 +81,8 @@ class ArchitectureTest {
                 .whereLayer("loadtest")
                 .mayOnlyAccessLayers("evidence")
                 .whereLayer("emulator")
+                .mayOnlyAccessLayers("rules", "events", "core")
+                .whereLayer("rules")
                 .mayOnlyAccessLayers("events", "core")
                 .whereLayer("sglang")
                 .mayOnlyAccessLayers("http", "core")
@@ -136,6 +141,37 @@ class ArchitectureTest {
     }
 
     @Test
+    @DisplayName("the engines' rules know no socket, no file, no JSON and no foreign memory")
+    void rulesDoNoInputOrOutput() {
+        onlyDependOn(
+                        "io.holdfast.rules..",
+                        "java.lang",
+                        "java.lang.invoke",
+                        "java.lang.runtime",
+                        "java.math",
+                        "java.util..",
+                        "java.time..",
+                        // Byte order and character sets, and the name of a segment that somebody else opens.
+                        "java.nio",
+                        "java.nio.charset",
+                        "java.nio.file",
+                        "java.security",
+                        "org.jspecify..",
+                        "org.slf4j..",
+                        "io.holdfast.rules..",
+                        "io.holdfast.events..",
+                        "io.holdfast.core..")
+                .check(ours);
+        noClasses()
+                .that()
+                .resideInAPackage("io.holdfast.rules..")
+                .should()
+                .dependOnClassesThat()
+                .areAssignableTo(Files.class)
+                .check(ours);
+    }
+
+    @Test
     @DisplayName("Vert.x lives in the processes, JeroMQ and msgpack behind the event stream")
     void librariesStayInTheirRooms() {
         noClasses()
@@ -175,7 +211,8 @@ class ArchitectureTest {
             "io.holdfast.http..",
             "io.holdfast.sglang..",
             "io.holdfast.vllm..",
-            "io.holdfast.kvcached.."
+            "io.holdfast.kvcached..",
+            "io.holdfast.rules.."
         };
         noClasses()
                 .that()
@@ -227,6 +264,8 @@ class ArchitectureTest {
                         "sglang",
                         "vllm",
                         "kvcached",
+                        "rules.engine",
+                        "rules.fault",
                         "emulator",
                         "sidecar",
                         "loadtest",

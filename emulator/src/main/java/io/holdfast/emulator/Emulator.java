@@ -1,9 +1,10 @@
 package io.holdfast.emulator;
 
-import io.holdfast.emulator.engine.EmulatorException;
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.fault.LifeFault;
+import io.holdfast.emulator.process.EmulatorException;
+import io.holdfast.emulator.process.MachineClock;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.fault.LifeFault;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.net.URI;
@@ -71,7 +72,7 @@ public final class Emulator implements AutoCloseable {
      * @throws EmulatorException with one sentence when it cannot, as when a port is in use
      */
     public static Emulator start(Vertx vertx, EmulatorSettings settings) {
-        return start(vertx, settings, EngineClock.system());
+        return start(vertx, settings, new MachineClock());
     }
 
     static Emulator start(Vertx vertx, EmulatorSettings settings, EngineClock clock) {

@@ -1,17 +1,17 @@
 package io.holdfast.emulator;
 
 import io.holdfast.emulator.api.Front;
-import io.holdfast.emulator.engine.EmulatorException;
-import io.holdfast.emulator.engine.Engine;
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.EngineThread;
-import io.holdfast.emulator.engine.Gpu;
-import io.holdfast.emulator.engine.Ranks;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.fault.LifeFault;
-import io.holdfast.emulator.kvcached.KvcachedPool;
+import io.holdfast.emulator.process.EmulatorException;
+import io.holdfast.emulator.process.EngineThread;
+import io.holdfast.emulator.process.Ranks;
 import io.holdfast.emulator.wire.EventPublisher;
 import io.holdfast.emulator.wire.EventSettings;
+import io.holdfast.rules.engine.Engine;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.engine.Gpu;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.fault.LifeFault;
+import io.holdfast.rules.kvcached.KvcachedPool;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;

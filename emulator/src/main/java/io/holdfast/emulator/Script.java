@@ -1,8 +1,8 @@
 package io.holdfast.emulator;
 
-import io.holdfast.emulator.fault.Fault;
-import io.holdfast.emulator.fault.FaultCatalogue;
-import io.holdfast.emulator.fault.FaultKind;
+import io.holdfast.rules.fault.Fault;
+import io.holdfast.rules.fault.FaultCatalogue;
+import io.holdfast.rules.fault.FaultKind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

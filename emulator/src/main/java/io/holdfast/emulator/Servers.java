@@ -5,22 +5,23 @@ import io.holdfast.emulator.api.Front;
 import io.holdfast.emulator.api.PhaseApi;
 import io.holdfast.emulator.api.SglangApi;
 import io.holdfast.emulator.api.VllmApi;
-import io.holdfast.emulator.engine.CacheEvent;
-import io.holdfast.emulator.engine.EmulatorException;
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Gpu;
-import io.holdfast.emulator.engine.Ranks;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.fault.LifeFault;
-import io.holdfast.emulator.kvcached.ElasticPool;
-import io.holdfast.emulator.kvcached.KvcachedPool;
-import io.holdfast.emulator.phases.PhaseEngine;
-import io.holdfast.emulator.phases.PhaseSettings;
-import io.holdfast.emulator.sglang.SglangEngine;
-import io.holdfast.emulator.sglang.SglangSettings;
-import io.holdfast.emulator.vllm.VllmEngine;
-import io.holdfast.emulator.vllm.VllmSettings;
+import io.holdfast.emulator.kvcached.KvSegment;
+import io.holdfast.emulator.process.EmulatorException;
+import io.holdfast.emulator.process.Ranks;
 import io.holdfast.emulator.wire.EventPublisher;
+import io.holdfast.rules.engine.CacheEvent;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.engine.Gpu;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.fault.LifeFault;
+import io.holdfast.rules.kvcached.ElasticPool;
+import io.holdfast.rules.kvcached.KvcachedPool;
+import io.holdfast.rules.phases.PhaseEngine;
+import io.holdfast.rules.phases.PhaseSettings;
+import io.holdfast.rules.sglang.SglangEngine;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.VllmEngine;
+import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Optional;
@@ -39,7 +40,8 @@ final class Servers {
         if (settings.kvcached().isPresent() && faults.has(LifeFault.DpRanks.class)) {
             throw new EmulatorException("A server with kvcached has one rank; leave out the fault dp-ranks.");
         }
-        Optional<KvcachedPool> memory = settings.kvcached().map(wanted -> KvcachedPool.start(wanted, clock));
+        Optional<KvcachedPool> memory =
+                settings.kvcached().map(wanted -> KvcachedPool.start(wanted, clock, KvSegment.create(wanted)));
         try {
             return switch (settings.kind()) {
                 case EmulatorSettings.Kind.Sglang kind ->

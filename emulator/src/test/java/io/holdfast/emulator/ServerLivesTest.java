@@ -3,8 +3,8 @@ package io.holdfast.emulator;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.emulator.fault.Fault;
-import io.holdfast.emulator.vllm.VllmSettings;
+import io.holdfast.rules.fault.Fault;
+import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.UncheckedIOException;
 import java.net.URI;

@@ -3,8 +3,8 @@ package io.holdfast.emulator;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.emulator.engine.Speed;
-import io.holdfast.emulator.fault.CacheFault;
+import io.holdfast.rules.engine.Speed;
+import io.holdfast.rules.fault.CacheFault;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -3,11 +3,11 @@ package io.holdfast.loadtest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.fault.CacheFault;
-import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.EngineClient.Prepared;
+import io.holdfast.rules.fault.CacheFault;
+import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import java.nio.file.Path;

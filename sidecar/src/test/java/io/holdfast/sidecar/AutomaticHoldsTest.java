@@ -2,7 +2,7 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.emulator.sglang.SglangSettings.Variant;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.List;

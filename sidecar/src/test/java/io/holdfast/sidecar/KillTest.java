@@ -3,7 +3,7 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
-import io.holdfast.emulator.sglang.SglangSettings.Variant;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -3,8 +3,8 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
-import io.holdfast.emulator.sglang.SglangSettings.Variant;
 import io.holdfast.events.SglangBlockNames;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package io.holdfast.sidecar;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.emulator.sglang.SglangSettings.Variant;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import java.net.URI;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Histogram;
+import io.holdfast.rules.engine.Histogram;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Terms;
+import io.holdfast.rules.engine.Terms;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;

@@ -1,6 +1,6 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Generation;
+import io.holdfast.rules.engine.Generation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -1,10 +1,10 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Generation;
-import io.holdfast.emulator.engine.Model;
-import io.holdfast.emulator.engine.Ranks;
-import io.holdfast.emulator.engine.TokenListener;
+import io.holdfast.emulator.process.Ranks;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.engine.Generation;
+import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.TokenListener;
 import io.vertx.core.Future;
 import java.util.Locale;
 import java.util.concurrent.CompletionStage;

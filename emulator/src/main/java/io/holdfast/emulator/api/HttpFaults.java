@@ -1,9 +1,9 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.fault.Chance;
-import io.holdfast.emulator.fault.Fault;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.fault.HttpFault;
+import io.holdfast.rules.fault.Chance;
+import io.holdfast.rules.fault.Fault;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.fault.HttpFault;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;

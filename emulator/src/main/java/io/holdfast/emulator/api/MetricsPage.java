@@ -1,6 +1,6 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Histogram;
+import io.holdfast.rules.engine.Histogram;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,13 +1,13 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Ranks;
-import io.holdfast.emulator.engine.RequestTally;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.phases.PhaseEngine;
-import io.holdfast.emulator.phases.PhaseSettings;
-import io.holdfast.emulator.phases.PhaseStats;
-import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.process.Ranks;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.engine.RequestTally;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.phases.PhaseEngine;
+import io.holdfast.rules.phases.PhaseSettings;
+import io.holdfast.rules.phases.PhaseStats;
+import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;

@@ -1,8 +1,8 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Generation;
-import io.holdfast.emulator.engine.TokenListener;
-import io.holdfast.emulator.fault.HttpFault;
+import io.holdfast.rules.engine.Generation;
+import io.holdfast.rules.engine.TokenListener;
+import io.holdfast.rules.fault.HttpFault;
 import io.vertx.core.Context;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonObject;

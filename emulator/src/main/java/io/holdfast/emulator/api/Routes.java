@@ -1,6 +1,6 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.EngineClock;
+import io.holdfast.rules.engine.EngineClock;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;

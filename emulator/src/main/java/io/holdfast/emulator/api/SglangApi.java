@@ -1,15 +1,15 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Generation;
-import io.holdfast.emulator.engine.Ranks;
-import io.holdfast.emulator.engine.Terms;
-import io.holdfast.emulator.engine.TokenListener;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.sglang.SglangEngine;
-import io.holdfast.emulator.sglang.SglangSettings;
-import io.holdfast.emulator.sglang.SglangSettings.Variant;
-import io.holdfast.emulator.sglang.SglangStats;
+import io.holdfast.emulator.process.Ranks;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.engine.Generation;
+import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.TokenListener;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.sglang.SglangEngine;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.rules.sglang.SglangStats;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;

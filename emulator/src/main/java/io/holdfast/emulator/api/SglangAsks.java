@@ -1,7 +1,7 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Terms;
-import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.sglang.SglangSettings;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;

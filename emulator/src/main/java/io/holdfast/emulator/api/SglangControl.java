@@ -1,9 +1,9 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Ranks;
-import io.holdfast.emulator.sglang.PinAnswer;
-import io.holdfast.emulator.sglang.SglangEngine;
-import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.process.Ranks;
+import io.holdfast.rules.sglang.PinAnswer;
+import io.holdfast.rules.sglang.SglangEngine;
+import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.HashSet;

@@ -1,9 +1,9 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.sglang.SglangSettings;
-import io.holdfast.emulator.sglang.SglangSettings.Variant;
-import io.holdfast.emulator.sglang.SglangStats;
-import io.holdfast.emulator.sglang.SglangWork;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.rules.sglang.SglangStats;
+import io.holdfast.rules.sglang.SglangWork;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;

@@ -1,9 +1,9 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Histogram;
-import io.holdfast.emulator.sglang.SglangSettings;
-import io.holdfast.emulator.sglang.SglangStats;
-import io.holdfast.emulator.sglang.SglangWork;
+import io.holdfast.rules.engine.Histogram;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.sglang.SglangStats;
+import io.holdfast.rules.sglang.SglangWork;
 import java.util.List;
 
 /** SGLang's numbers under its names and labels. A counter that never counted is absent, as there. */

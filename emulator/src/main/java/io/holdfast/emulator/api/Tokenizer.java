@@ -1,6 +1,6 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Model;
+import io.holdfast.rules.engine.Model;
 import java.util.Locale;
 
 /**

@@ -1,12 +1,12 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Ranks;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.vllm.VllmEngine;
-import io.holdfast.emulator.vllm.VllmSettings;
-import io.holdfast.emulator.vllm.VllmSettings.Release;
-import io.holdfast.emulator.vllm.VllmStats;
+import io.holdfast.emulator.process.Ranks;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.vllm.VllmEngine;
+import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.rules.vllm.VllmSettings.Release;
+import io.holdfast.rules.vllm.VllmStats;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;

@@ -1,8 +1,8 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Terms;
-import io.holdfast.emulator.vllm.VllmSettings;
-import io.holdfast.emulator.vllm.VllmSettings.Release;
+import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.rules.vllm.VllmSettings.Release;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;

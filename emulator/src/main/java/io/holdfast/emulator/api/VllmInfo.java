@@ -1,8 +1,8 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Model;
-import io.holdfast.emulator.vllm.VllmSettings;
-import io.holdfast.emulator.vllm.VllmSettings.Release;
+import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.rules.vllm.VllmSettings.Release;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;

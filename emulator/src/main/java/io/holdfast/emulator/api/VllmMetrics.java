@@ -1,10 +1,10 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.engine.Histogram;
-import io.holdfast.emulator.vllm.VllmSettings;
-import io.holdfast.emulator.vllm.VllmSettings.Release;
-import io.holdfast.emulator.vllm.VllmStats;
-import io.holdfast.emulator.vllm.VllmTimes;
+import io.holdfast.rules.engine.Histogram;
+import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.rules.vllm.VllmSettings.Release;
+import io.holdfast.rules.vllm.VllmStats;
+import io.holdfast.rules.vllm.VllmTimes;
 import java.util.ArrayList;
 import java.util.List;
 

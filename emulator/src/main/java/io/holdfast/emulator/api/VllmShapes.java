@@ -1,7 +1,7 @@
 package io.holdfast.emulator.api;
 
-import io.holdfast.emulator.vllm.VllmSettings;
-import io.holdfast.emulator.vllm.VllmSettings.Release;
+import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.rules.vllm.VllmSettings.Release;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;

@@ -1,6 +1,8 @@
 package io.holdfast.emulator.kvcached;
 
-import io.holdfast.emulator.engine.EmulatorException;
+import io.holdfast.emulator.process.EmulatorException;
+import io.holdfast.rules.kvcached.KvcachedSettings;
+import io.holdfast.rules.kvcached.PoolSegment;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -19,7 +21,7 @@ import java.util.OptionalLong;
  * its file gone makes another, whose limit is 0. Closing removes the file, as a real engine's destructor does; an engine that
  * is killed leaves it behind.
  */
-public final class KvSegment implements AutoCloseable {
+public final class KvSegment implements PoolSegment {
     static final int BYTES = 3 * Long.BYTES;
 
     private static final ValueLayout.OfLong NUMBER = ValueLayout.JAVA_LONG;
@@ -48,13 +50,15 @@ public final class KvSegment implements AutoCloseable {
         return file;
     }
 
-    /** Says what is used and what is mapped in advance; the limit is written back as it was found. */
-    void publish(long used, long preallocated) {
+    /** The limit is written back as it was found. */
+    @Override
+    public void publish(long used, long preallocated) {
         change(numbers -> write(numbers, numbers.get(NUMBER, 0), used, preallocated));
     }
 
     /** The limit, if the file is there. */
-    OptionalLong limit() {
+    @Override
+    public OptionalLong limit() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment numbers = arena.allocate(BYTES, Long.BYTES);
             int opened = posix.open(arena, file.toString(), false);

@@ -1,6 +1,6 @@
 package io.holdfast.emulator.kvcached;
 
-import io.holdfast.emulator.engine.EmulatorException;
+import io.holdfast.emulator.process.EmulatorException;
 import java.lang.foreign.AddressLayout;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;

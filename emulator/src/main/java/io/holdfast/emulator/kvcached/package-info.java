@@ -1,8 +1,8 @@
 /**
- * The engine's side of kvcached: memory that a cache takes and gives back page by page, and the 24 bytes in which an engine
- * and whoever moves its limit share what is allowed and what is used.
+ * The 24 bytes of shared memory in which an emulated engine under kvcached and whoever moves its limit say what is allowed
+ * and what is used.
  *
- * <p>Must not: an engine's rules, HTTP, or anything of the controller that moves limits.
+ * <p>Must not: decide what a limit does; the pool behind it does.
  */
 @NullMarked
 package io.holdfast.emulator.kvcached;

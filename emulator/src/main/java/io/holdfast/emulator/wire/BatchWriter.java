@@ -1,12 +1,12 @@
 package io.holdfast.emulator.wire;
 
 import io.holdfast.core.index.StoredBlocks;
-import io.holdfast.emulator.engine.BlockName;
-import io.holdfast.emulator.engine.CacheEvent;
-import io.holdfast.emulator.engine.Tokens;
 import io.holdfast.events.KvEventEncoder;
 import io.holdfast.events.KvEventEncoder.Details;
 import io.holdfast.events.KvEventEncoder.Dialect;
+import io.holdfast.rules.engine.BlockName;
+import io.holdfast.rules.engine.CacheEvent;
+import io.holdfast.rules.engine.Tokens;
 import java.util.List;
 import java.util.Optional;
 

@@ -1,10 +1,10 @@
 package io.holdfast.emulator.wire;
 
-import io.holdfast.emulator.engine.CacheEvent;
-import io.holdfast.emulator.engine.EmulatorException;
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.fault.EventFault;
-import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.process.EmulatorException;
+import io.holdfast.rules.engine.CacheEvent;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.fault.EventFault;
+import io.holdfast.rules.fault.Faults;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;

@@ -1,8 +1,8 @@
 package io.holdfast.emulator.wire;
 
-import io.holdfast.emulator.fault.Chance;
-import io.holdfast.emulator.fault.EventFault;
-import io.holdfast.emulator.fault.Faults;
+import io.holdfast.rules.fault.Chance;
+import io.holdfast.rules.fault.EventFault;
+import io.holdfast.rules.fault.Faults;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;

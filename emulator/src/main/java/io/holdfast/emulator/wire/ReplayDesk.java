@@ -1,7 +1,7 @@
 package io.holdfast.emulator.wire;
 
-import io.holdfast.emulator.fault.EventFault;
-import io.holdfast.emulator.fault.Faults;
+import io.holdfast.rules.fault.EventFault;
+import io.holdfast.rules.fault.Faults;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;

@@ -3,17 +3,18 @@ package io.holdfast.emulator.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Speed;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.sglang.SglangEngine;
-import io.holdfast.emulator.sglang.SglangSettings;
-import io.holdfast.emulator.sglang.SglangStats;
+import io.holdfast.emulator.process.MachineClock;
 import io.holdfast.emulator.testing.RawHttp;
 import io.holdfast.emulator.testing.Served;
-import io.holdfast.emulator.testing.VirtualClock;
-import io.holdfast.emulator.vllm.VllmEngine;
-import io.holdfast.emulator.vllm.VllmSettings;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.engine.Speed;
+import io.holdfast.rules.engine.VirtualClock;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.sglang.SglangEngine;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.sglang.SglangStats;
+import io.holdfast.rules.vllm.VllmEngine;
+import io.holdfast.rules.vllm.VllmSettings;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -189,7 +190,7 @@ class AnswersTest {
 
     @Test
     void clientThatGoesAway_takesItsRequestsAlong() throws IOException {
-        try (Served<SglangEngine> served = sglang(EngineClock.system())) {
+        try (Served<SglangEngine> served = sglang(new MachineClock())) {
             byte[] ask = RawHttp.request(
                     "POST",
                     "/v1/completions",
@@ -208,7 +209,7 @@ class AnswersTest {
 
     @Test
     void clientThatClosesItsHalf_getsNothing_asFromTheRealServers() {
-        try (Served<SglangEngine> served = sglang(EngineClock.system())) {
+        try (Served<SglangEngine> served = sglang(new MachineClock())) {
             byte[] ask = RawHttp.request(
                     "POST",
                     "/v1/completions",
@@ -221,7 +222,7 @@ class AnswersTest {
 
     @Test
     void flush_whileARequestRuns_isRefused_orWaitsAsLongAsItIsTold() {
-        try (Served<SglangEngine> served = sglang(EngineClock.system())) {
+        try (Served<SglangEngine> served = sglang(new MachineClock())) {
             RawHttp client = client(served);
             CompletableFuture<RawHttp.Answer> running =
                     CompletableFuture.supplyAsync(() -> client.post("/generate", generate("a", 2000)));
@@ -245,7 +246,7 @@ class AnswersTest {
 
     @Test
     void requestWithAnIdThatIsInUse_isRefused() {
-        try (Served<SglangEngine> served = sglang(EngineClock.system())) {
+        try (Served<SglangEngine> served = sglang(new MachineClock())) {
             RawHttp client = client(served);
             CompletableFuture<RawHttp.Answer> first =
                     CompletableFuture.supplyAsync(() -> client.post("/generate", generate("dup", 2000)));
@@ -264,7 +265,7 @@ class AnswersTest {
     void reset_whileARequestRuns_isRefusedWith200_unlessRunningOnesAreToGo() {
         Speed slow = new Speed(1, 2_000, 2_000, 1);
         try (Served<VllmEngine> served =
-                Served.vllm(VllmSettings.defaults(), Served.api(), Faults.none(), EngineClock.system(), slow)) {
+                Served.vllm(VllmSettings.defaults(), Served.api(), Faults.none(), new MachineClock(), slow)) {
             RawHttp client = client(served);
             CompletableFuture<RawHttp.Answer> running = CompletableFuture.supplyAsync(
                     () -> client.post("/v1/completions", completion("\"max_tokens\": 300")));

@@ -3,17 +3,17 @@ package io.holdfast.emulator.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Speed;
-import io.holdfast.emulator.fault.Fault;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.sglang.SglangEngine;
-import io.holdfast.emulator.sglang.SglangSettings;
+import io.holdfast.emulator.process.MachineClock;
 import io.holdfast.emulator.testing.RawHttp;
 import io.holdfast.emulator.testing.Served;
-import io.holdfast.emulator.testing.VirtualClock;
-import io.holdfast.emulator.vllm.VllmEngine;
-import io.holdfast.emulator.vllm.VllmSettings;
+import io.holdfast.rules.engine.Speed;
+import io.holdfast.rules.engine.VirtualClock;
+import io.holdfast.rules.fault.Fault;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.sglang.SglangEngine;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.VllmEngine;
+import io.holdfast.rules.vllm.VllmSettings;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -95,7 +95,7 @@ class HttpFaultsTest {
     void stalledStream_saysNothingForAWhile_andThenTheRest() throws IOException {
         Faults faults = faults("stalled-stream=100,2,400");
         try (Served<SglangEngine> served = Served.sglang(
-                SglangSettings.defaults(), Served.api(), faults, EngineClock.system(), new Speed(1, 1_000, 1_000, 1))) {
+                SglangSettings.defaults(), Served.api(), faults, new MachineClock(), new Speed(1, 1_000, 1_000, 1))) {
             String ask = ASK.formatted(", \"stream\": true");
             try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), served.port())) {
                 socket.getOutputStream()

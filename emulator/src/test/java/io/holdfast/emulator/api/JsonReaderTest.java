@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.emulator.api.JsonReader.Dialect;
-import io.holdfast.emulator.testing.Recording;
+import io.holdfast.rules.testing.Recording;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

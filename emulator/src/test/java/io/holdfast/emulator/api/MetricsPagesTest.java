@@ -2,16 +2,16 @@ package io.holdfast.emulator.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.emulator.engine.Speed;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.sglang.SglangEngine;
-import io.holdfast.emulator.sglang.SglangSettings;
 import io.holdfast.emulator.testing.RawHttp;
-import io.holdfast.emulator.testing.Recording;
 import io.holdfast.emulator.testing.Served;
-import io.holdfast.emulator.testing.VirtualClock;
-import io.holdfast.emulator.vllm.VllmEngine;
-import io.holdfast.emulator.vllm.VllmSettings;
+import io.holdfast.rules.engine.Speed;
+import io.holdfast.rules.engine.VirtualClock;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.sglang.SglangEngine;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.testing.Recording;
+import io.holdfast.rules.vllm.VllmEngine;
+import io.holdfast.rules.vllm.VllmSettings;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;

@@ -5,8 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.holdfast.emulator.engine.EmulatorException;
-import io.holdfast.emulator.kvcached.KvcachedSettings.EngineTag;
+import io.holdfast.emulator.process.EmulatorException;
+import io.holdfast.rules.kvcached.KvcachedSettings;
+import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,9 +3,12 @@ package io.holdfast.emulator.kvcached;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.emulator.engine.EngineDeath;
-import io.holdfast.emulator.kvcached.KvcachedSettings.EngineTag;
-import io.holdfast.emulator.testing.VirtualClock;
+import io.holdfast.rules.engine.EngineDeath;
+import io.holdfast.rules.engine.VirtualClock;
+import io.holdfast.rules.kvcached.ElasticPool;
+import io.holdfast.rules.kvcached.KvcachedPool;
+import io.holdfast.rules.kvcached.KvcachedSettings;
+import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -27,6 +30,7 @@ final class KvcachedPoolTest {
     private Path directory = Path.of("");
 
     private final VirtualClock clock = new VirtualClock();
+    private KvSegment segment;
     private KvcachedPool pool;
 
     @BeforeEach
@@ -41,7 +45,7 @@ final class KvcachedPoolTest {
 
     @Test
     void start_takesTheNullPageAndReservesFive() throws IOException {
-        assertThat(HexFormat.of().formatHex(Files.readAllBytes(pool.file())))
+        assertThat(HexFormat.of().formatHex(Files.readAllBytes(segment.file())))
                 .isEqualTo("000000600000000000000001000000000000000500000000");
         assertThat(pool.allowedBlocks()).isEqualTo(767);
     }
@@ -50,9 +54,9 @@ final class KvcachedPoolTest {
     void limit_doesNothingToAnIdleEngine_andIsThereAtItsNextAllocation() throws IOException {
         setLimit(80 * MIB);
         later(2_300);
-        assertThat(segment()).containsExactly(80 * MIB, 16 * MIB, 80 * MIB);
+        assertThat(numbers()).containsExactly(80 * MIB, 16 * MIB, 80 * MIB);
         assertThat(pool.allocate(1)).isPresent();
-        assertThat(segment()).containsExactly(80 * MIB, 16 * MIB, 0);
+        assertThat(numbers()).containsExactly(80 * MIB, 16 * MIB, 0);
         assertThat(pool.available()).isEqualTo(5 * 8 - 2);
     }
 
@@ -69,7 +73,7 @@ final class KvcachedPoolTest {
     @Test
     void limitWithoutPreallocation_isNeverLookedAt() throws IOException {
         start(settings().withPreallocates(false));
-        assertThat(segment()).containsExactly(STARTUP, 16 * MIB, 0);
+        assertThat(numbers()).containsExactly(STARTUP, 16 * MIB, 0);
         setLimit(160 * MIB);
         for (int i = 0; i < 30; i++) {
             later(100);
@@ -81,17 +85,17 @@ final class KvcachedPoolTest {
     @Test
     void limitBelowUse_givesBlocksOfPagesInUseOnly_andTakesNothingAway() throws IOException {
         pool.used(75);
-        assertThat(segment()).containsExactly(STARTUP, 160 * MIB, 80 * MIB);
+        assertThat(numbers()).containsExactly(STARTUP, 160 * MIB, 80 * MIB);
         setLimit(64 * MIB);
         later(100);
         assertThat(pool.allowedBlocks()).isEqualTo(79);
         assertThat(pool.allocate(3 * 8)).isEmpty();
-        assertThat(segment())
+        assertThat(numbers())
                 .as("the reserve is above the limit as well")
                 .containsExactly(64 * MIB, 160 * MIB, 80 * MIB);
         pool.used(31);
         assertThat(pool.allowedBlocks()).as("in force once what is in use fits").isEqualTo(31);
-        assertThat(segment()).containsExactly(64 * MIB, 64 * MIB, 0);
+        assertThat(numbers()).containsExactly(64 * MIB, 64 * MIB, 0);
     }
 
     @Test
@@ -119,7 +123,7 @@ final class KvcachedPoolTest {
         assertThat(pool.allowedBlocks()).isEqualTo(119);
         limited(480 * MIB);
         assertThat(pool.allowedBlocks()).isEqualTo(239);
-        assertThat(segment()).containsExactly(480 * MIB, 16 * MIB, 80 * MIB);
+        assertThat(numbers()).containsExactly(480 * MIB, 16 * MIB, 80 * MIB);
     }
 
     @Test
@@ -129,7 +133,7 @@ final class KvcachedPoolTest {
         assertThat(pool.allowedBlocks()).isEqualTo(119);
         limited(STARTUP + 8);
         assertThat(pool.allowedBlocks()).isEqualTo(767);
-        assertThat(HexFormat.of().formatHex(Files.readAllBytes(pool.file())))
+        assertThat(HexFormat.of().formatHex(Files.readAllBytes(segment.file())))
                 .isEqualTo("080000600000000000000001000000000000000500000000");
     }
 
@@ -160,18 +164,18 @@ final class KvcachedPoolTest {
     @Test
     void reserve_keepsTenFreedPages() throws IOException {
         pool.used(30 * 8 - 1);
-        assertThat(segment()).containsExactly(STARTUP, 480 * MIB, 80 * MIB);
+        assertThat(numbers()).containsExactly(STARTUP, 480 * MIB, 80 * MIB);
         pool.used(0);
-        assertThat(segment()).containsExactly(STARTUP, 16 * MIB, 160 * MIB);
+        assertThat(numbers()).containsExactly(STARTUP, 16 * MIB, 160 * MIB);
     }
 
     @Test
     void deletedSegment_comesBackWithoutALimit_andTheOldOneStays() throws IOException {
         limited(240 * MIB);
-        Files.delete(pool.file());
+        Files.delete(segment.file());
         later(100);
         assertThat(pool.allocate(8)).isPresent();
-        assertThat(segment()).containsExactly(0, 32 * MIB, 64 * MIB + 16 * MIB);
+        assertThat(numbers()).containsExactly(0, 32 * MIB, 64 * MIB + 16 * MIB);
         assertThat(pool.available()).isEqualTo(15 * 8 - 9);
     }
 
@@ -180,7 +184,7 @@ final class KvcachedPoolTest {
         pool.used(30 * 8 - 1);
         limited(64 * MIB);
         pool.cleared();
-        assertThat(segment()).containsExactly(64 * MIB, 16 * MIB, 80 * MIB);
+        assertThat(numbers()).containsExactly(64 * MIB, 16 * MIB, 80 * MIB);
         assertThat(pool.allowedBlocks()).isEqualTo(31);
     }
 
@@ -188,17 +192,20 @@ final class KvcachedPoolTest {
     void nextLife_knowsNothingOfTheLimit() throws IOException {
         limited(240 * MIB);
         start(settings());
-        assertThat(segment()).containsExactly(STARTUP, 16 * MIB, 80 * MIB);
+        assertThat(numbers()).containsExactly(STARTUP, 16 * MIB, 80 * MIB);
         later(200);
         assertThat(pool.allowedBlocks()).isEqualTo(767);
     }
 
     @Test
     void cachedBlocks_areCappedByTokens() {
-        assertThat(settings().cachedBlocks()).isEqualTo(1000);
-        assertThat(settings().withMaxCachedTokens(-1).cachedBlocks()).isEqualTo(Integer.MAX_VALUE);
-        assertThat(settings().withMaxCachedTokens(0).cachedBlocks()).isZero();
-        assertThat(settings().withMaxCachedTokens(5).cachedBlocks()).isEqualTo(1);
+        assertThat(pool.cachedBlocks()).isEqualTo(1000);
+        start(settings().withMaxCachedTokens(-1));
+        assertThat(pool.cachedBlocks()).isEqualTo(Integer.MAX_VALUE);
+        start(settings().withMaxCachedTokens(0));
+        assertThat(pool.cachedBlocks()).isZero();
+        start(settings().withMaxCachedTokens(5));
+        assertThat(pool.cachedBlocks()).isEqualTo(1);
     }
 
     @Test
@@ -208,15 +215,15 @@ final class KvcachedPoolTest {
             assertThat(cache.request(16)).isTrue();
         }
         assertThat(cache.blocks()).as("finished requests stay cached and used").isEqualTo(767);
-        assertThat(segment()).containsExactly(STARTUP, STARTUP, 0);
+        assertThat(numbers()).containsExactly(STARTUP, STARTUP, 0);
         setLimit(240 * MIB);
         later(2_300);
-        assertThat(segment()).as("nothing happens while it is idle").containsExactly(240 * MIB, STARTUP, 0);
+        assertThat(numbers()).as("nothing happens while it is idle").containsExactly(240 * MIB, STARTUP, 0);
         while (cache.request(16) && pool.allowedBlocks() > 119) {
             later(1);
         }
         assertThat(cache.blocks()).isBetween(119 - 16, 119);
-        assertThat(segment()[1] + segment()[2]).isLessThanOrEqualTo(240 * MIB);
+        assertThat(numbers()[1] + numbers()[2]).isLessThanOrEqualTo(240 * MIB);
         assertThat(cache.request(120)).as("larger than the limit").isFalse();
     }
 
@@ -250,7 +257,8 @@ final class KvcachedPoolTest {
     }
 
     private void start(KvcachedSettings settings) {
-        pool = KvcachedPool.start(settings, clock);
+        segment = KvSegment.create(settings);
+        pool = KvcachedPool.start(settings, clock, segment);
     }
 
     /** Sets a limit and lets the engine ask for blocks. */
@@ -261,9 +269,9 @@ final class KvcachedPoolTest {
     }
 
     private void setLimit(long bytes) throws IOException {
-        long[] numbers = segment();
+        long[] numbers = numbers();
         Files.write(
-                pool.file(),
+                segment.file(),
                 ByteBuffer.allocate(24)
                         .order(ByteOrder.LITTLE_ENDIAN)
                         .putLong(bytes)
@@ -272,8 +280,8 @@ final class KvcachedPoolTest {
                         .array());
     }
 
-    private long[] segment() throws IOException {
-        ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(pool.file())).order(ByteOrder.LITTLE_ENDIAN);
+    private long[] numbers() throws IOException {
+        ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(segment.file())).order(ByteOrder.LITTLE_ENDIAN);
         return new long[] {bytes.getLong(), bytes.getLong(), bytes.getLong()};
     }
 

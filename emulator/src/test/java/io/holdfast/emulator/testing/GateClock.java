@@ -1,6 +1,7 @@
 package io.holdfast.emulator.testing;
 
-import io.holdfast.emulator.engine.EngineClock;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.engine.VirtualClock;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;

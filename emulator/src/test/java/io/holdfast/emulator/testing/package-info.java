@@ -1,5 +1,6 @@
 /**
- * What the emulator's tests share: clocks that they move themselves, a listener, recordings of real engines.
+ * What the emulator's tests share: a clock that they open, servers without event sockets, HTTP by hand, a neighbour's view
+ * of a memory segment.
  *
  * <p>Must not: test anything.
  */

@@ -3,8 +3,8 @@ package io.holdfast.emulator.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.index.Tier;
-import io.holdfast.emulator.engine.BlockName;
-import io.holdfast.emulator.engine.CacheEvent;
+import io.holdfast.rules.engine.BlockName;
+import io.holdfast.rules.engine.CacheEvent;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.index.Tier;
-import io.holdfast.emulator.engine.BlockName;
-import io.holdfast.emulator.engine.CacheEvent;
-import io.holdfast.emulator.engine.EmulatorException;
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.process.EmulatorException;
+import io.holdfast.emulator.process.MachineClock;
 import io.holdfast.emulator.wire.Ear.Listener;
 import io.holdfast.emulator.wire.Ear.Message;
 import io.holdfast.events.KvEventEncoder.Dialect;
+import io.holdfast.rules.engine.BlockName;
+import io.holdfast.rules.engine.CacheEvent;
+import io.holdfast.rules.fault.Faults;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
@@ -205,7 +205,7 @@ final class EventPublisherTest {
                                 EventSettings.of(65_535, Dialect.VLLM_MAPS),
                                 1,
                                 Faults.none(),
-                                EngineClock.system(),
+                                new MachineClock(),
                                 new SplittableRandom(1))
                         .close())
                 .isInstanceOf(EmulatorException.class)
@@ -216,7 +216,7 @@ final class EventPublisherTest {
     @Test
     void ranks_publishAtConsecutivePorts_andSayWhoTheyAre() {
         List<EventPublisher> ranks = EventPublisher.forRanks(
-                replaying(Dialect.SGLANG_MAPS), 3, Faults.none(), EngineClock.system(), new SplittableRandom(1));
+                replaying(Dialect.SGLANG_MAPS), 3, Faults.none(), new MachineClock(), new SplittableRandom(1));
         try {
             for (int rank = 0; rank < 3; rank++) {
                 EventPublisher publisher = ranks.get(rank);
@@ -245,7 +245,7 @@ final class EventPublisherTest {
     }
 
     private static EventPublisher publisher(EventSettings settings) {
-        return new EventPublisher(settings, 0, Faults.none(), EngineClock.system(), new SplittableRandom(1));
+        return new EventPublisher(settings, 0, Faults.none(), new MachineClock(), new SplittableRandom(1));
     }
 
     private static List<CacheEvent> removed(long block) {

@@ -6,16 +6,16 @@ import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
-import io.holdfast.emulator.engine.BlockName;
-import io.holdfast.emulator.engine.CacheEvent;
-import io.holdfast.emulator.engine.EngineClock;
-import io.holdfast.emulator.engine.Tokens;
-import io.holdfast.emulator.fault.EventFault;
-import io.holdfast.emulator.fault.Faults;
+import io.holdfast.emulator.process.MachineClock;
 import io.holdfast.events.EventSource;
 import io.holdfast.events.KvEventEncoder.Dialect;
 import io.holdfast.events.KvEventLoop;
 import io.holdfast.events.Subscription;
+import io.holdfast.rules.engine.BlockName;
+import io.holdfast.rules.engine.CacheEvent;
+import io.holdfast.rules.engine.Tokens;
+import io.holdfast.rules.fault.EventFault;
+import io.holdfast.rules.fault.Faults;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -140,7 +140,7 @@ final class FollowedPublisherTest {
     @Test
     void ranks_areFollowedEachByItself() {
         List<EventPublisher> ranks =
-                EventPublisher.forRanks(ANYWHERE, 2, Faults.none(), EngineClock.system(), new SplittableRandom(3));
+                EventPublisher.forRanks(ANYWHERE, 2, Faults.none(), new MachineClock(), new SplittableRandom(3));
         EventSource source = EventSource.of(ranks.getFirst().endpoint(), "kv")
                 .withReplay(ranks.getFirst().replayEndpoint().orElseThrow())
                 .withRanks(2);
@@ -166,7 +166,7 @@ final class FollowedPublisherTest {
     }
 
     private static EventPublisher publisher(EventSettings settings, Faults faults) {
-        return new EventPublisher(settings, 0, faults, EngineClock.system(), new SplittableRandom(11));
+        return new EventPublisher(settings, 0, faults, new MachineClock(), new SplittableRandom(11));
     }
 
     /** A cache that stores and removes blocks by seed. */

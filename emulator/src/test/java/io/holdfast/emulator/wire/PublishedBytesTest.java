@@ -3,8 +3,8 @@ package io.holdfast.emulator.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.holdfast.emulator.fault.Faults;
-import io.holdfast.emulator.testing.Recording;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.testing.Recording;
 import java.io.IOException;
 import java.net.URISyntaxException;
 import java.net.URL;
@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class PublishedBytesTest {
     /** The recordings of servers among the test resources, and in the directory that {@code -Dholdfast.golden} names. */
     static Stream<String> recordings() throws IOException, URISyntaxException {
-        URL directory = Objects.requireNonNull(Recording.class.getResource("/io/holdfast/emulator/recordings"));
+        URL directory = Objects.requireNonNull(Recording.class.getResource("/io/holdfast/rules/recordings"));
         try (Stream<Path> files = Files.list(Path.of(directory.toURI()))) {
             String[] names = files.map(file -> file.getFileName().toString())
                     .filter(name -> name.endsWith(".jsonl.gz"))

@@ -1,9 +1,9 @@
 package io.holdfast.emulator.wire;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.holdfast.emulator.engine.CacheEvent;
-import io.holdfast.emulator.testing.Recording;
 import io.holdfast.events.KvEventEncoder.Dialect;
+import io.holdfast.rules.engine.CacheEvent;
+import io.holdfast.rules.testing.Recording;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,6 +1,6 @@
 package io.holdfast.emulator.wire;
 
-import io.holdfast.emulator.engine.EngineClock;
+import io.holdfast.rules.engine.EngineClock;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** Two clocks that stand where the test sets them. */

@@ -1,0 +1,13 @@
+package io.holdfast.rules.engine;
+
+/** Whoever waits for an answer. Called on the engine's thread: must not block it. */
+public interface TokenListener {
+    /**
+     * One more token.
+     *
+     * @param count of tokens of the answer so far
+     */
+    void token(int token, int count, int cachedTokens, boolean last);
+
+    void failed(String message);
+}

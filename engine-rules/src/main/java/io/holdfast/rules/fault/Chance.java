@@ -1,0 +1,14 @@
+package io.holdfast.rules.fault;
+
+import java.util.random.RandomGenerator;
+
+/** A fault that strikes now and then. */
+public interface Chance {
+    /** How often, of a hundred times that it might. */
+    double percent();
+
+    /** Whether it strikes this time. */
+    default boolean strikes(RandomGenerator random) {
+        return 100 * random.nextDouble() < percent();
+    }
+}

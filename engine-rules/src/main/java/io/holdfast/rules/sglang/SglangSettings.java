@@ -1,0 +1,296 @@
+package io.holdfast.rules.sglang;
+
+/**
+ * What kind of SGLang server to emulate.
+ *
+ * @param capacityTokens size of the KV cache, whole pages
+ * @param pageTokens tokens in a block
+ * @param contextTokens the model's context length
+ * @param maxRunning requests that decode together
+ * @param chunkedPrefillTokens prompt tokens that one pass prefills at most, whole pages
+ * @param eviction which leaf goes first
+ * @param sessions whether requests with a session protect their prefix until it is closed
+ * @param hostRatio size of the host tier as a multiple of the capacity, 0 for none
+ * @param maxPinnedRatio how much of the host tier pinned prefixes may take, 0 for no pins; below 1
+ * @param policy who of the waiting goes first
+ */
+public record SglangSettings(
+        int capacityTokens,
+        int pageTokens,
+        int contextTokens,
+        int maxRunning,
+        int chunkedPrefillTokens,
+        Variant variant,
+        Eviction eviction,
+        boolean sessions,
+        double hostRatio,
+        double maxPinnedRatio,
+        Policy policy) {
+
+    /** {@code --schedule-policy}. */
+    public enum Policy {
+        /** First come, first served. */
+        FCFS,
+        /** Longest cached prefix first, as long as no more than 128 wait. */
+        LPM
+    }
+
+    /** First come, first served. */
+    public SglangSettings(
+            int capacityTokens,
+            int pageTokens,
+            int contextTokens,
+            int maxRunning,
+            int chunkedPrefillTokens,
+            Variant variant,
+            Eviction eviction,
+            boolean sessions,
+            double hostRatio,
+            double maxPinnedRatio) {
+        this(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                Policy.FCFS);
+    }
+
+    /** Which code: the release, or one of the branches that pin. */
+    public enum Variant {
+        /** As released: no pin routes. */
+        STOCK,
+        /** The branch whose pins lock blocks on the GPU, with its traps. */
+        PIN_GPU,
+        /** The branch whose pins keep blocks in the host tier. */
+        PIN_HOST,
+        /** The release candidate whose pins name a prefix and expire. */
+        PIN_PREFIX;
+
+        /** Whether a full pool loses what is missing, or all that is wanted again. */
+        boolean evictsOnlyMissing() {
+            return this == STOCK;
+        }
+
+        /** Whether a request leaves its answer in the tree, or its prompt alone. */
+        boolean storesAnswers() {
+            return this == STOCK || this == PIN_PREFIX;
+        }
+
+        /** Whether pins name blocks. */
+        boolean pinsBlocks() {
+            return this == PIN_GPU || this == PIN_HOST;
+        }
+    }
+
+    /** {@code --radix-eviction-policy}. */
+    public enum Eviction {
+        LRU,
+        LFU,
+        SLRU,
+        PRIORITY
+    }
+
+    public SglangSettings {
+        check(pageTokens >= 1, "pageTokens must be at least 1, not " + pageTokens + ".");
+        check(
+                capacityTokens >= 16 && capacityTokens % pageTokens == 0,
+                "capacityTokens must be at least 16 and whole pages of " + pageTokens + " tokens, not " + capacityTokens
+                        + ".");
+        check(contextTokens >= 16, "contextTokens must be at least 16, not " + contextTokens + ".");
+        check(maxRunning >= 1, "maxRunning must be at least 1, not " + maxRunning + ".");
+        check(
+                chunkedPrefillTokens >= pageTokens && chunkedPrefillTokens % pageTokens == 0,
+                "chunkedPrefillTokens must be whole pages of " + pageTokens + " tokens, not " + chunkedPrefillTokens
+                        + ".");
+        check(
+                hostRatio >= 0 && hostRatio <= 1_000,
+                "hostRatio must be 0 (no host tier) to 1000, not " + hostRatio + ".");
+        check(
+                maxPinnedRatio >= 0 && maxPinnedRatio < 1,
+                "maxPinnedRatio must be 0 (no pinned prefixes) or more and below 1, not " + maxPinnedRatio + ".");
+        check(!sessions || variant == Variant.STOCK, "Only the released engine holds sessions, not " + variant + ".");
+    }
+
+    /** A small cache: 4096 tokens in blocks of 16, least recently used first, nothing special. */
+    public static SglangSettings defaults() {
+        return new SglangSettings(4096, 16, 8192, 32, 8192, Variant.STOCK, Eviction.LRU, false, 0, 0.5);
+    }
+
+    public SglangSettings withSizes(int capacity, int page, int context) {
+        int chunk = Math.max(page, chunkedPrefillTokens / page * page);
+        return new SglangSettings(
+                capacity,
+                page,
+                context,
+                maxRunning,
+                chunk,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
+    }
+
+    public SglangSettings withMaxRunning(int value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                value,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
+    }
+
+    public SglangSettings withChunkedPrefillTokens(int value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                value,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
+    }
+
+    public SglangSettings withVariant(Variant value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                value,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
+    }
+
+    public SglangSettings withEviction(Eviction value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                value,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
+    }
+
+    public SglangSettings withSessions(boolean value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                value,
+                hostRatio,
+                maxPinnedRatio,
+                policy);
+    }
+
+    public SglangSettings withHostRatio(double value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                value,
+                maxPinnedRatio,
+                policy);
+    }
+
+    public SglangSettings withMaxPinnedRatio(double value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                value,
+                policy);
+    }
+
+    public SglangSettings withPolicy(Policy value) {
+        return new SglangSettings(
+                capacityTokens,
+                pageTokens,
+                contextTokens,
+                maxRunning,
+                chunkedPrefillTokens,
+                variant,
+                eviction,
+                sessions,
+                hostRatio,
+                maxPinnedRatio,
+                value);
+    }
+
+    /** Size of the host tier: the engine rounds to whole pages and adds one. */
+    public int hostTokens() {
+        return hostRatio == 0
+                ? 0
+                : Math.toIntExact((long) (hostRatio * capacityTokens) / pageTokens * pageTokens + pageTokens);
+    }
+
+    /** The longest prompt that is served. */
+    public int maxPromptTokens() {
+        return maxRequestTokens() - 5;
+    }
+
+    /** The most tokens that a prompt and its answer may have together, and one. */
+    public int maxRequestTokens() {
+        return Math.min(contextTokens, capacityTokens) - 1;
+    }
+
+    /**
+     * The longest answer to a prompt of so many tokens; the release leaves room for it in an empty cache, where the prompt and
+     * the page that admission adds leave any.
+     */
+    public int maxAnswerTokens(int prompt) {
+        int most = maxRequestTokens() - prompt - 1;
+        if (variant == Variant.STOCK) {
+            int paged = (prompt + pageTokens - 1) / pageTokens * pageTokens;
+            most = Math.min(most, capacityTokens - paged - pageTokens - 1);
+        }
+        return Math.max(0, most);
+    }
+
+    private static void check(boolean holds, String otherwise) {
+        if (!holds) {
+            throw new IllegalArgumentException(otherwise);
+        }
+    }
+}

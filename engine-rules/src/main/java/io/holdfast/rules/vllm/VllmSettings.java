@@ -1,0 +1,132 @@
+package io.holdfast.rules.vllm;
+
+import io.holdfast.events.VllmHashing;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/**
+ * What kind of vLLM server to emulate.
+ *
+ * @param blocks in the pool, of which the first is never used
+ * @param blockTokens tokens in a block
+ * @param contextTokens the longest prompt and answer together
+ * @param maxRunning requests that are scheduled together
+ * @param maxBatchedTokens tokens that one pass computes at most
+ * @param hashing how blocks are named
+ * @param byteHashes whether events tell whole digests instead of numbers
+ * @param release whose rules
+ * @param policy which requests go first
+ */
+public record VllmSettings(
+        int blocks,
+        int blockTokens,
+        int contextTokens,
+        int maxRunning,
+        int maxBatchedTokens,
+        VllmHashing hashing,
+        boolean byteHashes,
+        Release release,
+        Policy policy) {
+
+    /** The releases that differ in what they do. */
+    public enum Release {
+        /** Blocks without a hash go to the head of the free queue; events are maps. */
+        V0_32,
+        /** Blocks without a hash go to its tail; events are arrays, salts are hashed untagged. */
+        V0_22
+    }
+
+    /** The order of waiting requests, and which running one makes room for others. */
+    public enum Policy {
+        /** As they came; the one admitted last makes room. */
+        FCFS,
+        /** By priority, small numbers first, then as they came; the one that would be the last makes room. */
+        PRIORITY
+    }
+
+    public VllmSettings {
+        check(blocks >= 2, "blocks must be at least 2, of which one is never used, not " + blocks + ".");
+        check(blockTokens >= 1, "blockTokens must be at least 1, not " + blockTokens + ".");
+        check(contextTokens >= 16, "contextTokens must be at least 16, not " + contextTokens + ".");
+        check(
+                (long) blocks * blockTokens >= contextTokens,
+                "blocks times blockTokens must be at least contextTokens, or the longest request could never be served;"
+                        + " it is " + (long) blocks * blockTokens + " and " + contextTokens + ".");
+        check(maxRunning >= 1, "maxRunning must be at least 1, not " + maxRunning + ".");
+        check(
+                maxBatchedTokens >= maxRunning,
+                "maxBatchedTokens must be at least maxRunning (" + maxRunning + "), not " + maxBatchedTokens + ".");
+    }
+
+    /** A small cache: 256 blocks of 16 tokens, default hashes. */
+    public static VllmSettings defaults() {
+        return new VllmSettings(
+                256,
+                16,
+                2048,
+                32,
+                2048,
+                new VllmHashing(VllmHashing.Algorithm.SHA256, VllmHashing.UNSET_SEED, VllmHashing.Form.TAGGED),
+                false,
+                Release.V0_32,
+                Policy.FCFS);
+    }
+
+    public VllmSettings withSizes(int count, int tokens, int context) {
+        return new VllmSettings(
+                count, tokens, context, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy);
+    }
+
+    /** With so many requests scheduled together, and so many tokens in one pass. */
+    public VllmSettings withBatch(int running, int batched) {
+        return new VllmSettings(
+                blocks, blockTokens, contextTokens, running, batched, hashing, byteHashes, release, policy);
+    }
+
+    public VllmSettings withHashing(VllmHashing value, boolean bytes) {
+        return new VllmSettings(
+                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, value, bytes, release, policy);
+    }
+
+    /**
+     * The same with hashes by the options of a real server.
+     *
+     * @param algorithm its {@code --prefix-caching-hash-algo}
+     * @param seed its {@code PYTHONHASHSEED}, empty as if unset
+     * @throws IllegalArgumentException with one sentence for an algorithm that there is not
+     */
+    public VllmSettings withHashes(String algorithm, String seed, boolean bytes) {
+        VllmHashing.Algorithm named = VllmHashing.Algorithm.of(algorithm)
+                .orElseThrow(
+                        () -> new IllegalArgumentException("There is no hash algorithm '" + algorithm + "'; there are "
+                                + Arrays.stream(VllmHashing.Algorithm.values())
+                                        .map(VllmHashing.Algorithm::option)
+                                        .collect(Collectors.joining(", "))
+                                + "."));
+        return withHashing(
+                new VllmHashing(
+                        named,
+                        seed.isEmpty() ? VllmHashing.UNSET_SEED : seed,
+                        switch (release) {
+                            case V0_32 -> VllmHashing.Form.TAGGED;
+                            case V0_22 -> VllmHashing.Form.PLAIN;
+                        }),
+                bytes);
+    }
+
+    public VllmSettings withRelease(Release value) {
+        return new VllmSettings(
+                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, hashing, byteHashes, value, policy);
+    }
+
+    public VllmSettings withPolicy(Policy value) {
+        return new VllmSettings(
+                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, hashing, byteHashes, release, value);
+    }
+
+    private static void check(boolean holds, String otherwise) {
+        if (!holds) {
+            throw new IllegalArgumentException(otherwise);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+package io.holdfast.rules.sglang;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.core.index.Tier;
+import io.holdfast.rules.engine.CacheEvent;
+import io.holdfast.rules.engine.EngineDeath;
+import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.fault.CacheFault;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The pins that keep blocks in the host tier: by name and count on one branch, by prefix and time in the release candidate. */
+class TieredPinsTest {
+    private static final int CAPACITY = 640;
+    private static final int PAGE = 16;
+
+    private final Faults faults = Faults.none();
+
+    private TestEngine engine(Variant variant, double hostRatio, double pinnedRatio) {
+        SglangSettings settings = SglangSettings.defaults()
+                .withSizes(CAPACITY, PAGE, 8192)
+                .withVariant(variant)
+                .withHostRatio(hostRatio)
+                .withMaxPinnedRatio(pinnedRatio);
+        return new TestEngine(settings, faults);
+    }
+
+    private TestEngine byName() {
+        return engine(Variant.PIN_HOST, 1, 0);
+    }
+
+    private TestEngine byPrefix() {
+        return engine(Variant.PIN_PREFIX, 1, 0.5);
+    }
+
+    private static long[] names(int[] prompt) {
+        TokenChain chain = new TokenChain(Namespace.PLAIN, "", PAGE).grow(prompt);
+        return chain.names(0, chain.blocks());
+    }
+
+    private static void flood(TestEngine engine) {
+        engine.flood(6 * CAPACITY, Terms.of(1));
+    }
+
+    private static int probe(TestEngine engine, int[] prompt) {
+        return engine.cached(longer(prompt, 1));
+    }
+
+    private static int[] longer(int[] prompt, int more) {
+        int[] longer = Arrays.copyOf(prompt, prompt.length + more);
+        Arrays.fill(longer, prompt.length, longer.length, 7);
+        return longer;
+    }
+
+    private static void advance(TestEngine engine, double seconds) {
+        engine.clock.await(engine.clock.nanos() + (long) (seconds * 1e9));
+    }
+
+    private static List<Tier> removedFrom(TestEngine engine, long block) {
+        return engine.published.stream()
+                .flatMap(List::stream)
+                .filter(CacheEvent.Removed.class::isInstance)
+                .map(CacheEvent.Removed.class::cast)
+                .filter(removed -> removed.blocks().stream().anyMatch(name -> name.hash() == block))
+                .map(CacheEvent.Removed::tier)
+                .toList();
+    }
+
+    @Test
+    void withoutAHostTier_bothRefuse() {
+        PinAnswer refused = new PinAnswer(false, 0, "PIN requires --enable-hierarchical-cache");
+        TestEngine named = engine(Variant.PIN_HOST, 0, 0);
+        assertThat(named.engine.pin(new long[] {1})).isEqualTo(refused);
+        assertThat(named.engine.unpin(new long[] {1})).isEqualTo(refused);
+        assertThat(engine(Variant.PIN_PREFIX, 0, 0.5).engine.pinPrefix(new int[PAGE], 60))
+                .isEqualTo(refused);
+    }
+
+    @Test
+    void gpuBranchWithAHostTier_knowsNoBlock() {
+        TestEngine engine = engine(Variant.PIN_GPU, 1, 0);
+        int[] prompt = engine.fresh(64);
+        engine.serve(prompt, Terms.of(1));
+        assertThat(engine.engine.pin(names(prompt))).isEqualTo(new PinAnswer(true, 0, "Pinned 0/4 blocks"));
+    }
+
+    @Test
+    void byName_leavesTheGpu_staysOnTheHost_andComesBack() {
+        TestEngine engine = byName();
+        int[] prompt = engine.fresh(128);
+        engine.serve(prompt, Terms.of(1));
+        assertThat(engine.engine.pin(names(prompt))).isEqualTo(new PinAnswer(true, 8, "Pinned 8/8 blocks"));
+        assertThat(engine.engine.stats().protectedTokens()).isZero();
+        flood(engine);
+        assertThat(removedFrom(engine, names(prompt)[7])).containsExactly(Tier.GPU);
+        assertThat(engine.serve(longer(prompt, 1), Terms.of(1)).cachedTokens).isEqualTo(128);
+        assertThat(engine.engine.unpin(names(prompt))).isEqualTo(new PinAnswer(true, 8, "Unpinned 8/8 blocks"));
+        flood(engine);
+        assertThat(probe(engine, prompt)).isZero();
+        assertThat(removedFrom(engine, names(prompt)[7])).containsExactly(Tier.GPU, Tier.GPU, Tier.HOST);
+    }
+
+    @Test
+    void byName_unknownBlock_isNotCounted() {
+        assertThat(byName().engine.pin(new long[] {1, 2})).isEqualTo(new PinAnswer(true, 0, "Pinned 0/2 blocks"));
+    }
+
+    @Test
+    void byName_flush_keepsWhatIsPinned_andSaysNothingOfAClear() {
+        TestEngine engine = byName();
+        int[] prompt = engine.fresh(128);
+        int[] other = engine.fresh(128);
+        engine.serve(prompt, Terms.of(1));
+        engine.serve(other, Terms.of(1));
+        engine.engine.pin(names(prompt));
+        engine.published.clear();
+        assertThat(engine.engine.flush()).isTrue();
+        assertThat(engine.published.stream().flatMap(List::stream)).noneMatch(CacheEvent.Cleared.class::isInstance);
+        assertThat(probe(engine, other)).isZero();
+        assertThat(probe(engine, prompt)).isEqualTo(128);
+        engine.engine.unpin(names(prompt));
+        engine.published.clear();
+        engine.engine.flush();
+        assertThat(engine.published).containsExactly(List.of(new CacheEvent.Cleared()));
+    }
+
+    @Test
+    void byName_nodeCutWhilePinned_keepsItsUpperHalfForGood() {
+        TestEngine engine = byName();
+        int[] prompt = engine.fresh(128);
+        engine.serve(prompt, Terms.of(1));
+        engine.engine.pin(names(prompt));
+        engine.serve(longer(Arrays.copyOf(prompt, 64), 32), Terms.of(1));
+        assertThat(engine.engine.unpin(names(prompt)).count()).isEqualTo(8);
+        flood(engine);
+        assertThat(probe(engine, prompt)).isEqualTo(64);
+    }
+
+    @Test
+    void byName_moreThanTheHostHolds_endsTheEngine_unlessItIsForgiving() {
+        for (boolean forgiving : new boolean[] {false, true}) {
+            TestEngine engine = engine(Variant.PIN_HOST, 0.4, 0);
+            if (forgiving) {
+                faults.begin(new CacheFault.PinForgiving());
+            }
+            int[] first = engine.fresh(256);
+            engine.serve(first, Terms.of(1));
+            int[] second = engine.fresh(256);
+            engine.engine.pin(names(first));
+            engine.serve(second, Terms.of(1));
+            engine.engine.pin(names(second));
+            if (forgiving) {
+                flood(engine);
+                assertThat(probe(engine, first)).isEqualTo(256);
+                assertThat(probe(engine, second)).isZero();
+            } else {
+                assertThatThrownBy(() -> flood(engine))
+                        .isInstanceOf(EngineDeath.class)
+                        .hasMessage("AssertionError");
+            }
+        }
+    }
+
+    @Test
+    void byPrefix_lastsItsTime_andAHitProlongsIt() {
+        TestEngine engine = byPrefix();
+        int[] prompt = engine.fresh(128);
+        engine.serve(prompt, Terms.of(1));
+        assertThat(engine.engine.pinPrefix(prompt, 300)).isEqualTo(new PinAnswer(true, 1, "Pinned 1 nodes (ttl=300s)"));
+        advance(engine, 200);
+        flood(engine);
+        assertThat(probe(engine, prompt)).isEqualTo(128);
+        advance(engine, 200);
+        flood(engine);
+        assertThat(probe(engine, prompt)).as("prolonged by the probe").isEqualTo(128);
+        advance(engine, 301);
+        flood(engine);
+        assertThat(probe(engine, prompt)).isZero();
+    }
+
+    @Test
+    void byPrefix_tellsOneStoreAndOneEnd() {
+        TestEngine engine = byPrefix();
+        int[] prompt = engine.fresh(128);
+        long last = names(prompt)[7];
+        engine.serve(prompt, Terms.of(1));
+        engine.engine.pinPrefix(prompt, 10);
+        flood(engine);
+        assertThat(probe(engine, prompt)).isEqualTo(128);
+        assertThat(removedFrom(engine, last)).isEmpty();
+        advance(engine, 20);
+        flood(engine);
+        assertThat(removedFrom(engine, last)).containsExactly(Tier.GPU);
+        assertThat(engine.published.stream()
+                        .flatMap(List::stream)
+                        .filter(CacheEvent.Stored.class::isInstance)
+                        .map(CacheEvent.Stored.class::cast)
+                        .filter(stored -> stored.blocks().stream().anyMatch(name -> name.hash() == last))
+                        .map(CacheEvent.Stored::tier))
+                .containsExactly(Tier.GPU);
+    }
+
+    @Test
+    void byPrefix_endingWithinANode_holdsItWhole() {
+        TestEngine engine = byPrefix();
+        int[] prompt = engine.fresh(128);
+        engine.serve(prompt, Terms.of(1));
+        assertThat(engine.engine.pinPrefix(Arrays.copyOf(prompt, 40), 300).count())
+                .isEqualTo(1);
+        flood(engine);
+        assertThat(probe(engine, prompt)).isEqualTo(128);
+    }
+
+    @Test
+    void byPrefix_nothingCached_orNoBudget_isRefused() {
+        TestEngine engine = byPrefix();
+        int[] prompt = engine.fresh(128);
+        assertThat(engine.engine.pinPrefix(prompt, 300))
+                .isEqualTo(new PinAnswer(false, 0, "No matching prefix found in cache to pin"));
+        assertThat(engine(Variant.PIN_PREFIX, 1, 0).engine.pinPrefix(prompt, 300))
+                .isEqualTo(new PinAnswer(false, 0, "Pinning is disabled (SGLANG_HICACHE_MAX_PINNED_RATIO is 0)"));
+    }
+
+    @Test
+    void byPrefix_beyondTheBudget_pinsAPart_thenNothing() {
+        TestEngine engine = byPrefix();
+        int[] prompt = engine.fresh(256);
+        engine.serve(prompt, Terms.of(1));
+        int[] more = longer(prompt, 128);
+        engine.serve(more, Terms.of(1));
+        assertThat(engine.engine.pinPrefix(more, 300))
+                .isEqualTo(new PinAnswer(
+                        true,
+                        1,
+                        "Pinned 1 nodes (ttl=300s); prefix partially pinned; Pin budget exhausted (256/328 tokens"
+                                + " pinned)"));
+        int[] other = engine.fresh(128);
+        engine.serve(other, Terms.of(1));
+        assertThat(engine.engine.pinPrefix(other, 300))
+                .isEqualTo(new PinAnswer(false, 0, "Pin budget exhausted (256/328 tokens pinned)"));
+    }
+
+    @Test
+    void byPrefix_whileFaultsIgnorePins_answersAndHoldsNothing() {
+        TestEngine engine = byPrefix();
+        faults.begin(new CacheFault.PinIgnored());
+        int[] prompt = engine.fresh(128);
+        engine.serve(prompt, Terms.of(1));
+        assertThat(engine.engine.pinPrefix(prompt, 300).accepted()).isTrue();
+        flood(engine);
+        assertThat(probe(engine, prompt)).isZero();
+    }
+
+    @Test
+    void released_pinsNothing() {
+        TestEngine engine = engine(Variant.STOCK, 1, 0.5);
+        int[] prompt = engine.fresh(128);
+        engine.serve(prompt, Terms.of(1));
+        assertThat(engine.engine.pin(names(prompt)).count()).isZero();
+        assertThat(engine.engine.pinPrefix(prompt, 300).accepted()).isFalse();
+    }
+}
