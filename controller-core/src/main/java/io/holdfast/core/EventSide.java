@@ -49,7 +49,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private long lostBatches;
     private long restarts;
 
-    /** {@code onEmptied} is called when the engine's cache was emptied, after the tree was. */
+    /** {@code onEmptied} is called when the engine's cache was emptied, before the tree is. */
     EventSide(RequestRules rules, Runnable onEmptied) {
         // Who stores what was generated when a request ends is SGLang.
         this.tree = new EngineBlocks(
@@ -61,6 +61,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     /** The time that the next events happen at. */
     void now(long nanos) {
         nowNanos = nanos;
+        tree.now(nanos);
     }
 
     EngineBlocks tree() {
@@ -154,7 +155,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     public void batchStarted(long sequence, long stampMicros) {
         batches++;
         batchNanos = nowNanos;
-        tree.batchStarted(nowNanos);
+        tree.batchStarted(sequence, stampMicros);
         requests.batchStarted(sequence, stampMicros);
     }
 
@@ -171,12 +172,13 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
 
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
-        int unknown = tree.removed(hashes, from, to, tier, group);
+        long before = tree.unknownRemovals();
+        tree.removed(hashes, from, to, tier, group);
         requests.removed(hashes, from, to, tier, group);
         removedBlocks += to - from;
         justRestarted = false;
         if (tree.certain()) {
-            removedUnknown += unknown;
+            removedUnknown += tree.unknownRemovals() - before;
         }
     }
 
@@ -188,9 +190,9 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
             incarnation++;
         }
         justRestarted = false;
-        tree.clear();
-        requests.cleared();
         emptied();
+        tree.cleared();
+        requests.cleared();
     }
 
     @Override
@@ -217,12 +219,12 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     @Override
     public void restarted(long seen) {
         restarts++;
+        emptied();
         tree.restarted(seen);
         requests.restarted(seen);
         invisible.reset();
         incarnation++;
         justRestarted = true;
-        emptied();
     }
 
     @Override

@@ -600,7 +600,7 @@ final class PlannerTest {
     }
 
     private void batch(StoredBlocks chain) {
-        tree.batchStarted(0);
+        tree.batchStarted(0, 0);
         tree.stored(chain);
         tree.batchEnded();
     }

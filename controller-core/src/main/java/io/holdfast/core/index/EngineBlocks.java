@@ -6,7 +6,7 @@ package io.holdfast.core.index;
  * <p>One thread writes and reads it, but for {@link #match(long[], int, int, Matches)}. Times are nanoseconds since an
  * origin that the caller chose, never negative.
  */
-public final class EngineBlocks implements TreeView {
+public final class EngineBlocks implements TreeView, KvEventSink {
     /*
      * One truth
      * ---------
@@ -39,11 +39,17 @@ public final class EngineBlocks implements TreeView {
         tree.under(learned);
     }
 
-    public void batchStarted(long nanos) {
+    /** The time that the next events happen at. */
+    public void now(long nanos) {
         learned.now(nanos);
-        cache.batchStarted(0, 0);
     }
 
+    @Override
+    public void batchStarted(long sequence, long stampMicros) {
+        cache.batchStarted(sequence, stampMicros);
+    }
+
+    @Override
     public void stored(StoredBlocks chain) {
         boolean decides = cache.decides(chain);
         boolean insertion = decides && chain.tier() == Tier.GPU && chain.count() > 0;
@@ -62,37 +68,44 @@ public final class EngineBlocks implements TreeView {
         }
     }
 
-    /** Applies removals and answers how many of them named a block that was not there. */
-    public int removed(long[] hashes, int from, int to, Tier tier, int group) {
-        long before = cache.unknownRemovals();
+    @Override
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
         cache.removed(hashes, from, to, tier, group);
-        return (int) (cache.unknownRemovals() - before);
     }
 
+    @Override
     public void batchEnded() {
         endChain();
         cache.batchEnded();
     }
 
-    /** The engine cleared its cache: forgets every pin, but no ghost, since what was cleared was not lost to pressure. */
-    public void clear() {
+    /** Forgets every pin, but no ghost: blocks that were cleared were not lost to pressure. */
+    @Override
+    public void cleared() {
         chainOpen = false;
         learned.forgetPins();
         cache.cleared();
     }
 
-    /** Forgets what is on no pinned path, if events were lost: what they leave is not known to be there. */
+    /** Forgets what is on no pinned path, unless we only joined late: what a loss leaves is not known to be there. */
+    @Override
     public void gap(Gap missing) {
         cache.gap(missing);
     }
 
-    /** Another life of the engine: forgets what {@link #clear} forgets. */
+    /** Forgets what {@link #cleared} forgets. */
+    @Override
     public void restarted(long seen) {
         learned.forgetPins();
         cache.restarted(seen);
     }
 
-    /** What the last call of {@link #stored} found. */
+    /** Removals of blocks that were not there. */
+    public long unknownRemovals() {
+        return cache.unknownRemovals();
+    }
+
+    /** What the last announcement of stores found. */
     public LastStore lastStore() {
         return learned.lastStore();
     }

@@ -23,7 +23,7 @@ public interface TreeView {
     /** Blocks from the root to this one, itself included; 0 when the way to the root is not known. */
     int depth(long block);
 
-    /** The time of the last touch, on the clock of {@link EngineBlocks#batchStarted}, to 67 ms; 0 for an unknown block. */
+    /** The time of the last touch, on the clock of {@link EngineBlocks#now}, to 67 ms; 0 for an unknown block. */
     long lastTouch(long block);
 
     /** How often a ghost of this block was made. */

@@ -120,11 +120,12 @@ final class EngineBlocksTest {
     }
 
     @Test
-    void block_withMoreCopiesThanAreCounted_doesNotOverflow() {
-        for (int i = 0; i < Short.MAX_VALUE + 10; i++) {
+    void block_announcedManyTimes_goesWithItsLastCopy() {
+        int copies = Short.MAX_VALUE + 10;
+        for (int i = 0; i < copies; i++) {
             root(1);
         }
-        for (int i = 0; i < Short.MAX_VALUE - 1; i++) {
+        for (int i = 0; i < copies - 1; i++) {
             remove(1);
         }
         assertThat(match(1)).isEqualTo(1);
@@ -221,7 +222,8 @@ final class EngineBlocksTest {
     }
 
     private void batchAt(long nanos, Runnable events) {
-        tree.batchStarted(nanos);
+        tree.now(nanos);
+        tree.batchStarted(0, 0);
         events.run();
         tree.batchEnded();
     }

@@ -101,28 +101,22 @@ final class NaiveBlocks {
         touch.keySet().removeIf(hash -> !forest.lives(hash));
     }
 
-    void clear() {
+    void cleared() {
         chainEnd = Optional.empty();
         pins.clear();
         forest.keep(Set.of());
-        forest.cleared(cache);
-        ended.clear();
-        forgetMarks();
+        leavingGpu(() -> forest.cleared(cache));
     }
 
     void gap(Gap gap) {
-        forest.gap(cache, gap);
-        ended.removeIf(hash -> !resident(hash));
-        forgetMarks();
+        leavingGpu(() -> forest.gap(cache, gap));
         touch.keySet().removeIf(hash -> !forest.lives(hash));
     }
 
     void restarted(long seen) {
         pins.clear();
         forest.keep(Set.of());
-        forest.restarted(cache, seen);
-        ended.clear();
-        ambiguous.clear();
+        leavingGpu(() -> forest.restarted(cache, seen));
         touch.clear();
     }
 
@@ -229,6 +223,16 @@ final class NaiveBlocks {
             chainEnds.add(new ChainEnd(block, forest.depth(block), marked && chainReturned));
         });
         chainEnd = Optional.empty();
+    }
+
+    private void leavingGpu(Runnable emptying) {
+        Set<Long> before = new HashSet<>(cache.tiers().keySet());
+        before.removeIf(hash -> !resident(hash));
+        emptying.run();
+        before.removeIf(this::resident);
+        ended.removeAll(before);
+        ambiguous.removeAll(before);
+        forgetMarks();
     }
 
     private void forgetMarks() {

@@ -29,7 +29,8 @@ final class Followed implements KvEventSink {
 
     @Override
     public void batchStarted(long sequence, long stampMicros) {
-        blocks.batchStarted(stampMicros * 1000);
+        blocks.now(stampMicros * 1000);
+        blocks.batchStarted(sequence, stampMicros);
         requests.batchStarted(sequence, stampMicros);
     }
 
@@ -47,7 +48,7 @@ final class Followed implements KvEventSink {
 
     @Override
     public void cleared() {
-        blocks.clear();
+        blocks.cleared();
         requests.cleared();
     }
 
