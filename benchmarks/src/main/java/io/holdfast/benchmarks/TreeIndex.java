@@ -1,22 +1,22 @@
 package io.holdfast.benchmarks;
 
 import io.holdfast.core.HoldRequest;
-import io.holdfast.core.index.EngineTree;
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
 
-/** A {@link EngineTree} whose engine publishes a batch each millisecond. */
+/** {@link EngineBlocks} whose engine publishes a batch each millisecond. */
 final class TreeIndex implements PrefixIndex, TreeListener {
     private static final long NANOS_PER_BATCH = 1_000_000;
 
-    private final EngineTree tree = new EngineTree(this);
-    private int unknown;
+    private final EngineBlocks tree = new EngineBlocks(CacheTraits.vllm(), this);
     private long chains;
 
     /** Removals that named no known block: 0 as long as events and tree agree. */
-    int unknown() {
-        return unknown;
+    long unknown() {
+        return tree.unknownRemovals();
     }
 
     /** Chains of stores that ended. */
@@ -26,7 +26,8 @@ final class TreeIndex implements PrefixIndex, TreeListener {
 
     @Override
     public void batchStarted(long sequence, long stampMicros) {
-        tree.batchStarted(sequence * NANOS_PER_BATCH);
+        tree.now(sequence * NANOS_PER_BATCH);
+        tree.batchStarted(sequence, stampMicros);
     }
 
     @Override
@@ -36,7 +37,7 @@ final class TreeIndex implements PrefixIndex, TreeListener {
 
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
-        unknown += tree.removed(hashes, from, to, tier);
+        tree.removed(hashes, from, to, tier, group);
     }
 
     @Override

@@ -1,6 +1,6 @@
 package io.holdfast.core;
 
-import io.holdfast.core.index.EngineTree;
+import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
@@ -29,7 +29,7 @@ public final class Controller {
     private final Executor acting;
     private final Mailbox mailbox = new Mailbox();
     private final EventSide events;
-    private final EngineTree tree;
+    private final EngineBlocks tree;
     private final Holds holds;
     private final Ledger ledger;
     private final Optional<Switchback> switchback;

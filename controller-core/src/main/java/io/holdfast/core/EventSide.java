@@ -1,6 +1,7 @@
 package io.holdfast.core;
 
-import io.holdfast.core.index.EngineTree;
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
@@ -18,15 +19,14 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Set;
 
-/** What the events of one engine tell: its tree, how certain that is, and what is worth a decision. */
+/** What the events of one engine tell: its blocks, its requests, and what is worth a decision. */
 final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private static final int MOST_CANDIDATES = 64;
-    private static final String HEALS = "; that heals when the engine clears its cache or restarts";
 
     /** What an engine that runs nothing has to tell is here this much later. */
     private static final long SETTLE_NANOS = 100_000_000;
 
-    private final EngineTree tree = new EngineTree(this);
+    private final EngineBlocks tree;
     private final VisibleRequests requests;
     private final InvisibleShare invisible = new InvisibleShare();
     private final PromptSizes prompts = new PromptSizes();
@@ -37,12 +37,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private long batchNanos;
     private Reading invisibleShare = Reading.unknown("the engine was not asked yet how many requests it served");
     private long incarnation = 1;
-    private boolean followed;
     private boolean justRestarted;
-    private boolean certain;
-    private Optional<String> gap = Optional.empty();
-    private String certainty =
-            "no event was seen yet: the engine has stored nothing since we listen, or its events do not" + " reach us";
     private int blockTokens;
     private boolean pinnedRemoved;
     private long batches;
@@ -54,18 +49,22 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private long lostBatches;
     private long restarts;
 
-    /** {@code onEmptied} is called when the engine's cache was emptied, after the tree was. */
+    /** {@code onEmptied} is called when the engine's cache was emptied, before the tree is. */
     EventSide(RequestRules rules, Runnable onEmptied) {
-        this.requests = new VisibleRequests(rules, this);
+        // Who stores what was generated when a request ends is SGLang.
+        this.tree = new EngineBlocks(
+                rules.decoding() == RequestRules.Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), this);
+        this.requests = new VisibleRequests(rules, tree, this);
         this.onEmptied = onEmptied;
     }
 
     /** The time that the next events happen at. */
     void now(long nanos) {
         nowNanos = nanos;
+        tree.now(nanos);
     }
 
-    EngineTree tree() {
+    EngineBlocks tree() {
         return tree;
     }
 
@@ -115,16 +114,16 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     }
 
     boolean certain() {
-        return certain;
+        return tree.certain();
     }
 
     String certainty() {
-        return certainty;
+        return tree.certainty();
     }
 
     /** Why the view cannot be relied on since events were lost; absent when none were. */
     Optional<String> gap() {
-        return gap;
+        return tree.eventsLost() ? Optional.of(tree.certainty()) : Optional.empty();
     }
 
     /** Tokens in a block as the events count them; 0 before they told. */
@@ -154,34 +153,32 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
 
     @Override
     public void batchStarted(long sequence, long stampMicros) {
-        if (!followed) {
-            sure();
-        }
         batches++;
         batchNanos = nowNanos;
+        tree.batchStarted(sequence, stampMicros);
         requests.batchStarted(sequence, stampMicros);
-        tree.batchStarted(nowNanos);
     }
 
     @Override
     public void stored(StoredBlocks chain) {
         storedBlocks += chain.count();
         justRestarted = false;
-        if (chain.blockTokens() > 0) {
+        tree.stored(chain);
+        if (chain.blockTokens() > 0 && tree.lastStore().decides()) {
             blockTokens = chain.blockTokens();
         }
         requests.stored(chain);
-        tree.stored(chain);
     }
 
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        long before = tree.unknownRemovals();
+        tree.removed(hashes, from, to, tier, group);
         requests.removed(hashes, from, to, tier, group);
-        int unknown = tree.removed(hashes, from, to, tier);
         removedBlocks += to - from;
         justRestarted = false;
-        if (certain) {
-            removedUnknown += unknown;
+        if (tree.certain()) {
+            removedUnknown += tree.unknownRemovals() - before;
         }
     }
 
@@ -193,54 +190,41 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
             incarnation++;
         }
         justRestarted = false;
-        requests.cleared();
         emptied();
-        sure();
+        tree.cleared();
+        requests.cleared();
     }
 
     @Override
     public void batchEnded() {
-        requests.batchEnded();
         tree.batchEnded();
+        requests.batchEnded();
     }
 
     @Override
     public void gap(Gap missing) {
-        followed = true;
-        certain = false;
+        tree.gap(missing);
         requests.gap(missing);
         invisible.reset();
         if (missing.cause() == Gap.Cause.JOINED_LATE) {
-            certainty = "joined late: the first batch seen was number " + missing.seen()
-                    + ", what was stored before is not known" + HEALS;
             return;
         }
         gaps++;
         lostBatches += missing.batches();
-        certainty = missed(missing) + HEALS;
-        gap = Optional.of(certainty);
         incarnation++;
         justRestarted = false;
         candidates.clear();
-        tree.forgetUnpinned();
     }
 
     @Override
     public void restarted(long seen) {
         restarts++;
+        emptied();
+        tree.restarted(seen);
         requests.restarted(seen);
         invisible.reset();
         incarnation++;
         justRestarted = true;
-        emptied();
-        if (seen == 0) {
-            sure();
-            return;
-        }
-        followed = true;
-        certain = false;
-        certainty = "the engine began another life, and the first batch seen of it was number " + seen
-                + ": what was stored before is not known" + HEALS;
     }
 
     @Override
@@ -279,32 +263,9 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
         return number.isPresent() ? OptionalLong.of(Math.round(number.getAsDouble())) : OptionalLong.empty();
     }
 
-    private static String missed(Gap gap) {
-        String unknown = ": what they stored or removed is not known";
-        String range = "batches " + gap.expected() + " to " + (gap.seen() - 1);
-        boolean some = gap.batches() > 0;
-        return gap.cause() == Gap.Cause.DISCONNECTED
-                ? some
-                        ? range + " were lost with the connection" + unknown
-                        : "the connection was lost before batch " + gap.seen()
-                                + ": whether the engine behind it lived on is not known"
-                : some
-                        ? range + " were lost, dropped on the way" + unknown
-                        : "batches from number " + gap.seen() + " on may be lost" + unknown;
-    }
-
-    private void sure() {
-        followed = true;
-        certain = true;
-        gap = Optional.empty();
-        certainty = "every event since the cache was empty was seen";
-    }
-
     private void emptied() {
-        gap = Optional.empty();
         candidates.clear();
         pinnedRemoved = false;
-        tree.clear();
         onEmptied.run();
     }
 }

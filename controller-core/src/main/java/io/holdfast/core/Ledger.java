@@ -1,7 +1,7 @@
 package io.holdfast.core;
 
 import io.holdfast.core.LedgerEntry.Step;
-import io.holdfast.core.index.EngineTree;
+import io.holdfast.core.index.EngineBlocks;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -141,12 +141,12 @@ final class Ledger {
     private final SerialExecutor acting;
     private final Calls calls;
     private final Mailbox mailbox;
-    private final EngineTree tree;
+    private final EngineBlocks tree;
     private final Results results;
     private final Map<Long, Pin> pins = new LinkedHashMap<>();
     private long nowNanos;
 
-    Ledger(LedgerBook book, Backend backend, Executor acting, Mailbox mailbox, EngineTree tree, Results results) {
+    Ledger(LedgerBook book, Backend backend, Executor acting, Mailbox mailbox, EngineBlocks tree, Results results) {
         this.book = book;
         this.backend = backend;
         this.acting = new SerialExecutor(acting);

@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.Plan.Action;
 import io.holdfast.core.Plan.Line;
-import io.holdfast.core.index.EngineTree;
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
@@ -34,7 +35,7 @@ final class PlannerTest {
             Optional.empty());
 
     private final List<Long> returned = new ArrayList<>();
-    private final EngineTree tree = new EngineTree(new TreeListener() {
+    private final EngineBlocks tree = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
         @Override
         public void chainEnded(long lastBlock, int depth, boolean cameBack) {
             if (cameBack) {
@@ -599,13 +600,13 @@ final class PlannerTest {
     }
 
     private void batch(StoredBlocks chain) {
-        tree.batchStarted(0);
+        tree.batchStarted(0, 0);
         tree.stored(chain);
         tree.batchEnded();
     }
 
     private void remove(long... blocks) {
-        tree.removed(blocks, 0, blocks.length, Tier.GPU);
+        tree.removed(blocks, 0, blocks.length, Tier.GPU, 0);
     }
 
     private static StoredBlocks chain(long... blocks) {

@@ -2,10 +2,15 @@ package io.holdfast.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.HoldRequest;
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.Matches;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import io.holdfast.core.index.TreeListener;
 import io.holdfast.core.requests.InvisibleShare;
 import io.holdfast.core.requests.RequestListener;
 import io.holdfast.core.requests.RequestRules.Decoding;
@@ -16,6 +21,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -104,9 +110,10 @@ final class VisibleRecordingsTest {
     @MethodSource("sessions")
     void eventsAndCountersReadAfterEachRequest_yieldWhatWasSentAndTheInvisibleRest(RecordedSession session) {
         Seen seen = new Seen();
-        VisibleRequests visible = new VisibleRequests(session.rules(), seen);
+        EngineBlocks blocks = blocks(session);
+        VisibleRequests visible = new VisibleRequests(session.rules(), blocks, seen);
         InvisibleShare share = new InvisibleShare();
-        Truth truth = new Truth(session, visible);
+        Truth truth = new Truth(session, blocks, visible);
         long requests = 0;
         long promptTokens = 0;
         int shown = 0;
@@ -151,8 +158,9 @@ final class VisibleRecordingsTest {
     @MethodSource("sessions")
     void eventsAlone_yieldRequestsThatWereSentUnlessTheySayThatTheyAreJudged(RecordedSession session) {
         Seen seen = new Seen();
-        VisibleRequests visible = new VisibleRequests(session.rules(), seen);
-        Truth truth = new Truth(session, visible);
+        EngineBlocks blocks = blocks(session);
+        VisibleRequests visible = new VisibleRequests(session.rules(), blocks, seen);
+        Truth truth = new Truth(session, blocks, visible);
         List<Expected> expected = new ArrayList<>();
         for (Step step : session.steps()) {
             seen.step = expected.size();
@@ -184,6 +192,18 @@ final class VisibleRecordingsTest {
             assertThat(exact + " certain, " + judgedRight + " judged right, " + judgedWrong + " judged wrong")
                     .isEqualTo(alone);
         }
+    }
+
+    private static EngineBlocks blocks(RecordedSession session) {
+        CacheTraits traits =
+                session.rules().decoding() == Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm();
+        return new EngineBlocks(traits, new TreeListener() {
+            @Override
+            public void chainEnded(long lastBlock, int depth, boolean returned) {}
+
+            @Override
+            public void pinnedBlockRemoved(long block) {}
+        });
     }
 
     /** What a step left, as far as events can tell it. */
@@ -235,20 +255,23 @@ final class VisibleRecordingsTest {
     /** Knows which blocks are where, with their tokens, the slow and plain way; tells another what it is told. */
     private static final class Truth implements KvEventSink {
         private final RecordedSession session;
+        private final EngineBlocks blocks;
         private final KvEventSink told;
         private final KvEventDecoder decoder = new KvEventDecoder();
         private final Map<Long, Optional<Long>> parents = new HashMap<>();
         private final Map<Long, List<Integer>> tokens = new HashMap<>();
         private final Map<Long, Map<Tier, Integer>> there = new HashMap<>();
+        private final Matches matches = new Matches();
         private Set<Long> before = Set.of();
         final Set<Long> stored = new HashSet<>();
         private long deepest;
         private long sequence;
         private long stampMicros;
 
-        Truth(RecordedSession session, KvEventSink told) {
+        Truth(RecordedSession session, EngineBlocks blocks, VisibleRequests visible) {
             this.session = session;
-            this.told = told;
+            this.blocks = blocks;
+            told = new BothSinks(blocks, visible);
         }
 
         void play(Step step) {
@@ -260,6 +283,35 @@ final class VisibleRecordingsTest {
                         .as(decoder.refusal())
                         .isTrue();
             }
+            assertBlocks(step);
+        }
+
+        /** The index has what this has, for decisions and for readers. */
+        private void assertBlocks(Step step) {
+            long resident = there.values().stream()
+                    .filter(tiers -> tiers.containsKey(Tier.GPU))
+                    .count();
+            assertThat(blocks.size()).as(step.name()).isEqualTo((int) resident);
+            for (Map.Entry<Long, Map<Tier, Integer>> block : there.entrySet()) {
+                assertThat(blocks.resident(block.getKey()))
+                        .as("%s: %d", step.name(), block.getKey())
+                        .isEqualTo(block.getValue().containsKey(Tier.GPU));
+            }
+            if (!there.containsKey(deepest)) {
+                return;
+            }
+            long[] path =
+                    path(deepest).stream().mapToLong(Long::longValue).toArray();
+            int onGpu = 0;
+            while (onGpu < path.length
+                    && there.getOrDefault(path[onGpu], Map.of()).containsKey(Tier.GPU)) {
+                onGpu++;
+            }
+            blocks.match(path, 0, path.length, matches);
+            assertThat(matches.depthOf(0, Tier.GPU)).as(step.name()).isEqualTo(onGpu);
+            assertThat(blocks.match(new HoldRequest(path, Duration.ofSeconds(1))))
+                    .as(step.name())
+                    .isEqualTo(onGpu);
         }
 
         Expected expected(Step step) {

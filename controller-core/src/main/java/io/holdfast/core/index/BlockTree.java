@@ -84,6 +84,7 @@ public final class BlockTree {
     private volatile int idLimit;
     private volatile int deepestTier;
 
+    private Overlay overlay = Overlay.NONE;
     private int[] thinned = new int[64];
     private int thinnedCount;
     private int blocks;
@@ -95,6 +96,15 @@ public final class BlockTree {
 
     public Naming naming() {
         return naming;
+    }
+
+    /** Lays this over the tree, which is empty as yet. */
+    void under(Overlay over) {
+        overlay = over;
+    }
+
+    Overlay overlay() {
+        return overlay;
     }
 
     /** A cache that is empty as yet. */
@@ -298,6 +308,21 @@ public final class BlockTree {
         return table;
     }
 
+    /** The position under a block, or under the root, of the block with this name; 0 when there is none. The writer's. */
+    int child(int above, long name) {
+        int place = (above & Strips.PLACES - 1) + 1;
+        if (above != Strips.ROOT
+                && place < strips.length(above >>> Strips.PLACE_BITS)
+                && strips.name(above + 1) == name) {
+            return above + 1;
+        }
+        int position = table.find(name);
+        boolean hangsHere = position != 0
+                && (position & Strips.PLACES - 1) == 0
+                && strips.parent(position >>> Strips.PLACE_BITS) == above;
+        return hangsHere ? position : 0;
+    }
+
     /** The position under a block of the block with this hash, whose position is known or 0, made and hung up if need be. */
     int placeByHash(int above, long name, int known) {
         if (known != 0) {
@@ -365,6 +390,7 @@ public final class BlockTree {
         }
         strips.touch(strip);
         strips.attach(strip, above);
+        overlay.hung(position, above);
     }
 
     /** The strip may have nothing left that lives. */
@@ -398,12 +424,13 @@ public final class BlockTree {
         if (length == 0) {
             return;
         }
-        int living = 32 - Integer.numberOfLeadingZeros(lanes.occupied(strip));
+        int living = 32 - Integer.numberOfLeadingZeros(lanes.occupied(strip) | overlay.kept(strip));
         int keep = Math.max(living, strips.lastFork(strip) + 1);
         if (keep >= length) {
             return;
         }
         strips.touch(strip);
+        overlay.died(strip, keep, length);
         while (length > keep) {
             length--;
             blocks--;

@@ -48,10 +48,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private long lastHash;
     private int lastPosition;
 
-    private boolean followed;
-    private volatile boolean certain;
-    private volatile String certainty =
-            "no event was seen yet: the engine has stored nothing since we listen, or its" + " events do not reach us";
+    private volatile Certainty certainty = Certainty.UNSEEN;
 
     Cache(BlockTree tree, int id, CacheTraits traits) {
         this.tree = tree;
@@ -90,18 +87,23 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     /** Whether it holds nothing but what it says. */
     public final boolean certain() {
-        return certain;
+        return certainty.certain();
     }
 
     /** Why it is certain or not, in a sentence without its full stop. */
     public final String certainty() {
-        return certainty;
+        return certainty.reason();
+    }
+
+    /** Whether what it says of the GPU may be wrong because events were lost after they began to arrive. */
+    public final boolean eventsLost() {
+        return certainty.eventsLost();
     }
 
     @Override
     public final void batchStarted(long sequence, long stampMicros) {
-        if (!followed) {
-            sure();
+        if (certainty.equals(Certainty.UNSEEN)) {
+            certainty = Certainty.SURE;
         }
     }
 
@@ -114,7 +116,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
             mainGroup = chain.group();
         }
         Tier tier = chain.tier();
-        if (chain.group() != mainGroup) {
+        if (!decides(chain)) {
             LongCounts group = other(chain.group(), tier);
             for (int i = 0; i < chain.count(); i++) {
                 if (traits.countsCopies() || group.get(chain.hash(i)) == 0) {
@@ -152,10 +154,9 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     @Override
     public final void cleared() {
-        forget(traits.clearEmptiesGpuOnly() ? Tier.GPU.bit : Tier.ALL);
-        if ((everUsed & ~Tier.GPU.bit) == 0 || !traits.clearEmptiesGpuOnly()) {
-            sure();
-        }
+        forget(traits.clearEmptiesGpuOnly() ? Tier.GPU.bit : Tier.ALL, false);
+        boolean all = (everUsed & ~Tier.GPU.bit) == 0 || !traits.clearEmptiesGpuOnly();
+        certainty = all ? Certainty.SURE : certainty.gpuCleared();
     }
 
     @Override
@@ -165,41 +166,30 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     @Override
     public final void gap(Gap gap) {
-        followed = true;
-        certain = false;
-        certainty = switch (gap.cause()) {
-            case JOINED_LATE -> "joined late: what was stored before batch " + gap.seen() + " is not known";
-            case DROPPED ->
-                (gap.batches() == 0
-                                ? "batches before " + gap.seen() + " may have been dropped"
-                                : "batches " + gap.expected() + " to " + (gap.seen() - 1) + " were dropped")
-                        + " on the way: what they stored or removed is not known";
-            case DISCONNECTED ->
-                "the connection was lost before batch " + gap.seen() + ": what happened meanwhile is not known";
-        };
+        certainty = Certainty.after(gap);
         if (gap.cause() != Gap.Cause.JOINED_LATE) {
-            forget(Tier.ALL);
+            forget(Tier.ALL, true);
             tree.publish();
         }
     }
 
     @Override
     public final void restarted(long seen) {
-        forget(Tier.ALL);
+        forget(Tier.ALL, false);
         tree.publish();
-        if (seen == 0) {
-            sure();
-        } else {
-            gap(new Gap(Gap.Cause.JOINED_LATE, 0, seen));
-        }
+        certainty = Certainty.restarted(seen);
     }
 
     /** Lets go of everything, for good. */
     final void drop() {
-        forget(Tier.ALL);
+        forget(Tier.ALL, false);
         tree.publish();
-        certain = false;
-        certainty = "dropped from the tree";
+        certainty = Certainty.DROPPED;
+    }
+
+    /** Whether the chain is of the group that decides, or would make its group that one. */
+    final boolean decides(StoredBlocks chain) {
+        return mainGroup == NO_GROUP ? !chain.windowed() : chain.group() == mainGroup;
     }
 
     /** Finds or makes the chain's blocks, and says of each that it is {@link #hold held}. */
@@ -210,8 +200,8 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     abstract boolean held(long hash, Tier tier);
 
-    /** Lets go of every block of the main group in these tiers; copies are dealt with here. */
-    abstract void forgetPlaced(int bits);
+    /** Lets go of every block of the main group in these tiers, strip by strip; copies are dealt with here. */
+    abstract void forgetPlaced(int bits, boolean sparing);
 
     /** How many distinct blocks of the tree it holds. */
     final int placed() {
@@ -283,13 +273,17 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         }
     }
 
-    /** Lets go of all places of a strip in these tiers. */
-    final void forgetStrip(int strip, int bits) {
+    /** Lets go of a strip's places in these tiers, all or sparing those that the overlay keeps. */
+    final void forgetStrip(int strip, int bits, boolean sparing) {
         int before = blocksIn(strip);
+        int places = sparing ? Strips.ALL_PLACES & ~tree.overlay().kept(strip) : Strips.ALL_PLACES;
         for (Tier tier : TIERS) {
-            if ((bits & tierBits & tier.bit) != 0
-                    && tree.lanes.take(strip, Lanes.lane(id, tier), Strips.ALL_PLACES) != 0) {
-                tree.thinned(strip);
+            if ((bits & tierBits & tier.bit) != 0) {
+                int gone = tree.lanes.take(strip, Lanes.lane(id, tier), places);
+                if (gone != 0) {
+                    tree.overlay().left(strip, tier, gone, elsewhere(strip, tier), false);
+                    tree.thinned(strip);
+                }
             }
         }
         blocks -= before - blocksIn(strip);
@@ -319,6 +313,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         int elsewhere = elsewhere(strip, tier);
         int twice = tree.lanes.add(strip, Lanes.lane(id, tier), openPlaces);
         blocks += Integer.bitCount(openPlaces & ~twice & ~elsewhere);
+        tree.overlay().held(strip, tier, openPlaces, twice, elsewhere);
         if (twice != 0 && traits.countsCopies()) {
             for (int left = twice; left != 0; left &= left - 1) {
                 int position = strip << Strips.PLACE_BITS | Integer.numberOfTrailingZeros(left);
@@ -336,9 +331,11 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         int strip = openStrip;
         Tier tier = openTier;
         int gone = tree.lanes.take(strip, Lanes.lane(id, tier), openPlaces);
-        blocks -= Integer.bitCount(gone & ~elsewhere(strip, tier));
         unknownRemovals += Integer.bitCount(openPlaces & ~gone);
         if (gone != 0) {
+            int elsewhere = elsewhere(strip, tier);
+            blocks -= Integer.bitCount(gone & ~elsewhere);
+            tree.overlay().left(strip, tier, gone, elsewhere, true);
             tree.thinned(strip);
         }
         openStrip = Strips.NO_STRIP;
@@ -373,16 +370,23 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         return Integer.bitCount(places);
     }
 
-    private void forget(int bits) {
+    private void forget(int bits, boolean sparing) {
         lastPosition = 0;
-        forgetPlaced(bits);
-        copies.removeIf(key -> (TIERS[(int) key & Lanes.TIERS - 1].bit & bits) != 0);
+        forgetPlaced(bits, sparing);
+        copies.removeIf(key -> (TIERS[(int) key & Lanes.TIERS - 1].bit & bits) != 0
+                && !(sparing && keeps((int) (key >>> Lanes.TIER_BITS))));
         for (int i = 0; i < others.size(); i++) {
             if ((TIERS[i % TIERS.length].bit & bits) != 0) {
                 others.get(i).clear();
             }
         }
-        tierBits &= ~bits;
+        if (!sparing || blocks == 0) {
+            tierBits &= ~bits;
+        }
+    }
+
+    private boolean keeps(int position) {
+        return (tree.overlay().kept(position >>> Strips.PLACE_BITS) & bit(position)) != 0;
     }
 
     private LongCounts other(int group, Tier tier) {
@@ -395,12 +399,6 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
             others.add(new LongCounts());
         }
         return others.get(index);
-    }
-
-    private void sure() {
-        followed = true;
-        certain = true;
-        certainty = "every event since the cache was empty was seen";
     }
 
     private static int bit(int position) {

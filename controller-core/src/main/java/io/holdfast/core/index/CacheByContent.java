@@ -110,10 +110,10 @@ final class CacheByContent extends Cache {
     }
 
     @Override
-    void forgetPlaced(int bits) {
+    void forgetPlaced(int bits, boolean sparing) {
         HashTable before = table;
         table = new HashTable();
-        before.forEach((hash, position) -> forgetStrip(position >>> Strips.PLACE_BITS, bits));
+        before.forEach((hash, position) -> forgetStrip(position >>> Strips.PLACE_BITS, bits, sparing));
         if (bits != Tier.ALL) {
             before.forEach((hash, position) -> {
                 if (presentIn(position) != 0) {

@@ -41,6 +41,7 @@ final class CacheByHash extends Cache {
             if (above == 0) {
                 above = tree.placeOrphan(chain.parent());
             }
+            tree.overlay().continued(above, tier);
         }
         PositionTable table = tree.table();
         int count = chain.count();
@@ -77,10 +78,10 @@ final class CacheByHash extends Cache {
     }
 
     @Override
-    void forgetPlaced(int bits) {
+    void forgetPlaced(int bits, boolean sparing) {
         for (int strip = 1; strip < tree.strips.used(); strip++) {
             if (tree.strips.length(strip) > 0) {
-                forgetStrip(strip, bits);
+                forgetStrip(strip, bits, sparing);
             }
         }
     }

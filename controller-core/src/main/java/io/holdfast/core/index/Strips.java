@@ -140,6 +140,11 @@ final class Strips {
         return length(page(strip), strip);
     }
 
+    /** The block that this one follows; {@link #ROOT} or {@link #ORPHAN} where that is none. */
+    int before(int position) {
+        return (position & PLACES - 1) > 0 ? position - 1 : parent(position >>> PLACE_BITS);
+    }
+
     /** How many strips have ever been in use at once. */
     int used() {
         return used;

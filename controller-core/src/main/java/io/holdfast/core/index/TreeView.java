@@ -1,6 +1,6 @@
 package io.holdfast.core.index;
 
-/** What decisions may read of a {@link EngineTree}; reading changes nothing. */
+/** What decisions may read of {@link EngineBlocks}; reading changes nothing. */
 public interface TreeView {
     /** Blocks of the longest prefix of this path that is on the GPU, from its root down without a hole. */
     int match(Prefix path);
@@ -17,13 +17,13 @@ public interface TreeView {
     /** Whether this block is on the GPU. */
     boolean resident(long block);
 
-    /** Whether this hash may stand for two blocks of the engine: salted, LoRA, or announced twice without a removal. */
+    /** Whether this hash may stand for two blocks of the engine: stored in a namespace, or announced twice while it was there. */
     boolean ambiguous(long block);
 
     /** Blocks from the root to this one, itself included; 0 when the way to the root is not known. */
     int depth(long block);
 
-    /** The time of the last touch, on the clock of {@link EngineTree#batchStarted}, to 67 ms; 0 for an unknown block. */
+    /** The time of the last touch, on the clock of {@link EngineBlocks#now}, to 67 ms; 0 for an unknown block. */
     long lastTouch(long block);
 
     /** How often a ghost of this block was made. */

@@ -1,14 +1,20 @@
 package io.holdfast.core.requests;
 
+import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.LastStore;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Puts the stores of one engine together to the requests that made them. */
+/**
+ * Puts the stores of one engine together to the requests that made them.
+ *
+ * <p>It is told of each event after the {@link EngineBlocks} were, which it asks what was where.
+ */
 public final class VisibleRequests implements KvEventSink {
     /*
      * What a request leaves in the events
@@ -25,7 +31,8 @@ public final class VisibleRequests implements KvEventSink {
      * block of an aligned prompt again and keeps both copies: new, though its hash was there. In its full report
      * mode it announces hits from the root like stores; no request of it computes several blocks that are there, since
      * a hit covers them, so several leading ones in one chain are such a report. In SGLang a chain that is there already
-     * is its twin in another namespace, and new. Groups other than the first tell the same request again and are skipped.
+     * is its twin in another namespace, and new. Groups other than the one that decides tell the same request again and are
+     * skipped.
      *
      * Is a store under the end of a request more of it?
      * -------------------------------------------------
@@ -58,8 +65,7 @@ public final class VisibleRequests implements KvEventSink {
      *
      * Bounds
      * ------
-     * Beside the depth of resident blocks (KnownBlocks) only open requests are kept, at most mostOpen, one small object
-     * each; nothing is allocated for a block. A request that stored nothing for `longest` is complete; two places are
+     * Only open requests are kept, at most mostOpen, one small object each; nothing is allocated for a block. A request that stored nothing for `longest` is complete; two places are
      * looked at in each batch, so that time is not met to the second.
      */
     private static final int LATE_TOKENS = 40;
@@ -72,7 +78,7 @@ public final class VisibleRequests implements KvEventSink {
     private final double slowestMicros;
     private final long chunkMicros;
     private final long longestMicros;
-    private final KnownBlocks blocks = new KnownBlocks();
+    private final EngineBlocks blocks;
     private final OpenRequests open;
     private final List<VisibleRequest> stored = new ArrayList<>();
 
@@ -87,8 +93,9 @@ public final class VisibleRequests implements KvEventSink {
     private OptionalLong requestsAtIdle = OptionalLong.empty();
     private OptionalLong tokensAtIdle = OptionalLong.empty();
 
-    public VisibleRequests(RequestRules rules, RequestListener listener) {
+    public VisibleRequests(RequestRules rules, EngineBlocks blocks, RequestListener listener) {
         this.rules = rules;
+        this.blocks = blocks;
         this.listener = listener;
         atFinish = rules.decoding() == RequestRules.Decoding.AT_FINISH;
         fastestMicros = rules.fastestToken().toNanos() / 1e3;
@@ -155,43 +162,23 @@ public final class VisibleRequests implements KvEventSink {
 
     @Override
     public void stored(StoredBlocks chain) {
-        if (chain.count() == 0 || chain.group() != 0) {
-            return;
-        }
-        int above = chain.rooted() ? 0 : blocks.depth(chain.parent());
-        boolean placed = chain.rooted() || above > 0;
-        if (chain.tier() != Tier.GPU) {
-            for (int i = 0; i < chain.count(); i++) {
-                blocks.stored(chain.hash(i), placed ? above + i + 1 : 0, chain.tier());
-            }
+        LastStore found = blocks.lastStore();
+        if (!found.decides() || chain.tier() != Tier.GPU) {
             return;
         }
         VisibleRequest before = chain.rooted() ? open.nobody() : open.endingAt(chain.parent());
-        int reported = atFinish ? 0 : reported(chain);
-        boolean onlyLoaded = reported == 0;
-        int computed = 0;
-        for (int i = reported; i < chain.count(); i++) {
-            KnownBlocks.Before was = blocks.stored(chain.hash(i), placed ? above + i + 1 : 0, Tier.GPU);
-            if (was != KnownBlocks.Before.ELSEWHERE) {
-                onlyLoaded = false;
-                computed++;
-            }
-        }
+        int reported = atFinish || chain.count() == 1 ? 0 : found.leadingOnGpu();
+        int computed = chain.count() - reported - found.fromOtherTiers();
         stepTokens += (long) computed * chain.blockTokens();
-        place(chain, before, placed ? above : -1, computed, onlyLoaded);
+        place(chain, before, found.depth(), computed, found.fromOtherTiers() == chain.count());
     }
 
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
-        if (group != 0) {
-            return;
-        }
         for (int i = from; i < to; i++) {
-            if (blocks.removed(hashes[i], tier)) {
-                VisibleRequest over = open.endingAt(hashes[i]);
-                if (over != open.nobody()) {
-                    complete(over);
-                }
+            VisibleRequest over = open.endingAt(hashes[i]);
+            if (over != open.nobody() && !blocks.resident(hashes[i])) {
+                complete(over);
             }
         }
     }
@@ -199,7 +186,6 @@ public final class VisibleRequests implements KvEventSink {
     @Override
     public void cleared() {
         flush();
-        blocks.clear();
     }
 
     @Override
@@ -223,28 +209,16 @@ public final class VisibleRequests implements KvEventSink {
     public void gap(Gap gap) {
         open.forEach(VisibleRequest::judge);
         flush();
-        blocks.clear();
         forgetCounters();
     }
 
     @Override
     public void restarted(long firstSeen) {
         flush();
-        blocks.clear();
         forgetCounters();
     }
 
-    /** How many leading blocks of the chain are a report of hits. */
-    private int reported(StoredBlocks chain) {
-        int there = 0;
-        while (there < chain.count() && blocks.onGpu(chain.hash(there))) {
-            there++;
-        }
-        return chain.count() == 1 ? 0 : there;
-    }
-
-    private void place(StoredBlocks chain, VisibleRequest before, int above, int computed, boolean onlyLoaded) {
-        int depth = above < 0 ? 0 : above + chain.count();
+    private void place(StoredBlocks chain, VisibleRequest before, int depth, int computed, boolean onlyLoaded) {
         long last = chain.hash(chain.count() - 1);
         boolean judged = false;
         if (before != open.nobody()) {
@@ -260,7 +234,7 @@ public final class VisibleRequests implements KvEventSink {
             }
             complete(before);
         }
-        begin(chain, last, depth, Math.max(0, above), computed, onlyLoaded, judged);
+        begin(chain, last, depth, Math.max(0, depth - chain.count()), computed, onlyLoaded, judged);
     }
 
     /** What a store under the end of a request is. */

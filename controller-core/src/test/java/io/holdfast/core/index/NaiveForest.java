@@ -47,6 +47,10 @@ final class NaiveForest {
      * ---------------
      * A removal of what is not there is unknown, in every group. Unknown removals are counted over the whole life of a cache.
      *
+     * What is kept
+     * ------------
+     * A kept name lives though nobody holds it, and stays held when events are lost.
+     *
      * Certainty
      * ---------
      * A cache is certain once a batch came that no gap preceded, until a gap; and again after a restart at 0 or a clear that
@@ -86,6 +90,10 @@ final class NaiveForest {
 
         private NaiveCache(CacheTraits traits) {
             this.traits = traits;
+        }
+
+        boolean decides(StoredBlocks chain) {
+            return mainGroup.map(group -> group == chain.group()).orElse(!chain.windowed());
         }
 
         int blocks() {
@@ -133,6 +141,8 @@ final class NaiveForest {
     /** The parent that each name had last, also after its death. */
     private final Map<Long, Optional<Long>> places = new HashMap<>();
 
+    private final Set<Long> kept = new HashSet<>();
+
     NaiveForest(BlockTree.Naming naming) {
         this.naming = naming;
     }
@@ -142,7 +152,7 @@ final class NaiveForest {
     }
 
     void dropCache(NaiveCache cache) {
-        forget(cache);
+        forget(cache, Set.of());
         bury();
     }
 
@@ -216,11 +226,17 @@ final class NaiveForest {
         }
     }
 
+    void keep(Set<Long> names) {
+        mayBeDead.addAll(kept);
+        kept.clear();
+        kept.addAll(names);
+    }
+
     void cleared(NaiveCache cache) {
         if (cache.traits.clearEmptiesGpuOnly()) {
-            empty(cache, Tier.GPU);
+            empty(cache, Tier.GPU, Set.of());
         } else {
-            forget(cache);
+            forget(cache, Set.of());
         }
         if (!cache.traits.clearEmptiesGpuOnly() || Set.of(Tier.GPU).containsAll(cache.used)) {
             cache.certain = true;
@@ -230,7 +246,7 @@ final class NaiveForest {
 
     void gap(NaiveCache cache, Gap gap) {
         if (gap.cause() != Gap.Cause.JOINED_LATE) {
-            forget(cache);
+            forget(cache, kept);
             bury();
         }
         cache.followed = true;
@@ -238,7 +254,7 @@ final class NaiveForest {
     }
 
     void restarted(NaiveCache cache, long seen) {
-        forget(cache);
+        forget(cache, Set.of());
         bury();
         cache.followed = true;
         cache.certain = seen == 0;
@@ -284,6 +300,16 @@ final class NaiveForest {
         }
         Collections.reverse(path);
         return path;
+    }
+
+    boolean lives(long name) {
+        return nodes.containsKey(name);
+    }
+
+    /** Blocks from a root to this one; 0 where the way to a root is not known. */
+    int depth(long name) {
+        List<Long> path = path(name);
+        return nodes.containsKey(name) && node(path.getFirst()).placed ? path.size() : 0;
     }
 
     private Optional<Long> parentOf(long name) {
@@ -416,13 +442,16 @@ final class NaiveForest {
         return Optional.ofNullable(nodes.get(name)).orElseThrow();
     }
 
-    private void empty(NaiveCache cache, Tier tier) {
+    private void empty(NaiveCache cache, Tier tier, Set<Long> spared) {
         for (Map<Long, Held> group : cache.others.values()) {
             group.values().forEach(held -> held.copies.remove(tier));
             group.values().removeIf(held -> held.copies.isEmpty());
         }
         for (Map.Entry<Long, Held> entry : List.copyOf(cache.main.entrySet())) {
             Held held = entry.getValue();
+            if (spared.contains(entry.getKey())) {
+                continue;
+            }
             held.copies.remove(tier);
             if (held.copies.isEmpty()) {
                 cache.main.remove(entry.getKey());
@@ -431,9 +460,9 @@ final class NaiveForest {
         }
     }
 
-    private void forget(NaiveCache cache) {
+    private void forget(NaiveCache cache, Set<Long> spared) {
         for (Tier tier : Tier.values()) {
-            empty(cache, tier);
+            empty(cache, tier, spared);
         }
     }
 
@@ -460,7 +489,7 @@ final class NaiveForest {
         for (Optional<Long> at = Optional.of(last); at.isPresent(); ) {
             long name = at.get();
             Node node = nodes.get(name);
-            if (node == null || !node.holders.isEmpty() || !node.children.isEmpty()) {
+            if (node == null || !node.holders.isEmpty() || !node.children.isEmpty() || kept.contains(name)) {
                 return;
             }
             nodes.remove(name);

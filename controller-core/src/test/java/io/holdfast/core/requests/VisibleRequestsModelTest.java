@@ -30,7 +30,7 @@ final class VisibleRequestsModelTest {
             for (int step = 0; step < 600; step++) {
                 engine.step();
             }
-            engine.requests.flush();
+            engine.followed.requests.flush();
             List<String> sent = new ArrayList<>();
             for (Request request : engine.all) {
                 if (request.published > 0) {
@@ -56,7 +56,7 @@ final class VisibleRequestsModelTest {
     private static final class Engine implements RequestListener {
         final Decoding decoding;
         final SplittableRandom random;
-        final VisibleRequests requests;
+        final Followed followed;
         final List<Request> all = new ArrayList<>();
         final List<Request> running = new ArrayList<>();
         final List<Request> finished = new ArrayList<>();
@@ -68,13 +68,13 @@ final class VisibleRequestsModelTest {
         Engine(Decoding decoding, long seed) {
             this.decoding = decoding;
             random = new SplittableRandom(seed);
-            requests = new VisibleRequests(
+            followed = new Followed(
                     decoding == Decoding.AT_FINISH ? RequestRules.sglang() : RequestRules.vllm(), this);
         }
 
         void step() {
             stamp += STEP_MICROS;
-            requests.batchStarted(sequence++, stamp);
+            followed.batchStarted(sequence++, stamp);
             for (Request request : List.copyOf(running)) {
                 if (request.computed == request.promptTokens) {
                     decode(request);
@@ -96,7 +96,7 @@ final class VisibleRequestsModelTest {
             if (!finished.isEmpty() && random.nextInt(5) == 0) {
                 evict(finished.remove(random.nextInt(finished.size())));
             }
-            requests.batchEnded();
+            followed.batchEnded();
         }
 
         /** Reuses a prefix that ends inside somebody's prompt, where no request ends. */
@@ -145,14 +145,14 @@ final class VisibleRequestsModelTest {
             if (from > 0) {
                 chain.under(request.path.get(from - 1));
             }
-            requests.stored(chain);
+            followed.stored(chain);
             request.published = blocks;
         }
 
         /** The last block goes, which nobody else can have: others reuse what lies inside. */
         private void evict(Request request) {
             if (request.published > 0) {
-                requests.removed(new long[] {request.path.get(request.published - 1)}, 0, 1, Tier.GPU, 0);
+                followed.removed(new long[] {request.path.get(request.published - 1)}, 0, 1, Tier.GPU, 0);
             }
         }
 

@@ -32,8 +32,8 @@ final class VisibleRequestsTest {
             completed.add(request);
         }
     };
-    private final VisibleRequests vllm = new VisibleRequests(RequestRules.vllm(), listener);
-    private final VisibleRequests sglang = new VisibleRequests(RequestRules.sglang(), listener);
+    private final Followed vllm = new Followed(RequestRules.vllm(), listener);
+    private final Followed sglang = new Followed(RequestRules.sglang(), listener);
     private long stamp = SECOND;
     private long sequence;
 
@@ -44,10 +44,10 @@ final class VisibleRequestsTest {
         batch(vllm, 100 * MILLI, under(3, 4), under(21, 22));
         batch(vllm, 300 * MILLI, under(4, 5));
         batch(vllm, 30 * MILLI, under(22, 23));
-        vllm.flush();
+        vllm.requests.flush();
         assertThat(told())
                 .containsExactlyInAnyOrder("5: 5 blocks 0 hits 5 new 2 output?", "23: 6 blocks 2 hits 4 new 2 output?");
-        assertThat(vllm.seen()).isEqualTo(2);
+        assertThat(vllm.requests.seen()).isEqualTo(2);
         assertThat(prompts).containsExactly("0-3", "0-4");
     }
 
@@ -55,14 +55,14 @@ final class VisibleRequestsTest {
     void vllm_twoBlocksUnderAnEnd_areAnotherRequest() {
         batch(vllm, 0, root(1, 2));
         batch(vllm, 100 * MILLI, under(2, 3, 4));
-        vllm.flush();
+        vllm.requests.flush();
         assertThat(told()).containsExactly("2: 2 blocks 0 hits 2 new 0 output", "4: 4 blocks 2 hits 2 new 0 output");
     }
 
     @Test
     void vllm_storeUnderAnEndInTheSameStep_isAnotherRequest() {
         batch(vllm, 0, root(1, 2), under(2, 3));
-        vllm.flush();
+        vllm.requests.flush();
         assertThat(told()).containsExactly("2: 2 blocks 0 hits 2 new 0 output", "3: 3 blocks 2 hits 1 new 0 output");
     }
 
@@ -72,7 +72,7 @@ final class VisibleRequestsTest {
         batch(vllm, 20 * SECOND, under(2, 3));
         batch(vllm, 100 * MILLI, under(3, 4));
         batch(vllm, MILLI, under(4, 5));
-        vllm.flush();
+        vllm.requests.flush();
         assertThat(told())
                 .containsExactly(
                         "2: 2 blocks 0 hits 2 new 0 output",
@@ -96,7 +96,7 @@ final class VisibleRequestsTest {
         batch(vllm, SECOND, root(1, 2, 3, 4));
         batch(vllm, SECOND, root(1, 2, 8, 9));
         removed(vllm, 4);
-        vllm.flush();
+        vllm.requests.flush();
         assertThat(told())
                 .containsExactly(
                         "4: 4 blocks 0 hits 4 new 0 output",
@@ -110,7 +110,7 @@ final class VisibleRequestsTest {
         batch(vllm, 200 * MILLI, under(64, series(65, 64)));
         batch(vllm, 200 * MILLI, under(128, series(129, 10)));
         batch(vllm, 200 * MILLI, under(138, series(200, 2)));
-        vllm.flush();
+        vllm.requests.flush();
         assertThat(told())
                 .containsExactly("138: 138 blocks 0 hits 138 new 0 output?", "201: 140 blocks 138 hits 2 new 0 output");
         assertThat(prompts).containsExactly("0-64", "64-128", "128-138", "0-140");
@@ -122,7 +122,7 @@ final class VisibleRequestsTest {
         batch(sglang, 2 * SECOND, under(3, 4, 5));
         batch(sglang, SECOND, under(5, 6, 7));
         batch(sglang, 30 * SECOND, under(7, 8));
-        sglang.flush();
+        sglang.requests.flush();
         assertThat(told())
                 .containsExactly(
                         "5: 5 blocks 0 hits 5 new 2 output?",
@@ -136,7 +136,7 @@ final class VisibleRequestsTest {
         removed(sglang, 1, 2, 3);
         batch(sglang, SECOND, root(1, 2, 3), under(3, 4));
         batch(sglang, SECOND, under(4, 5));
-        sglang.flush();
+        sglang.requests.flush();
         assertThat(told()).containsExactly("3: 3 blocks 0 hits 3 new 0 output", "5: 5 blocks 3 hits 2 new 1 output?");
     }
 
@@ -144,7 +144,7 @@ final class VisibleRequestsTest {
     void sglang_sameChainAgain_isATwinInAnotherNamespace() {
         batch(sglang, 0, root(1, 2));
         batch(sglang, SECOND, root(1, 2));
-        sglang.flush();
+        sglang.requests.flush();
         assertThat(told()).containsExactly("2: 2 blocks 0 hits 2 new 0 output", "2: 2 blocks 0 hits 2 new 0 output");
     }
 
@@ -154,19 +154,19 @@ final class VisibleRequestsTest {
         removed(sglang, 3);
         assertThat(told()).containsExactly("3: 3 blocks 0 hits 3 new 0 output");
         batch(sglang, SECOND, under(2, 3));
-        sglang.flush();
+        sglang.requests.flush();
         assertThat(told()).last().isEqualTo("3: 3 blocks 2 hits 1 new 0 output");
     }
 
     @Test
     void idle_oneRequestInBetween_itsPromptIsWhatTheEngineCounted() {
-        sglang.idle(OptionalLong.of(7), OptionalLong.of(1000));
+        sglang.requests.idle(OptionalLong.of(7), OptionalLong.of(1000));
         batch(sglang, 0, root(1, 2, 3));
-        sglang.idle(OptionalLong.of(8), OptionalLong.of(1000 + 3 * SIZE));
+        sglang.requests.idle(OptionalLong.of(8), OptionalLong.of(1000 + 3 * SIZE));
         batch(sglang, SECOND, under(3, 4, 5));
-        sglang.idle(OptionalLong.of(9), OptionalLong.of(1000 + 6 * SIZE));
+        sglang.requests.idle(OptionalLong.of(9), OptionalLong.of(1000 + 6 * SIZE));
         batch(sglang, SECOND, under(5, 6, 7));
-        sglang.idle(OptionalLong.of(11), OptionalLong.of(5000));
+        sglang.requests.idle(OptionalLong.of(11), OptionalLong.of(5000));
         assertThat(told())
                 .containsExactly(
                         "3: 3 blocks 0 hits 3 new 0 output",
@@ -178,10 +178,10 @@ final class VisibleRequestsTest {
 
     @Test
     void idle_judgedRequestWasAlone_isNotJudgedAnyMore() {
-        vllm.idle(OptionalLong.of(0), OptionalLong.of(0));
+        vllm.requests.idle(OptionalLong.of(0), OptionalLong.of(0));
         batch(vllm, 0, root(1, 2));
         batch(vllm, 300 * MILLI, under(2, 3));
-        vllm.idle(OptionalLong.of(1), OptionalLong.of(2 * SIZE + 5));
+        vllm.requests.idle(OptionalLong.of(1), OptionalLong.of(2 * SIZE + 5));
         assertThat(told()).containsExactly("3: 3 blocks 0 hits 3 new 1 output");
     }
 
@@ -190,7 +190,7 @@ final class VisibleRequestsTest {
         batch(vllm, 0, root(1, 2, 3));
         vllm.gap(new Gap(Gap.Cause.DROPPED, 5, 7));
         batch(vllm, SECOND, under(3, 4, 5));
-        vllm.flush();
+        vllm.requests.flush();
         assertThat(told()).containsExactly("3: 3 blocks 0 hits 3 new 0 output?", "5: 0 blocks 0 hits 2 new 0 output");
     }
 
@@ -201,7 +201,7 @@ final class VisibleRequestsTest {
         batch(vllm, SECOND, root(1, 2));
         vllm.restarted(0);
         batch(vllm, SECOND, root(1, 2));
-        vllm.flush();
+        vllm.requests.flush();
         assertThat(told()).hasSize(3).containsOnly("2: 2 blocks 0 hits 2 new 0 output");
     }
 
@@ -215,19 +215,19 @@ final class VisibleRequestsTest {
                 RequestRules.vllm().nextChunk(),
                 Duration.ofSeconds(60),
                 2);
-        VisibleRequests bounded = new VisibleRequests(few, listener);
+        Followed bounded = new Followed(few, listener);
         batch(bounded, 0, root(1), root(2), root(3));
         assertThat(completed).hasSize(1);
         batch(bounded, 61 * SECOND, root(4));
         assertThat(told()).hasSize(3).doesNotContain("4: 1 blocks 0 hits 1 new 0 output");
-        assertThat(bounded.seen()).isEqualTo(4);
+        assertThat(bounded.requests.seen()).isEqualTo(4);
     }
 
     @Test
     void otherGroups_tellNothingNew() {
         batch(vllm, 0, root(1, 2), root(1, 2).group(1));
         vllm.removed(new long[] {2}, 0, 1, Tier.GPU, 1);
-        vllm.flush();
+        vllm.requests.flush();
         assertThat(told()).containsExactly("2: 2 blocks 0 hits 2 new 0 output");
     }
 
@@ -242,13 +242,13 @@ final class VisibleRequestsTest {
         assertThat(thread.getCurrentThreadAllocatedBytes() - before).isLessThan(200_000);
     }
 
-    /** One request that goes on and on, while blocks behind it leave. */
+    /** One long request after another, while blocks behind them leave. */
     private long decode(StoredBlocks chain, long[] gone, long first, int blocks) {
         for (long block = first; block < first + blocks; block++) {
             stamp += 100 * MILLI;
             vllm.batchStarted(sequence++, stamp);
             chain.reset().blockTokens(SIZE).add(block);
-            if (block > 1) {
+            if (block % 2_000 != 1) {
                 chain.under(block - 1);
             }
             vllm.stored(chain);
@@ -268,7 +268,7 @@ final class VisibleRequestsTest {
                 .toList();
     }
 
-    private void batch(VisibleRequests to, long later, StoredBlocks... chains) {
+    private void batch(Followed to, long later, StoredBlocks... chains) {
         stamp += later;
         to.batchStarted(sequence++, stamp);
         for (StoredBlocks chain : chains) {
@@ -277,7 +277,7 @@ final class VisibleRequestsTest {
         to.batchEnded();
     }
 
-    private void removed(VisibleRequests to, long... hashes) {
+    private void removed(Followed to, long... hashes) {
         to.batchStarted(sequence++, stamp);
         to.removed(hashes, 0, hashes.length, Tier.GPU, 0);
         to.batchEnded();

@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-final class EngineTreeTest {
+final class EngineBlocksTest {
     private final List<Long> returned = new ArrayList<>();
-    private final EngineTree tree = new EngineTree(new TreeListener() {
+    private final EngineBlocks tree = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
         @Override
         public void chainEnded(long lastBlock, int depth, boolean cameBack) {
             if (cameBack) {
@@ -93,7 +93,7 @@ final class EngineTreeTest {
     void insertion_removedBeforeTheBatchEnds_earnsNoMark() {
         batch(() -> {
             store(chain(1, 2));
-            tree.removed(new long[] {2}, 0, 1, Tier.GPU);
+            tree.removed(new long[] {2}, 0, 1, Tier.GPU, 0);
         });
         assertThat(tree.endedInsertion(2)).isFalse();
     }
@@ -120,11 +120,12 @@ final class EngineTreeTest {
     }
 
     @Test
-    void block_withMoreCopiesThanAreCounted_doesNotOverflow() {
-        for (int i = 0; i < Short.MAX_VALUE + 10; i++) {
+    void block_announcedManyTimes_goesWithItsLastCopy() {
+        int copies = Short.MAX_VALUE + 10;
+        for (int i = 0; i < copies; i++) {
             root(1);
         }
-        for (int i = 0; i < Short.MAX_VALUE - 1; i++) {
+        for (int i = 0; i < copies - 1; i++) {
             remove(1);
         }
         assertThat(match(1)).isEqualTo(1);
@@ -213,7 +214,7 @@ final class EngineTreeTest {
     }
 
     private void remove(long... blocks) {
-        batch(() -> tree.removed(blocks, 0, blocks.length, Tier.GPU));
+        batch(() -> tree.removed(blocks, 0, blocks.length, Tier.GPU, 0));
     }
 
     private void batch(Runnable events) {
@@ -221,7 +222,8 @@ final class EngineTreeTest {
     }
 
     private void batchAt(long nanos, Runnable events) {
-        tree.batchStarted(nanos);
+        tree.now(nanos);
+        tree.batchStarted(0, 0);
         events.run();
         tree.batchEnded();
     }

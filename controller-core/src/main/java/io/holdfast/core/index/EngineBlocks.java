@@ -1,0 +1,273 @@
+package io.holdfast.core.index;
+
+/**
+ * The blocks that one engine's cache holds, as its events tell, and what was learned about them.
+ *
+ * <p>One thread writes and reads it, but for {@link #match(long[], int, int, Matches)}. Times are nanoseconds since an
+ * origin that the caller chose, never negative.
+ */
+public final class EngineBlocks implements TreeView, KvEventSink {
+    /*
+     * One truth
+     * ---------
+     * What is where, in which group and tier and how often, is kept by a Cache in a BlockTree that is named by the engine's
+     * hashes, as a router's caches are; so decisions, requests and readers are told the same. What was learned beside that
+     * lies over the tree's positions, in Learned. Here are only the rules of insertions.
+     *
+     * Which blocks may be pinned
+     * --------------------------
+     * pin_blocks of one engine locks the radix node that an insertion created, up to the insertion's last block, and
+     * naming any other block of it can lead to a node that is gone; unpinning that kills the engine. Only a block that
+     * ended an insertion always names either a living node or nothing, and the mark goes with the block. A chain of stores
+     * in one batch is taken for one insertion; where two happen to touch, the first one's end stays unmarked: careful.
+     */
+    private final TreeListener listener;
+    private final BlockTree tree = new BlockTree(BlockTree.Naming.ENGINE_HASH);
+    private final Cache cache;
+    private final Learned learned;
+
+    private boolean chainOpen;
+    private boolean chainHoldable;
+    private boolean chainReturned;
+    private long chainEnd;
+    private int chainEndPosition;
+
+    public EngineBlocks(CacheTraits traits, TreeListener listener) {
+        this.listener = listener;
+        cache = tree.addCache(traits);
+        learned = new Learned(tree, traits, listener);
+        tree.under(learned);
+    }
+
+    /** The time that the next events happen at. */
+    public void now(long nanos) {
+        learned.now(nanos);
+    }
+
+    @Override
+    public void batchStarted(long sequence, long stampMicros) {
+        cache.batchStarted(sequence, stampMicros);
+    }
+
+    @Override
+    public void stored(StoredBlocks chain) {
+        boolean decides = cache.decides(chain);
+        boolean insertion = decides && chain.tier() == Tier.GPU && chain.count() > 0;
+        if (insertion && (chain.rooted() || !chainOpen || chain.parent() != chainEnd)) {
+            endChain();
+        }
+        LastStore store = learned.storeBegins(chain, decides && chain.count() > 0);
+        cache.stored(chain);
+        if (insertion) {
+            chainOpen = true;
+            chainEnd = chain.hash(chain.count() - 1);
+            chainEndPosition = cache.last(chainEnd);
+            chainHoldable = learned.holdable(chainEndPosition);
+            chainReturned = learned.returned(chainEndPosition);
+            store.endsAt(learned.depth(chainEndPosition));
+        }
+    }
+
+    @Override
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        cache.removed(hashes, from, to, tier, group);
+    }
+
+    @Override
+    public void batchEnded() {
+        endChain();
+        cache.batchEnded();
+    }
+
+    /** Forgets every pin, but no ghost: blocks that were cleared were not lost to pressure. */
+    @Override
+    public void cleared() {
+        chainOpen = false;
+        learned.forgetPins();
+        cache.cleared();
+    }
+
+    /** Forgets what is on no pinned path, unless we only joined late: what a loss leaves is not known to be there. */
+    @Override
+    public void gap(Gap missing) {
+        cache.gap(missing);
+    }
+
+    /** Forgets what {@link #cleared} forgets. */
+    @Override
+    public void restarted(long seen) {
+        learned.forgetPins();
+        cache.restarted(seen);
+    }
+
+    /** Removals of blocks that were not there. */
+    public long unknownRemovals() {
+        return cache.unknownRemovals();
+    }
+
+    /** What the last announcement of stores found. */
+    public LastStore lastStore() {
+        return learned.lastStore();
+    }
+
+    /** Whether the cache has nothing but what it says. */
+    public boolean certain() {
+        return cache.certain();
+    }
+
+    /** Why that is certain or not, in a sentence without its full stop. */
+    public String certainty() {
+        return cache.certainty();
+    }
+
+    /** Whether what is said of the GPU may be wrong because events were lost after they began to arrive. */
+    public boolean eventsLost() {
+        return cache.eventsLost();
+    }
+
+    /** Blocks on the GPU. */
+    public int size() {
+        return learned.resident();
+    }
+
+    /** Blocks that left the GPU and are still remembered. */
+    public int ghosts() {
+        return learned.ghosts();
+    }
+
+    /** How much of a path is in the cache, for any thread; see {@link BlockTree#match}. */
+    public void match(long[] path, int from, int count, Matches into) {
+        tree.match(path, from, count, into);
+    }
+
+    @Override
+    public int match(Prefix path) {
+        int above = Strips.ROOT;
+        for (int i = 0; i < path.blocks(); i++) {
+            above = tree.child(above, path.block(i));
+            if (above == 0 || !cache.present(above, Tier.GPU)) {
+                return i;
+            }
+        }
+        return path.blocks();
+    }
+
+    @Override
+    public int insertionEnd(Prefix path, int matched) {
+        int blocks = matched;
+        while (blocks > 0 && !endedInsertion(path.block(blocks - 1))) {
+            blocks--;
+        }
+        return blocks;
+    }
+
+    @Override
+    public boolean endedInsertion(long block) {
+        int position = tree.find(block);
+        return position != 0 && learned.endedInsertion(position);
+    }
+
+    @Override
+    public boolean resident(long block) {
+        int position = tree.find(block);
+        return position != 0 && cache.present(position, Tier.GPU);
+    }
+
+    @Override
+    public boolean ambiguous(long block) {
+        int position = tree.find(block);
+        return position != 0 && learned.ambiguous(position);
+    }
+
+    @Override
+    public int depth(long block) {
+        int position = tree.find(block);
+        return position == 0 ? 0 : learned.depth(position);
+    }
+
+    @Override
+    public long lastTouch(long block) {
+        return learned.lastTouch(block, tree.find(block));
+    }
+
+    @Override
+    public int timesLost(long block) {
+        return learned.timesLost(block);
+    }
+
+    @Override
+    public long[] path(long block) {
+        long[] path = new long[depth(block)];
+        int position = path.length == 0 ? 0 : tree.find(block);
+        for (int i = path.length - 1; i >= 0; i--) {
+            path[i] = tree.strips.name(position);
+            position = tree.strips.before(position);
+        }
+        return path;
+    }
+
+    /** Counts a pinned path; every block up to the root must be known. */
+    public void pinPath(long lastBlock) {
+        if (depth(lastBlock) == 0) {
+            throw new IllegalArgumentException(
+                    "Block " + lastBlock + " cannot be pinned: its way to the root is not known.");
+        }
+        learned.pinPath(tree.find(lastBlock));
+    }
+
+    /** Takes back one {@link #pinPath}. */
+    public void unpinPath(long lastBlock) {
+        if (!pinned(lastBlock)) {
+            throw new IllegalArgumentException("Block " + lastBlock + " is not pinned.");
+        }
+        learned.unpinPath(tree.find(lastBlock));
+    }
+
+    @Override
+    public int pinnedBlocks() {
+        return learned.pinned();
+    }
+
+    @Override
+    public boolean pinned(long block) {
+        int position = tree.find(block);
+        return position != 0 && learned.pinned(position);
+    }
+
+    @Override
+    public int unpinnedBlocks(long lastBlock) {
+        return learned.unpinned(tree.find(lastBlock));
+    }
+
+    @Override
+    public int pinnedBlocksWithout(long[] lastBlocks) {
+        if (lastBlocks.length == 0) {
+            return learned.pinned();
+        }
+        LongCounts paths = new LongCounts();
+        for (long block : lastBlocks) {
+            learned.count(tree.find(block), paths);
+        }
+        return learned.pinnedWithout(paths);
+    }
+
+    /** How often the block was touched, as far as it is known. */
+    int touches(long block) {
+        int position = tree.find(block);
+        return position == 0 ? 0 : learned.touches(position);
+    }
+
+    private void endChain() {
+        if (!chainOpen) {
+            return;
+        }
+        chainOpen = false;
+        boolean ended = chainHoldable
+                && cache.present(chainEndPosition, Tier.GPU)
+                && !learned.ambiguous(chainEndPosition);
+        if (ended) {
+            learned.endsInsertion(chainEndPosition);
+        }
+        listener.chainEnded(chainEnd, learned.depth(chainEndPosition), ended && chainReturned);
+    }
+}

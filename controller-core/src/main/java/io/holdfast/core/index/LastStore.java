@@ -1,0 +1,52 @@
+package io.holdfast.core.index;
+
+/** What the last announcement of stores found; a reused object, written over by the next. */
+public final class LastStore {
+    private boolean decides;
+    private boolean leading;
+    private int there;
+    private int loaded;
+    private int depth;
+
+    /** Whether it was of the group that decides what is in the cache; if not, the rest says nothing. */
+    public boolean decides() {
+        return decides;
+    }
+
+    /** How many leading blocks of the chain were on the GPU already. */
+    public int leadingOnGpu() {
+        return there;
+    }
+
+    /** How many blocks of the chain were in another tier, and not on the GPU. */
+    public int fromOtherTiers() {
+        return loaded;
+    }
+
+    /** Blocks from the root to the last one of the chain; 0 where the way to the root is not known. */
+    public int depth() {
+        return depth;
+    }
+
+    void begin(boolean ofDecidingGroup) {
+        decides = ofDecidingGroup;
+        leading = true;
+        there = 0;
+        loaded = 0;
+        depth = 0;
+    }
+
+    /** Goes on with these places of a strip. */
+    void held(int places, int twice, int elsewhere) {
+        int fresh = places & ~twice;
+        loaded += Integer.bitCount(fresh & elsewhere);
+        if (leading) {
+            there += Integer.bitCount(places & Integer.lowestOneBit(fresh) - 1);
+            leading = fresh == 0;
+        }
+    }
+
+    void endsAt(int depthOfLast) {
+        depth = depthOfLast;
+    }
+}
