@@ -54,7 +54,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private long lostBatches;
     private long restarts;
 
-    /** {@code onEmptied} is called when the engine's cache was emptied, after the tree was. */
+    /** {@code onEmptied} is called when the engine's cache was emptied, before the tree is. */
     EventSide(RequestRules rules, Runnable onEmptied) {
         this.requests = new VisibleRequests(rules, this);
         this.onEmptied = onEmptied;
@@ -304,7 +304,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
         gap = Optional.empty();
         candidates.clear();
         pinnedRemoved = false;
-        tree.clear();
         onEmptied.run();
+        tree.clear();
     }
 }

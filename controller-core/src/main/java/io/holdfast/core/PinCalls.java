@@ -51,6 +51,12 @@ final class PinCalls {
         make(unpins, new Call(Optional::empty, call, then));
     }
 
+    /** Past whatever waits, and past the bound. */
+    void unpinNow(Supplier<CompletionStage<Outcome>> call, Consumer<Outcome> then) {
+        unpins.underWay++;
+        start(unpins, new Call(Optional::empty, call, then));
+    }
+
     /** Whether nothing is asked of the engine now. */
     boolean quiet() {
         return pins.underWay == 0 && unpins.underWay == 0;

@@ -313,21 +313,22 @@ public final class EngineTree implements TreeView {
     }
 
     @Override
-    public int pinnedBlocksWithout(long[] lastBlocks) {
+    public int pathsToUnpin(long[] lastBlocks, int least, long most) {
         int left = pinned;
-        for (long block : lastBlocks) {
-            for (int node = find(block); node != NONE; node = parent[node]) {
+        int count = 0;
+        while (count < lastBlocks.length && (count < least || left > most)) {
+            for (int node = find(lastBlocks[count++]); node != NONE; node = parent[node]) {
                 if (--pins[node] == 0) {
                     left--;
                 }
             }
         }
-        for (long block : lastBlocks) {
-            for (int node = find(block); node != NONE; node = parent[node]) {
+        for (int i = 0; i < count; i++) {
+            for (int node = find(lastBlocks[i]); node != NONE; node = parent[node]) {
                 pins[node]++;
             }
         }
-        return left;
+        return count;
     }
 
     private int store(long hash, int above, StoredBlocks chain) {
