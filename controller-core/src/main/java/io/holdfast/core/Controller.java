@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -278,6 +279,13 @@ public final class Controller {
         boolean answers = readings.runningRequests().number().isPresent();
         probeWanted |= answers && !answering;
         answering = answers;
+        boolean rests = readings.runningRequests().number().orElse(1) == 0
+                && readings.waitingRequests().number().orElse(1) == 0
+                && pins.quiet();
+        if (rests && readings.usedTokens() instanceof Reading.Known used) {
+            long ours = pins.pinnedBlocks() * blockTokens(readings);
+            pins.othersHave(OptionalLong.of(Math.max(0, (long) used.value() - ours)));
+        }
         events.readings(readings, originNanos);
         stallWatch.look(readings, events.counters().batches(), nowNanos);
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));

@@ -576,7 +576,7 @@ final class Pins {
         while (!together.isEmpty()) {
             Backend backend = together.getFirst().backend;
             List<Pin> batch = together.stream()
-                    .filter(pin -> pin.backend == backend)
+                    .filter(pin -> pin.backend.equals(backend))
                     .limit(MOST_IN_ONE_CALL)
                     .toList();
             together.removeAll(new HashSet<>(batch));

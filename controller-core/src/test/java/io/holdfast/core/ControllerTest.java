@@ -57,7 +57,7 @@ final class ControllerTest {
     @Test
     void request_engineCannotPin_isRefusedWithItsWhy() {
         Bench stock = new Bench(Bench.SETTINGS, new Bench.Disk(), new Bench.Engine());
-        stock.engine.capabilities = new Capabilities(false, false, false, "HTTP 404");
+        stock.engine.capabilities = new Capabilities(false, "HTTP 404");
         stock.idle();
         stock.settle();
         stock.stored(1, 2);
@@ -65,7 +65,7 @@ final class ControllerTest {
         assertThat(refused.state()).isEqualTo(HoldState.RELEASED);
         assertThat(refused.reason()).isEqualTo("this engine cannot pin: HTTP 404");
         assertThat(stock.engine.probes).isEqualTo(1);
-        stock.engine.capabilities = new Capabilities(true, false, true, "mended");
+        stock.engine.capabilities = new Capabilities(true, "mended");
         stock.pass(Duration.ofSeconds(11));
         assertThat(stock.hold(1, 2).state()).isEqualTo(HoldState.HELD);
     }
@@ -144,7 +144,7 @@ final class ControllerTest {
         bench.settle();
         assertThat(answer.join()).isEqualTo(new Released(1, 1));
         assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.EXPIRING);
-        assertThat(bench.disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(2L);
+        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::lastBlock).containsExactly(2L);
 
         var again = bench.controller.releaseAll("x").toCompletableFuture();
         bench.settle();
@@ -214,14 +214,14 @@ final class ControllerTest {
     }
 
     @Test
-    void releaseAll_engineDoesNotAnswer_completesAndLeavesTheLedgerEntry() throws Exception {
+    void releaseAll_engineDoesNotAnswer_completesAndLeavesTheEntry() throws Exception {
         bench.stored(1, 2);
         bench.hold(1, 2);
         bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
         var answer = bench.controller.releaseAll("shutting down").toCompletableFuture();
         bench.settle();
         assertThat(answer.join()).isEqualTo(new Released(0, 1));
-        assertThat(bench.disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(2L);
+        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::lastBlock).containsExactly(2L);
     }
 
     @Test
