@@ -122,7 +122,12 @@ final class Pins {
         long dueNanos;
         long askedNanos = NEVER;
         int attempts;
+        /** Whether the engine has been asked in this life, and answered something. */
+        boolean answered;
         boolean refused;
+        /** The last step of its leavers' entries. */
+        Step written = Step.PINNED;
+
         String trouble = "";
 
         Pin(Backend backend, Key key, PinCommand command, boolean fromEarlierLife) {
@@ -207,11 +212,13 @@ final class Pins {
         switch (entry.step()) {
             case KEPT -> {
                 pin.state = State.KEPT;
+                pin.written = Step.KEPT;
                 pin.trouble = entry.note().isEmpty() ? TWINS : entry.note();
             }
             case UNSURE -> {
                 if (pin.state != State.KEPT) {
                     pin.state = State.UNSURE;
+                    pin.written = Step.UNSURE;
                     pin.dueNanos = ARRIVAL_NANOS;
                     pin.trouble = entry.note();
                 }
@@ -331,10 +338,11 @@ final class Pins {
         return (int) pins.values().stream().filter(which).count();
     }
 
-    /** Pins from an earlier life of this process that the engine has not yet answered for. */
+    /** Pins from an earlier life of this process that the engine was not asked for yet, or has not answered for. */
     private int leftovers() {
         return count(pin -> pin.fromEarlierLife
-                && (pin.state == State.UNPINNING || (pin.state == State.UNPIN_DUE && !pin.refused)));
+                && !pin.answered
+                && (pin.state == State.UNPINNING || pin.state == State.UNPIN_DUE));
     }
 
     /** Asks once more for what this hold waits for, since a person wants it; says why where that is not done. */
@@ -545,7 +553,9 @@ final class Pins {
         }
         for (Pin other : pins.values()) {
             if (other.leavers.containsKey(holdId)
-                    && (other.state == State.KEPT || other.state == State.UNSURE || other.refused)) {
+                    && (other.state == State.KEPT
+                            || other.state == State.UNSURE
+                            || (other.state == State.UNPIN_DUE && other.refused))) {
                 results.notLeft(holdId, staying(other));
                 return;
             }
@@ -634,6 +644,7 @@ final class Pins {
 
     private void unpinAnswered(Pin pin, Outcome outcome) {
         pin.refused = false;
+        pin.answered |= outcome.kind() != Kind.NOT_SENT;
         switch (outcome.kind()) {
             case ACCEPTED, CLIPPED -> gone(pin);
             case MISSING -> {
@@ -677,10 +688,10 @@ final class Pins {
     }
 
     private void stay(Pin pin, State state, Step step, String trouble) {
-        boolean news = pin.state != state || !pin.trouble.equals(trouble);
         pin.state = state;
         pin.trouble = trouble;
-        if (news) {
+        if (pin.written != step) {
+            pin.written = step;
             LOG.warn("Block {}: {}", pin.command.lastBlock(), trouble);
             pin.leavers.forEach((id, origin) -> record(pin, step, id, origin));
         }

@@ -250,7 +250,11 @@ final class Bench {
 
     /** Asks for a hold, settles, and answers what became of it. */
     HoldView hold(long... path) {
-        CompletableFuture<HoldView> answer = ask(path);
+        return hold(Duration.ofSeconds(60), path);
+    }
+
+    HoldView hold(Duration lease, long... path) {
+        CompletableFuture<HoldView> answer = ask(lease, path);
         settle();
         return answer.join();
     }
