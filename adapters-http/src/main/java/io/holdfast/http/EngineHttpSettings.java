@@ -53,7 +53,7 @@ public record EngineHttpSettings(
                 Map.of(),
                 Duration.ofSeconds(2),
                 Duration.ofSeconds(5),
-                16,
+                32,
                 200,
                 3,
                 Duration.ofMillis(100),

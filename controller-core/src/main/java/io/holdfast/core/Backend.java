@@ -1,21 +1,33 @@
 package io.holdfast.core;
 
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 
 /**
  * A way to make an engine keep a prefix.
  *
  * <p>Probed, never assumed. Calls return at once and answer with an {@link Outcome}; they never throw and never complete
- * exceptionally for what an engine or a network can do. Called only after the ledger has recorded the intent.
+ * exceptionally for what an engine or a network can do. {@link #pin} is called only after the ledger has the handle.
  */
 public interface Backend {
-    /** The name that configuration and reasons use, such as {@code pin_blocks}. */
+    /** The name that configuration, ledger and reasons use, such as {@code pin_blocks}. */
     String name();
+
+    /** What it asks of a prefix before it can pin it, and what a pin of it is. */
+    BackendTraits traits();
 
     /** What this engine lets the backend do, asked of the engine itself. */
     CompletionStage<Capabilities> probe();
 
+    /** What this pin will be called; all that {@link #unpin} needs, in a later process too. */
+    String handle(PinCommand command);
+
     CompletionStage<Outcome> pin(PinCommand command);
 
-    CompletionStage<Outcome> unpin(PinCommand command);
+    /**
+     * Takes back one pin of each handle; more than one only where every moment counts.
+     *
+     * @return of several: ACCEPTED when all were there, MISSING when none was, CLIPPED when some were, whichever they are
+     */
+    CompletionStage<Outcome> unpin(List<String> handles);
 }

@@ -4,9 +4,11 @@ import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -21,17 +23,16 @@ import java.util.random.RandomGenerator;
  * be called by any thread and goes through a bounded mailbox. The first {@link #poll} sets the origin of time.
  */
 public final class Controller {
-    private static final long PROBE_AGAIN_NANOS = 10_000_000_000L;
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
 
     private final ControllerSettings settings;
-    private final Backend backend;
+    private final Backends backends;
     private final Executor acting;
     private final Mailbox mailbox = new Mailbox();
     private final EventSide events;
     private final EngineBlocks tree;
     private final Holds holds;
-    private final Ledger ledger;
+    private final Pins pins;
     private final Optional<Switchback> switchback;
     private final StallWatch stallWatch = new StallWatch();
 
@@ -42,7 +43,11 @@ public final class Controller {
     private long nextTickNanos;
     private boolean planNow;
     private boolean probing;
-    private long probeAtNanos;
+    private boolean probeWanted = true;
+    private boolean answering;
+    private long seenRestarts;
+    private long certainLife;
+    private long certainSinceNanos;
     private EngineReadings lastReadings = EngineReadings.unknown("the engine was not asked yet");
     private Optional<Capabilities> capabilities = Optional.empty();
     private Optional<String> suspended = Optional.empty();
@@ -68,37 +73,42 @@ public final class Controller {
         }
     }
 
-    /** Of an engine that stores what a request generated when it ends, as SGLang does; else like the other constructor. */
+    /**
+     * Of one engine that stores what a request generated when it ends, as SGLang does; the caller vouches that the ledger
+     * belongs to it.
+     *
+     * @throws IOException when the ledger cannot be read
+     */
     public Controller(
             ControllerSettings settings, Backend backend, LedgerStore store, Executor acting, RandomGenerator random)
             throws IOException {
-        this(settings, RequestRules.sglang(), backend, store, acting, random);
+        this(settings, RequestRules.sglang(), Backends.only(backend), new Ledger(store), acting, random);
+        pins.engineIs(EngineIdentity.VOUCHED_FOR);
     }
 
     /**
-     * Reads the ledger; the first poll unpins what an earlier life left.
+     * Neither releases nor pins anything before {@link #engineIs} was called; then it first unpins what an earlier life
+     * left in the ledger.
      *
      * @param requests how the engine tells of its requests
      * @param acting where the ledger is written, the backend called and answers completed; tasks may block
      * @param random tosses the coins of the TTFT measurement
-     * @throws IOException when the ledger cannot be read or shortened
      */
     public Controller(
             ControllerSettings settings,
             RequestRules requests,
-            Backend backend,
-            LedgerStore store,
+            Backends backends,
+            Ledger ledger,
             Executor acting,
-            RandomGenerator random)
-            throws IOException {
+            RandomGenerator random) {
         this.events = new EventSide(requests, this::engineForgot);
         this.tree = events.tree();
         this.settings = settings;
-        this.backend = backend;
+        this.backends = backends;
         this.acting = acting;
-        LedgerBook book = new LedgerBook(store);
-        this.holds = new Holds(book.largestId() + 1, tree, acting);
-        this.ledger = new Ledger(book, backend, acting, mailbox, tree, new LedgerResults());
+        this.holds = new Holds(ledger.largestId() + 1, tree, acting);
+        this.pins = new Pins(ledger, backends, acting, mailbox, tree, this::lastLook, new PinResults());
+        this.suspended = ledger.paused();
         this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
         this.view = picture(lastReadings);
     }
@@ -126,8 +136,8 @@ public final class Controller {
             noticeRemovedPins();
         }
         int work = mailbox.drain(this::accept);
-        ledger.poll(nowNanos);
-        probeIfDue();
+        pins.poll(nowNanos, certainForNanos());
+        probeIfWanted();
         boolean ticked = planNow || nowNanos >= nextTickNanos;
         if (ticked) {
             tick(clockNanos);
@@ -145,9 +155,24 @@ public final class Controller {
         mailbox.onMail(wakeup);
     }
 
-    /** Asks for a hold; answered when it is held, refused, or known to have to wait, each with its reason. */
-    public CompletionStage<HoldView> request(HoldRequest request) {
+    /** Says which engine answers here; any thread. The ledger of another one is left alone. */
+    public void engineIs(EngineIdentity identity) {
+        mailbox.outcome(() -> {
+            pins.engineIs(identity);
+            planNow = true;
+        });
+    }
+
+    /**
+     * Asks for a hold; answered when it is held, refused, or known to have to wait, each with its reason. A hold about which
+     * nothing is known after this patience is withdrawn, since nobody would know its id.
+     */
+    public CompletionStage<HoldView> request(HoldRequest request, Duration patience) {
         return ask(answer -> {
+            if (suspended.isPresent()) {
+                holds.fail(answer, new RejectedExecutionException(suspended.get()));
+                return;
+            }
             if (holds.full()) {
                 holds.fail(
                         answer,
@@ -156,49 +181,73 @@ public final class Controller {
                 return;
             }
             Hold hold = holds.register(HoldOrigin.REQUESTED, request, "asked for");
-            holds.awaitDecision(hold.id(), answer);
+            holds.awaitDecision(hold.id(), answer, nowNanos + patience.toNanos());
             planNow = true;
         });
     }
 
+    /** The same with a patience of a minute. */
+    public CompletionStage<HoldView> request(HoldRequest request) {
+        return request(request, Duration.ofMinutes(1));
+    }
+
     /**
-     * Gives a hold up; answered when it is unpinned, or when the engine refuses that, which leaves it expiring; empty when
-     * there is no such hold.
+     * Gives a hold up; answered when it is unpinned, or known to be pinned still, which leaves it expiring and says why;
+     * empty when there is no such hold.
      */
     public CompletionStage<Optional<HoldView>> release(long holdId) {
         return ask(answer -> {
             holds.awaitEnd(holdId, answer);
-            ledger.retryNow(holdId);
+            pins.retryNow(holdId);
             holds.living(holdId).ifPresent(hold -> giveUp(hold, "released on request"));
         });
     }
 
     /**
-     * Gives all holds up, those that an earlier life left included, and suspends holding until {@link #resumeHolding};
-     * answered once every unpin has an outcome. What is pending then stays in the ledger.
+     * Gives all holds up, those that an earlier life left included, and pauses holding until {@link #resumeHolding}, through
+     * restarts; answered once every unpin has an outcome. What is pending then stays in the ledger.
      */
     public CompletionStage<Released> releaseAll(String reason) {
         return ask(answer -> {
-            suspended = Optional.of("holding is suspended: " + reason);
-            releasing.ifPresent(earlier -> holds.complete(earlier.answer, earlier.soFar()));
-            ReleaseAll all = new ReleaseAll(answer);
-            releasing = Optional.of(all);
-            holds.living().forEach(hold -> all.open.add(hold.id()));
-            all.open.addAll(ledger.leavers());
-            ledger.retryNow();
-            holds.living().forEach(hold -> giveUp(hold, reason));
-            answerReleaseAll();
+            pause(Optional.of("paused: " + reason));
+            letGo(reason, answer);
         });
     }
 
-    /** Ends the suspension that {@link #releaseAll} began. */
+    /** Gives all holds up because this process ends; the next one holds again. */
+    public CompletionStage<Released> letGo(String reason) {
+        return ask(answer -> {
+            suspended = Optional.of("holding is suspended: " + reason);
+            letGo(reason, answer);
+        });
+    }
+
+    private void letGo(String reason, CompletableFuture<Released> answer) {
+        releasing.ifPresent(earlier -> holds.complete(earlier.answer, earlier.soFar()));
+        ReleaseAll all = new ReleaseAll(answer);
+        releasing = Optional.of(all);
+        holds.living().forEach(hold -> all.open.add(hold.id()));
+        all.open.addAll(pins.leavers());
+        pins.retryNow();
+        holds.living().forEach(hold -> giveUp(hold, reason));
+        answerReleaseAll();
+    }
+
+    /** Ends the pause that {@link #releaseAll} began; answers whether there was one. */
     public CompletionStage<Boolean> resumeHolding() {
         return ask(answer -> {
             boolean was = suspended.isPresent();
-            suspended = Optional.empty();
+            pause(Optional.empty());
             planNow = true;
             holds.complete(answer, was);
         });
+    }
+
+    private void pause(Optional<String> reason) {
+        suspended = reason;
+        if (!backends.chosen().traits().forgetsByItself()) {
+            pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")));
+        }
     }
 
     /** Hands in fresh readings; the newest replace those not yet looked at. */
@@ -227,6 +276,16 @@ public final class Controller {
 
     private void accept(EngineReadings readings) {
         lastReadings = readings;
+        boolean answers = readings.runningRequests().number().isPresent();
+        probeWanted |= answers && !answering;
+        answering = answers;
+        boolean rests = readings.runningRequests().number().orElse(1) == 0
+                && readings.waitingRequests().number().orElse(1) == 0
+                && pins.quiet();
+        if (rests && readings.usedTokens() instanceof Reading.Known used) {
+            long ours = pins.pinnedBlocks() * blockTokens(readings);
+            pins.othersHave(OptionalLong.of(Math.max(0, (long) used.value() - ours)));
+        }
         events.readings(readings, originNanos);
         stallWatch.look(readings, events.counters().batches(), nowNanos);
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
@@ -236,7 +295,7 @@ public final class Controller {
         if (hold.state() != HoldState.EXPIRING) {
             holds.update(hold.expiring(false, reason));
         }
-        ledger.leave(hold.id());
+        pins.leave(hold.id());
         planNow = true;
     }
 
@@ -250,7 +309,7 @@ public final class Controller {
     }
 
     private void engineForgot() {
-        ledger.engineForgot();
+        pins.engineForgot();
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.EXPIRING) {
                 holds.update(hold.ended(hold.reason()));
@@ -259,27 +318,44 @@ public final class Controller {
             }
         }
         switchback.ifPresent(Switchback::interrupted);
-        probeAtNanos = nowNanos;
+        long restarts = events.counters().restarts();
+        if (restarts != seenRestarts) {
+            // Another process may answer by now, and what it can do is not known.
+            seenRestarts = restarts;
+            capabilities = Optional.empty();
+            probeWanted = true;
+        }
         planNow = true;
     }
 
-    private void probeIfDue() {
-        boolean able = capabilities.map(Capabilities::canPin).orElse(false);
-        if (probing || (able && probeAtNanos < 0) || nowNanos < probeAtNanos) {
+    /** How long every event since the cache was empty has been seen; negative while that is not so. */
+    private long certainForNanos() {
+        if (!events.certain()) {
+            certainLife = 0;
+            return -1;
+        }
+        if (certainLife != events.incarnation()) {
+            certainLife = events.incarnation();
+            certainSinceNanos = nowNanos;
+        }
+        return nowNanos - certainSinceNanos;
+    }
+
+    /** Once for each process of the engine: at the start, after a restart, and when it answers again after a silence. */
+    private void probeIfWanted() {
+        if (probing || !probeWanted) {
             return;
         }
         probing = true;
+        probeWanted = false;
         CompletionStage<Capabilities> answer =
-                CompletableFuture.completedFuture(backend).thenComposeAsync(Backend::probe, acting);
+                CompletableFuture.completedFuture(backends.chosen()).thenComposeAsync(Backend::probe, acting);
         answer.whenComplete((found, failure) -> mailbox.outcome(() -> probed(
-                failure == null
-                        ? found
-                        : new Capabilities(false, false, true, "the backend could not be asked: " + failure))));
+                failure == null ? found : new Capabilities(false, "the backend could not be asked: " + failure))));
     }
 
     private void probed(Capabilities found) {
         probing = false;
-        probeAtNanos = found.canPin() ? -1 : nowNanos + PROBE_AGAIN_NANOS;
         planNow |= !capabilities.equals(Optional.of(found));
         capabilities = Optional.of(found);
     }
@@ -293,7 +369,7 @@ public final class Controller {
         holds.age();
         EngineReadings readings = effectiveReadings(clockNanos);
         budget =
-                BudgetRule.compute(settings, readings, events.prompts(), ledger.pinnedBlocks(), hardPins(), clockNanos);
+                BudgetRule.compute(settings, readings, events.prompts(), pins.pinnedBlocks(), hardPins(), clockNanos);
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
@@ -304,32 +380,68 @@ public final class Controller {
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),
+                backends.chosen().traits(),
                 capabilities,
                 switchback.flatMap(Switchback::off),
-                ledger.leaving(),
-                ledger.freeing(),
+                pins.leaving(),
+                pins.freeing(),
                 holds.living(),
                 settings.automaticHolds()
                         ? events.candidates(settings.automaticLease().toNanos())
                         : List.of(),
                 holds.nextId()));
-        plan.lines().forEach(this::carryOut);
+        if (stallWatch.stalled(nowNanos)) {
+            pins.atOnce(() -> plan.lines().forEach(this::carryOut));
+        } else {
+            plan.lines().forEach(this::carryOut);
+        }
+        for (Hold hold : holds.outOfPatience()) {
+            holds.withdrawn(
+                    hold.id(),
+                    new RejectedExecutionException(
+                            "The engine gave no outcome in time, so the hold is withdrawn; ask again when it answers."));
+            giveUp(hold, "withdrawn: nothing became of it in time");
+        }
     }
 
     private Optional<String> hindrance() {
         if (suspended.isPresent()) {
             return suspended;
         }
-        if (events.gap().isPresent()) {
-            return events.gap().map(why -> "nothing new is pinned: " + why);
-        }
-        int leftovers = ledger.leftovers();
-        if (leftovers > 0) {
-            return Optional.of("pins of an earlier life are released first, " + leftovers + " to go");
+        Optional<String> ledgers = pins.hindrance();
+        if (ledgers.isPresent()) {
+            return ledgers;
         }
         return capabilities.isPresent()
                 ? Optional.empty()
-                : Optional.of("the backend " + backend.name() + " was not probed yet");
+                : Optional.of("the backend " + backends.chosen().name() + " was not probed yet");
+    }
+
+    /** Why a block that was planned to be pinned is not, now that its call is about to leave. */
+    private Optional<String> lastLook(long block) {
+        BackendTraits traits = backends.chosen().traits();
+        Optional<String> hindrance = hindrance();
+        if (hindrance.isPresent()) {
+            return hindrance;
+        }
+        if (traits.needsInsertionEnd() && !tree.endedInsertion(block)) {
+            return Optional.of("its last block left the cache, or ends no insertion any more");
+        }
+        if (traits.needsUnambiguousHash() && tree.ambiguous(block)) {
+            return Optional.of("the hash of its last block may name two blocks of the engine by now");
+        }
+        if (!traits.hard()) {
+            return Optional.empty();
+        }
+        if (stallWatch.stalled(nowNanos)) {
+            return Optional.of(Planner.STALLED);
+        }
+        Optional<String> unknown = budget.hardUnknown();
+        if (unknown.isPresent()) {
+            return unknown.map(why -> "nothing new is pinned: " + why);
+        }
+        boolean tooMuch = pins.pinnedBlocks() * blockTokens(lastReadings) > budget.hardTokens();
+        return tooMuch ? Optional.of("the bound has come down: " + budget.hardWhy()) : Optional.empty();
     }
 
     private void carryOut(Plan.Line line) {
@@ -341,7 +453,7 @@ public final class Controller {
                 Hold hold = holds.living(line.holdId()).orElseGet(() -> automatic(line));
                 if (hold.state() == HoldState.REQUESTED) {
                     holds.update(hold.because(line.reason()));
-                    ledger.want(hold, line.lastBlock(), line.blocks(), mustBeWritten());
+                    pins.want(hold, line.lastBlock(), line.blocks());
                 }
             }
             case UNPIN ->
@@ -349,7 +461,7 @@ public final class Controller {
                     if (hold.state() == HoldState.HELD) {
                         holds.update(hold.waiting(nowNanos, line.reason()));
                     }
-                    ledger.leave(line.holdId());
+                    pins.leave(line.holdId());
                 });
             case WAIT ->
                 holds.living(line.holdId()).ifPresent(hold -> {
@@ -360,7 +472,7 @@ public final class Controller {
             case REFUSE ->
                 holds.living(line.holdId()).ifPresent(hold -> {
                     holds.update(hold.expiring(false, line.reason()));
-                    ledger.leave(line.holdId());
+                    pins.leave(line.holdId());
                 });
             case KEEP -> {}
         }
@@ -373,15 +485,11 @@ public final class Controller {
     }
 
     private boolean hardPins() {
-        return capabilities.map(Capabilities::hard).orElse(true);
-    }
-
-    private boolean mustBeWritten() {
-        return !capabilities.map(Capabilities::forgetsByItself).orElse(false);
+        return backends.chosen().traits().hard();
     }
 
     /** What became of pins and unpins. */
-    private final class LedgerResults implements Ledger.Results {
+    private final class PinResults implements Pins.Results {
         @Override
         public void pinned(long holdId, long block, int blocks, String reason) {
             holds.living(holdId)
@@ -410,6 +518,8 @@ public final class Controller {
                         Hold next = switch (outcome.kind()) {
                             case REJECTED -> hold.ended("refused: " + outcome.reason());
                             case MISSING -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, outcome.reason());
+                            case NOT_SENT ->
+                                hold.waiting(nowNanos + PIN_AGAIN_NANOS, "its pin was not sent: " + outcome.reason());
                             case DEFERRED, ACCEPTED, CLIPPED ->
                                 hold.waiting(
                                         nowNanos + PIN_AGAIN_NANOS,
@@ -432,19 +542,10 @@ public final class Controller {
         }
 
         @Override
-        public void stuck(long holdId, String trouble) {
+        public void notLeft(long holdId, String why) {
             holds.living(holdId)
                     .filter(hold -> hold.state() == HoldState.EXPIRING)
-                    .ifPresent(hold -> holds.endRefused(hold.because(trouble)));
-            pending(holdId);
-        }
-
-        @Override
-        public void leavingDeferred(long holdId, String reason) {
-            pending(holdId);
-        }
-
-        private void pending(long holdId) {
+                    .ifPresent(hold -> holds.endRefused(hold.because(why)));
             releasing.filter(all -> all.open.remove(holdId)).ifPresent(all -> all.pending++);
             answerReleaseAll();
         }
@@ -480,7 +581,9 @@ public final class Controller {
                 tree.ghosts(),
                 events.counters(),
                 events.invisibleShare(),
-                capabilities.orElse(new Capabilities(false, false, false, "the backend was not probed yet")),
+                capabilities.orElse(new Capabilities(false, "the backend was not probed yet")),
+                pins.view(),
+                suspended,
                 readings,
                 budget,
                 holds.views(),

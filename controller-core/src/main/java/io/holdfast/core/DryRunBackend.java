@@ -1,19 +1,33 @@
 package io.holdfast.core;
 
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** The backend that asks no engine: plans, ledger and reasons are real, pins are not. */
+/** The backend that asks no engine: plans and reasons are real, pins are not, and the ledger is left as it is. */
 public final class DryRunBackend implements Backend {
+    /** The same needs as the strictest backend, so that the plan is one that could be carried out. */
+    private static final BackendTraits TRAITS = new BackendTraits(true, true, true, true, true);
+
     @Override
     public String name() {
         return "dry_run";
     }
 
     @Override
+    public BackendTraits traits() {
+        return TRAITS;
+    }
+
+    @Override
     public CompletionStage<Capabilities> probe() {
         return CompletableFuture.completedFuture(new Capabilities(
-                true, true, true, "dry run: nothing is asked of the engine; choose another backend to pin for real"));
+                true, "dry run: nothing is asked of the engine; choose another backend to pin for real"));
+    }
+
+    @Override
+    public String handle(PinCommand command) {
+        return Long.toString(command.lastBlock());
     }
 
     @Override
@@ -22,8 +36,8 @@ public final class DryRunBackend implements Backend {
     }
 
     @Override
-    public CompletionStage<Outcome> unpin(PinCommand command) {
-        return said("dry run: would unpin " + command.blocks() + " blocks");
+    public CompletionStage<Outcome> unpin(List<String> handles) {
+        return said("dry run: would unpin " + String.join(", ", handles));
     }
 
     private static CompletionStage<Outcome> said(String reason) {

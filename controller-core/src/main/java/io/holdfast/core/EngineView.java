@@ -1,6 +1,7 @@
 package io.holdfast.core;
 
 import java.util.List;
+import java.util.Optional;
 
 /**
  * An immutable picture of one engine: what we believe, what is held, what was decided and why.
@@ -10,6 +11,7 @@ import java.util.List;
  * @param certainty one sentence: why it is, or what is missing and how it heals
  * @param blocks blocks resident on the GPU as far as the events told
  * @param ghosts removed blocks that are still remembered
+ * @param paused why nothing is held, until holding is resumed; absent while it is not paused
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
  */
 public record EngineView(
@@ -22,6 +24,8 @@ public record EngineView(
         Counters counters,
         Reading invisibleShare,
         Capabilities capabilities,
+        PinsView pins,
+        Optional<String> paused,
         EngineReadings readings,
         Budget budget,
         List<HoldView> holds,

@@ -20,11 +20,14 @@ final class Holds {
     private final TreeView tree;
     private final Map<Long, Hold> living = new LinkedHashMap<>();
     private final Map<Long, Hold> over = new LinkedHashMap<>();
-    private final Map<Long, List<Consumer<HoldView>>> awaitingDecision = new LinkedHashMap<>();
+    private final Map<Long, Undecided> awaitingDecision = new LinkedHashMap<>();
     private final Map<Long, List<Consumer<HoldView>>> awaitingEnd = new LinkedHashMap<>();
     private long nextId;
     private long nowNanos;
     private long blockTokens;
+
+    /** Who asked for a hold, and until when they wait to hear of it. */
+    private record Undecided(CompletableFuture<HoldView> answer, long untilNanos) {}
 
     /** Answers are completed on {@code answering}, so that nobody's continuation runs on the controller's thread. */
     Holds(long firstId, TreeView tree, Executor answering) {
@@ -73,22 +76,42 @@ final class Holds {
             over.remove(over.keySet().iterator().next());
         }
         decided(hold);
-        answer(awaitingEnd, hold);
+        ended(hold);
     }
 
-    /** Tells those who wait for its end that there is none for now: it cannot be unpinned. */
+    /** Tells those who wait for its end that there is none for now: it is not unpinned. */
     void endRefused(Hold hold) {
         update(hold);
-        answer(awaitingEnd, hold);
+        ended(hold);
     }
 
     /** Tells those who asked for it what became of it. */
     void decided(Hold hold) {
-        answer(awaitingDecision, hold);
+        Undecided waiting = awaitingDecision.remove(hold.id());
+        if (waiting != null) {
+            complete(waiting.answer, view(hold));
+        }
     }
 
-    void awaitDecision(long id, CompletableFuture<HoldView> answer) {
-        awaitingDecision.computeIfAbsent(id, key -> new ArrayList<>()).add(view -> complete(answer, view));
+    void awaitDecision(long id, CompletableFuture<HoldView> answer, long untilNanos) {
+        awaitingDecision.put(id, new Undecided(answer, untilNanos));
+    }
+
+    /** Withdraws holds of which nothing became known in time: who asked for them would not know their ids. */
+    List<Hold> outOfPatience() {
+        List<Long> ids = awaitingDecision.entrySet().stream()
+                .filter(each -> each.getValue().untilNanos <= nowNanos)
+                .map(Map.Entry::getKey)
+                .toList();
+        return ids.stream().flatMap(id -> living(id).stream()).toList();
+    }
+
+    /** Tells who asked for this hold that it was withdrawn. */
+    void withdrawn(long id, RuntimeException why) {
+        Undecided waiting = awaitingDecision.remove(id);
+        if (waiting != null) {
+            fail(waiting.answer, why);
+        }
     }
 
     /** Absent when there is no such hold. */
@@ -145,8 +168,8 @@ final class Holds {
         }
     }
 
-    private void answer(Map<Long, List<Consumer<HoldView>>> waiting, Hold hold) {
-        List<Consumer<HoldView>> answers = waiting.remove(hold.id());
+    private void ended(Hold hold) {
+        List<Consumer<HoldView>> answers = awaitingEnd.remove(hold.id());
         if (answers != null) {
             HoldView view = view(hold);
             answers.forEach(answer -> answer.accept(view));

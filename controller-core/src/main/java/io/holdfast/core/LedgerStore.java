@@ -9,12 +9,12 @@ import java.util.List;
  * <p>The core does no I/O of its own: the sidecar hands in a file, a router whatever it has.
  */
 public interface LedgerStore {
-    /** Every entry ever appended since the last {@link #replaceWith}, oldest first. */
-    List<LedgerEntry> read() throws IOException;
+    /** Every line ever appended since the last {@link #replaceWith}, oldest first. */
+    List<LedgerLine> read() throws IOException;
 
-    /** Durable when it returns: a crash the instant after must find the entry again. */
-    void append(LedgerEntry entry) throws IOException;
+    /** Durable when it returns: a crash the instant after must find the line again. */
+    void append(LedgerLine line) throws IOException;
 
-    /** Forgets the past but for these entries, all or nothing. */
-    void replaceWith(List<LedgerEntry> entries) throws IOException;
+    /** Forgets the past but for these lines, all or nothing. */
+    void replaceWith(List<LedgerLine> lines) throws IOException;
 }

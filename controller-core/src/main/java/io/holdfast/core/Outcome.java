@@ -6,17 +6,19 @@ package io.holdfast.core;
  * @param reason one sentence that a person can act on
  */
 public record Outcome(Kind kind, String reason) {
-    /** The five answers. */
+    /** The six answers. */
     public enum Kind {
         /** Done as asked. */
         ACCEPTED,
         /** Done in part. */
         CLIPPED,
-        /** Not now; asking again may help (a time-out, an open breaker): the engine's state is not known. */
+        /** No clear answer (a time-out, a broken connection): it may have been done, or may still be. */
         DEFERRED,
-        /** Refused; asking again will not help. */
+        /** Refused, and not done. */
         REJECTED,
-        /** The engine does not have the block. */
-        MISSING
+        /** The engine does not have it, so nothing was done. */
+        MISSING,
+        /** The call never left, so nothing was done; asking again may help. */
+        NOT_SENT
     }
 }

@@ -12,6 +12,7 @@ import java.util.Set;
  * @param stalled requests wait while nothing runs
  * @param blockTokens tokens in a block, 0 while unknown
  * @param hindrance why nothing new may be pinned, whatever it is: suspended, a gap, leftovers, no probe yet
+ * @param traits what the backend needs of a prefix and what its pins are
  * @param capabilities what the backend can do; absent before it was probed
  * @param measuring why automatic holds are off in this window; absent when they are on
  * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be pinned
@@ -31,6 +32,7 @@ record PlanInput(
         long capacityTokens,
         long blockTokens,
         Optional<String> hindrance,
+        BackendTraits traits,
         Optional<Capabilities> capabilities,
         Optional<String> measuring,
         Set<Long> leaving,

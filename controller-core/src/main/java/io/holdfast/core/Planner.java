@@ -3,9 +3,13 @@ package io.holdfast.core;
 import io.holdfast.core.Plan.Action;
 import io.holdfast.core.Plan.Line;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -51,7 +55,7 @@ final class Planner {
     }
 
     private Plan plan() {
-        boolean hardPins = in.capabilities().map(Capabilities::hard).orElse(true);
+        boolean hardPins = in.traits().hard();
         boolean stalled = in.stalled() && hardPins;
         Set<Long> aboveBound = stalled || !hardPins ? Set.of() : aboveBound();
         for (Hold hold : in.holds()) {
@@ -85,7 +89,7 @@ final class Planner {
         return new Plan(in.tick(), lines);
     }
 
-    private static final String STALLED =
+    static final String STALLED =
             "requests wait while nothing runs: every pin is let go, and none is made until that is over";
 
     private void wishes(HoldOrigin origin, boolean stalled) {
@@ -123,7 +127,7 @@ final class Planner {
                     "only the first " + matched + " of " + path.blocks()
                             + " blocks are known to be in the cache: it is pinned when the rest is stored");
         }
-        int end = in.tree().insertionEnd(path, matched);
+        int end = in.traits().needsInsertionEnd() ? in.tree().insertionEnd(path, matched) : matched;
         if (end == 0) {
             return wait(
                     hold,
@@ -155,7 +159,7 @@ final class Planner {
             return Optional.of(
                     "this engine cannot pin: " + in.capabilities().get().why());
         }
-        if (in.tree().ambiguous(last)) {
+        if (in.traits().needsUnambiguousHash() && in.tree().ambiguous(last)) {
             return Optional.of(
                     "the hash of its last block may name two blocks of the engine (a salt or a LoRA is in use):"
                             + " such a pin could not be taken back safely");
@@ -206,53 +210,49 @@ final class Planner {
         if (in.budget().hardUnknown().isPresent()) {
             return chosen;
         }
-        List<Hold> held =
-                in.holds().stream().filter(h -> h.state() == HoldState.HELD).toList();
-        Set<Long> gone = new HashSet<>(in.freeing());
+        Map<Long, Integer> holdsOn = new HashMap<>();
+        List<Hold> order = in.holds().stream()
+                .filter(hold -> hold.state() == HoldState.HELD)
+                .sorted(Comparator.comparing(Hold::automatic)
+                        .thenComparingLong(Hold::id)
+                        .reversed())
+                .toList();
+        order.forEach(hold -> holdsOn.merge(hold.lastBlock(), 1, Integer::sum));
+        Set<Long> goneAnyway = new LinkedHashSet<>(in.freeing());
+        goneAnyway.removeIf(block -> !in.tree().pinned(block));
         for (Hold hold : in.holds()) {
             // The unpin of what is leaving was asked already: whether that frees anything, freeing() knows.
             if (hold.state() == HoldState.EXPIRING
                     && hold.heldBlocks() > 0
                     && !in.leaving().contains(hold.lastBlock())
-                    && notNeeded(hold.lastBlock(), held, chosen)) {
-                gone.add(hold.lastBlock());
+                    && in.tree().pinned(hold.lastBlock())
+                    && !holdsOn.containsKey(hold.lastBlock())) {
+                goneAnyway.add(hold.lastBlock());
+            }
+        }
+        // A pin goes with the last of its holds; `after` is how many holds have been let go by then.
+        List<Long> goes = new ArrayList<>(goneAnyway);
+        List<Integer> after = new ArrayList<>(Collections.nCopies(goes.size(), 0));
+        for (int i = 0; i < order.size(); i++) {
+            long block = order.get(i).lastBlock();
+            if (holdsOn.merge(block, -1, Integer::sum) == 0 && in.tree().pinned(block)) {
+                goes.add(block);
+                after.add(i + 1);
             }
         }
         // Blocks that are pinned outside the tree (left over from an earlier life) cannot be freed by any choice here.
+        long blockTokens = Math.max(1, in.blockTokens());
         long outside = in.budget().pinnedTokens() - in.tree().pinnedBlocks() * in.blockTokens();
-        List<Hold> order = held.stream()
-                .sorted(Comparator.comparing(Hold::automatic)
-                        .thenComparingLong(Hold::id)
-                        .reversed())
-                .toList();
-        for (Hold hold : order) {
-            if (pinnedWithout(gone) + outside <= bound) {
-                break;
-            }
-            chosen.add(hold.id());
-            if (notNeeded(hold.lastBlock(), held, chosen)) {
-                gone.add(hold.lastBlock());
-            }
-        }
+        long most = Math.floorDiv(bound - outside, blockTokens);
+        int enough = in.tree().pathsToUnpin(goes.stream().mapToLong(Long::longValue).toArray(), goneAnyway.size(), most);
+        order.stream().limit(enough == 0 ? 0 : after.get(enough - 1)).forEach(hold -> chosen.add(hold.id()));
         return chosen;
-    }
-
-    private static boolean notNeeded(long block, List<Hold> held, Set<Long> chosen) {
-        return held.stream().noneMatch(h -> h.lastBlock() == block && !chosen.contains(h.id()));
-    }
-
-    private long pinnedWithout(Set<Long> blocks) {
-        long[] gone = blocks.stream()
-                .mapToLong(Long::longValue)
-                .filter(in.tree()::pinned)
-                .toArray();
-        return in.tree().pinnedBlocksWithout(gone) * in.blockTokens();
     }
 
     private void candidates() {
         long id = in.nextHoldId();
         List<Long> longestFirst = in.candidates().stream()
-                .filter(block -> in.tree().endedInsertion(block)
+                .filter(block -> (in.tree().endedInsertion(block) || !in.traits().needsInsertionEnd())
                         && !in.tree().pinned(block)
                         && !in.leaving().contains(block)
                         && in.tree().depth(block) > 0)

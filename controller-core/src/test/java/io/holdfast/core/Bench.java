@@ -40,34 +40,45 @@ final class Bench {
 
     /** What a test lets the ledger's store do. */
     static final class Disk implements LedgerStore {
-        final List<LedgerEntry> entries = new ArrayList<>();
+        final List<LedgerLine> lines = new ArrayList<>();
         List<String> log = new ArrayList<>();
         boolean broken;
 
         @Override
-        public List<LedgerEntry> read() {
-            return List.copyOf(entries);
+        public List<LedgerLine> read() {
+            return List.copyOf(lines);
         }
 
         @Override
-        public void append(LedgerEntry entry) throws IOException {
+        public void append(LedgerLine line) throws IOException {
             if (broken) {
                 throw new IOException("disk full");
             }
-            entries.add(entry);
-            log.add("write " + entry.step() + " " + entry.lastBlock() + " for " + entry.holdId());
+            lines.add(line);
+            if (line instanceof LedgerLine.Entry entry) {
+                log.add("write " + entry.step() + " " + entry.lastBlock() + " for " + entry.holdId());
+            }
+        }
+
+        /** As an earlier life of the test's backend would have written it. */
+        void append(LedgerLine.Step step, long holdId, long lastBlock, int blocks) throws IOException {
+            append(new LedgerLine.Entry(
+                    step, holdId, HoldOrigin.REQUESTED, "test", Long.toString(lastBlock), lastBlock, blocks, ""));
         }
 
         @Override
-        public void replaceWith(List<LedgerEntry> kept) {
-            entries.clear();
-            entries.addAll(kept);
+        public void replaceWith(List<LedgerLine> kept) throws IOException {
+            if (broken) {
+                throw new IOException("disk full");
+            }
+            lines.clear();
+            lines.addAll(kept);
         }
 
-        List<LedgerEntry> outstanding() throws IOException {
+        List<LedgerLine.Entry> outstanding() throws IOException {
             Disk copy = new Disk();
-            copy.entries.addAll(entries);
-            return new LedgerBook(copy).outstanding();
+            copy.lines.addAll(lines);
+            return new Ledger(copy).outstanding();
         }
     }
 
@@ -77,7 +88,8 @@ final class Bench {
         final Deque<Outcome.Kind> pinAnswers = new ArrayDeque<>();
         final Deque<Outcome.Kind> unpinAnswers = new ArrayDeque<>();
         List<String> log = new ArrayList<>();
-        Capabilities capabilities = new Capabilities(true, false, true, "test");
+        Capabilities capabilities = new Capabilities(true, "test");
+        BackendTraits traits = new BackendTraits(true, true, true, false, true);
         int probes;
         /** While set, calls wait in {@link #unanswered}, and the seventeenth at once is turned away. */
         boolean late;
@@ -91,6 +103,16 @@ final class Bench {
         }
 
         @Override
+        public BackendTraits traits() {
+            return traits;
+        }
+
+        @Override
+        public String handle(PinCommand command) {
+            return Long.toString(command.lastBlock());
+        }
+
+        @Override
         public CompletionStage<Capabilities> probe() {
             probes++;
             return CompletableFuture.completedFuture(capabilities);
@@ -99,7 +121,7 @@ final class Bench {
         @Override
         public CompletionStage<Outcome> pin(PinCommand command) {
             if (unanswered.size() >= 16) {
-                return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.DEFERRED, "too many calls"));
+                return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.NOT_SENT, "too many calls"));
             }
             log.add("pin " + command.lastBlock());
             Outcome.Kind kind = pinAnswers.isEmpty() ? Outcome.Kind.ACCEPTED : pinAnswers.remove();
@@ -111,18 +133,25 @@ final class Bench {
         }
 
         @Override
-        public CompletionStage<Outcome> unpin(PinCommand command) {
+        public CompletionStage<Outcome> unpin(List<String> handles) {
             if (unanswered.size() >= 16) {
-                return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.DEFERRED, "too many calls"));
+                return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.NOT_SENT, "too many calls"));
             }
-            log.add("unpin " + command.lastBlock());
+            log.add("unpin " + String.join(" ", handles));
             if (!unpinAnswers.isEmpty()) {
                 Outcome.Kind kind = unpinAnswers.remove();
                 return CompletableFuture.completedFuture(new Outcome(kind, "unpin " + kind));
             }
-            boolean there = pins.containsKey(command.lastBlock());
-            pins.computeIfPresent(command.lastBlock(), (block, count) -> count == 1 ? null : count - 1);
-            return answer(new Outcome(there ? Outcome.Kind.ACCEPTED : Outcome.Kind.MISSING, "unpinned"));
+            int there = 0;
+            for (String handle : handles) {
+                long block = Long.parseLong(handle);
+                there += pins.containsKey(block) ? 1 : 0;
+                pins.computeIfPresent(block, (key, count) -> count == 1 ? null : count - 1);
+            }
+            Outcome.Kind kind = there == handles.size()
+                    ? Outcome.Kind.ACCEPTED
+                    : there == 0 ? Outcome.Kind.MISSING : Outcome.Kind.CLIPPED;
+            return answer(new Outcome(kind, "unpinned"));
         }
 
         private CompletionStage<Outcome> answer(Outcome outcome) {
@@ -221,7 +250,11 @@ final class Bench {
 
     /** Asks for a hold, settles, and answers what became of it. */
     HoldView hold(long... path) {
-        CompletableFuture<HoldView> answer = ask(path);
+        return hold(Duration.ofSeconds(60), path);
+    }
+
+    HoldView hold(Duration lease, long... path) {
+        CompletableFuture<HoldView> answer = ask(lease, path);
         settle();
         return answer.join();
     }

@@ -57,7 +57,7 @@ final class ControllerTest {
     @Test
     void request_engineCannotPin_isRefusedWithItsWhy() {
         Bench stock = new Bench(Bench.SETTINGS, new Bench.Disk(), new Bench.Engine());
-        stock.engine.capabilities = new Capabilities(false, false, false, "HTTP 404");
+        stock.engine.capabilities = new Capabilities(false, "HTTP 404");
         stock.idle();
         stock.settle();
         stock.stored(1, 2);
@@ -65,8 +65,12 @@ final class ControllerTest {
         assertThat(refused.state()).isEqualTo(HoldState.RELEASED);
         assertThat(refused.reason()).isEqualTo("this engine cannot pin: HTTP 404");
         assertThat(stock.engine.probes).isEqualTo(1);
-        stock.engine.capabilities = new Capabilities(true, false, true, "mended");
-        stock.pass(Duration.ofSeconds(11));
+        stock.engine.capabilities = new Capabilities(true, "mended");
+        stock.pass(Duration.ofMinutes(11));
+        assertThat(stock.engine.probes).as("asked again without a reason").isEqualTo(1);
+        stock.controller.readings(EngineReadings.unknown("it restarts"));
+        stock.settle();
+        stock.pass(Duration.ofSeconds(1));
         assertThat(stock.hold(1, 2).state()).isEqualTo(HoldState.HELD);
     }
 
@@ -99,16 +103,19 @@ final class ControllerTest {
     }
 
     @Test
-    void release_unpinDeferred_answersOnlyWhenUnpinned() {
+    void release_unpinDeferred_saysSoAndGoesOn() {
         bench.stored(1, 2);
         long id = bench.hold(1, 2).id();
         bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
         var answer = bench.controller.release(id).toCompletableFuture();
         bench.settle();
-        assertThat(answer).isNotDone();
-        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.EXPIRING);
+        assertThat(answer.join().orElseThrow()).satisfies(hold -> {
+            assertThat(hold.state()).isEqualTo(HoldState.EXPIRING);
+            assertThat(hold.reason()).startsWith("no clear answer to the unpin");
+        });
+        assertThat(bench.controller.view().pins().unsure()).isEqualTo(1);
         bench.pass(Duration.ofSeconds(2));
-        assertThat(answer.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
+        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
     }
 
     @Test
@@ -144,7 +151,7 @@ final class ControllerTest {
         bench.settle();
         assertThat(answer.join()).isEqualTo(new Released(1, 1));
         assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.EXPIRING);
-        assertThat(bench.disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(2L);
+        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::lastBlock).containsExactly(2L);
 
         var again = bench.controller.releaseAll("x").toCompletableFuture();
         bench.settle();
@@ -204,24 +211,24 @@ final class ControllerTest {
         bench.settle();
         assertThat(answer.join()).isEqualTo(new Released(3, 0));
         assertThat(bench.engine.pins).isEmpty();
-        HoldView waiting = bench.hold(1, 2);
-        assertThat(waiting.state()).isEqualTo(HoldState.REQUESTED);
-        assertThat(waiting.reason()).isEqualTo("holding is suspended: shutting down");
+        var refused = bench.ask(1, 2);
+        bench.settle();
+        assertThatThrownBy(refused::join).hasMessageContaining("paused: shutting down");
         var resumed = bench.controller.resumeHolding().toCompletableFuture();
         bench.settle();
         assertThat(resumed.join()).isTrue();
-        assertThat(bench.holdNow(waiting.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.HELD);
     }
 
     @Test
-    void releaseAll_engineDoesNotAnswer_completesAndLeavesTheLedgerEntry() throws Exception {
+    void releaseAll_engineDoesNotAnswer_completesAndLeavesTheEntry() throws Exception {
         bench.stored(1, 2);
         bench.hold(1, 2);
         bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
         var answer = bench.controller.releaseAll("shutting down").toCompletableFuture();
         bench.settle();
         assertThat(answer.join()).isEqualTo(new Released(0, 1));
-        assertThat(bench.disk.outstanding()).extracting(LedgerEntry::lastBlock).containsExactly(2L);
+        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::lastBlock).containsExactly(2L);
     }
 
     @Test
@@ -407,23 +414,24 @@ final class ControllerTest {
     }
 
     @Test
-    void gap_keepsPinsMakesNoneAndTheyCanBeReleased() throws Exception {
+    void gap_keepsPinsAndPinsOnlyWhatWasStoredSince() throws Exception {
         bench.stored(1, 2);
+        bench.stored(7, 8);
         long id = bench.hold(1, 2).id();
         bench.controller.events().gap(new Gap(Gap.Cause.DROPPED, 5, 9));
         bench.stored(3, 4);
-        HoldView waiting = bench.hold(3, 4);
-        assertThat(waiting.reason()).startsWith("nothing new is pinned: batches 5 to 8 were lost");
+        assertThat(bench.hold(7, 8).state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(bench.hold(3, 4).state()).isEqualTo(HoldState.HELD);
         EngineView view = bench.controller.view();
         assertThat(view.certain()).isFalse();
         assertThat(view.incarnation()).isEqualTo(2);
         assertThat(view.counters().gaps()).isEqualTo(1);
         assertThat(view.counters().lostBatches()).isEqualTo(4);
         assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.disk.outstanding()).hasSize(1);
+        assertThat(bench.disk.outstanding()).hasSize(2);
         bench.controller.release(id);
         bench.settle();
-        assertThat(bench.engine.pins).isEmpty();
+        assertThat(bench.engine.pins).containsOnlyKeys(4L);
     }
 
     @Test
@@ -437,7 +445,7 @@ final class ControllerTest {
     }
 
     @Test
-    void clear_holdsAreLostAndTheLedgerClosed() throws Exception {
+    void clear_holdsAreLostAndTheirPinsUnpinnedAllTheSame() throws Exception {
         bench.stored(1, 2);
         long id = bench.hold(1, 2).id();
         HoldView waiting = bench.hold(8, 9);
@@ -447,7 +455,7 @@ final class ControllerTest {
         bench.settle();
         assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.LOST);
         assertThat(bench.holdNow(waiting.id()).state()).isEqualTo(HoldState.REQUESTED);
-        assertThat(bench.takeLog()).containsExactly("write RELEASED 2 for 1");
+        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
         assertThat(bench.disk.outstanding()).isEmpty();
         assertThat(bench.controller.view().incarnation()).isEqualTo(2);
         assertThat(bench.controller.view().counters().clears()).isEqualTo(1);

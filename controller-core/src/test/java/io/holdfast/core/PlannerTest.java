@@ -23,7 +23,8 @@ import org.junit.jupiter.api.Test;
 
 /** Each reason that a plan can give, and the guard over random states. */
 final class PlannerTest {
-    private static final Capabilities ABLE = new Capabilities(true, false, true, "test");
+    private static final Capabilities ABLE = new Capabilities(true, "test");
+    private static final BackendTraits HARD = new BackendTraits(true, true, true, false, true);
     private static final ControllerSettings SETTINGS = new ControllerSettings(
             "e",
             0.5,
@@ -54,6 +55,7 @@ final class PlannerTest {
     private boolean stalled;
     private Optional<String> hindrance = Optional.empty();
     private Optional<Capabilities> capabilities = Optional.of(ABLE);
+    private BackendTraits traits = HARD;
     private Optional<String> measuring = Optional.empty();
     private Set<Long> leaving = Set.of();
     private Set<Long> freeing = Set.of();
@@ -111,7 +113,7 @@ final class PlannerTest {
 
     @Test
     void wish_engineCannotPin_isRefusedWithItsWhy() {
-        capabilities = Optional.of(new Capabilities(false, false, false, "HTTP 404 for /hicache/pin_blocks"));
+        capabilities = Optional.of(new Capabilities(false, "HTTP 404 for /hicache/pin_blocks"));
         root(1, 2);
         wish(1, 1, 2);
         assertLine(Action.REFUSE, 1, 0, 2, "this engine cannot pin: HTTP 404 for /hicache/pin_blocks");
@@ -223,7 +225,7 @@ final class PlannerTest {
 
     @Test
     void stalled_pinsThatTheEngineMayEvict_stay() {
-        capabilities = Optional.of(new Capabilities(true, true, false, "soft"));
+        traits = new BackendTraits(true, true, false, true, true);
         root(1, 2);
         held(1, 1, 2);
         stalled = true;
@@ -459,6 +461,7 @@ final class PlannerTest {
                 capacity,
                 blockTokens,
                 Optional.empty(),
+                HARD,
                 Optional.of(ABLE),
                 Optional.empty(),
                 leaving,
@@ -524,6 +527,7 @@ final class PlannerTest {
                 20_000,
                 16,
                 hindrance,
+                traits,
                 capabilities,
                 measuring,
                 leaving,

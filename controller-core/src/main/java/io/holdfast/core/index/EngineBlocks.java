@@ -240,15 +240,14 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     }
 
     @Override
-    public int pinnedBlocksWithout(long[] lastBlocks) {
-        if (lastBlocks.length == 0) {
-            return learned.pinned();
+    public int pathsToUnpin(long[] lastBlocks, int least, long most) {
+        LongCounts gone = new LongCounts();
+        int left = learned.pinned();
+        int count = 0;
+        while (count < lastBlocks.length && (count < least || left > most)) {
+            left -= learned.freedWith(tree.find(lastBlocks[count++]), gone);
         }
-        LongCounts paths = new LongCounts();
-        for (long block : lastBlocks) {
-            learned.count(tree.find(block), paths);
-        }
-        return learned.pinnedWithout(paths);
+        return count;
     }
 
     /** How often the block was touched, as far as it is known. */

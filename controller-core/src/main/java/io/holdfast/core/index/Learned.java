@@ -344,23 +344,19 @@ final class Learned implements Overlay {
         return count;
     }
 
-    /** Adds one for each block of the path. */
-    void count(int lastPosition, LongCounts paths) {
+    /** How many blocks are pinned no more once this path is gone as well as those that are counted; counts it, too. */
+    int freedWith(int lastPosition, LongCounts gone) {
+        int freed = 0;
         for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.PLACE_BITS)) {
             for (int place = last & Strips.PLACES - 1; place >= 0; place--) {
-                paths.add((last & -Strips.PLACES) | place, 1);
+                int position = (last & -Strips.PLACES) | place;
+                gone.add(position, 1);
+                if (gone.get(position) == 1 + morePins.get(position)) {
+                    freed++;
+                }
             }
         }
-    }
-
-    int pinnedWithout(LongCounts paths) {
-        int[] left = {pinned};
-        paths.forEach((position, count) -> {
-            if (pinned((int) position) && 1 + morePins.get(position) <= count) {
-                left[0]--;
-            }
-        });
-        return left[0];
+        return freed;
     }
 
     private void touch(int lastPosition) {

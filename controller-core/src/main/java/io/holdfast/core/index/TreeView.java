@@ -41,6 +41,9 @@ public interface TreeView {
     /** How many blocks a pin of this path would add to {@link #pinnedBlocks}. */
     int unpinnedBlocks(long lastBlock);
 
-    /** What {@link #pinnedBlocks} would be without these pinned paths, each named by its last block. */
-    int pinnedBlocksWithout(long[] lastBlocks);
+    /**
+     * How many of these distinct pinned paths, each named by its last block, have to be unpinned in this order until no more than
+     * {@code most} blocks are pinned: at least {@code least}, and all of them where that is not enough.
+     */
+    int pathsToUnpin(long[] lastBlocks, int least, long most);
 }

@@ -206,7 +206,11 @@ final class EngineBlocksModelTest {
                 .filter(pin -> random.nextBoolean())
                 .mapToLong(Long::longValue)
                 .toArray();
-        assertThat(tree.pinnedBlocksWithout(some)).as("without, %s", where).isEqualTo(oracle.pinnedBlocksWithout(some));
+        int least = random.nextInt(some.length + 1);
+        long most = random.nextInt(oracle.pinnedBlocks() + 1);
+        assertThat(tree.pathsToUnpin(some, least, most))
+                .as("paths to unpin, %s", where)
+                .isEqualTo(oracle.pathsToUnpin(some, least, most));
         for (int i = 0; i < hashes.length; i++) {
             compareBlock(hashes[i], where + ", block " + i);
         }

@@ -160,7 +160,10 @@ final class EngineBlocksTest {
         tree.pinPath(3);
         tree.pinPath(4);
         assertThat(tree.pinnedBlocks()).isEqualTo(4);
-        assertThat(tree.pinnedBlocksWithout(new long[] {3})).isEqualTo(3);
+        assertThat(tree.pathsToUnpin(new long[] {3, 4}, 0, 3)).isEqualTo(1);
+        assertThat(tree.pathsToUnpin(new long[] {3, 4}, 0, 2)).isEqualTo(2);
+        assertThat(tree.pathsToUnpin(new long[] {3, 4}, 1, 4)).isEqualTo(1);
+        assertThat(tree.pinnedBlocks()).isEqualTo(4);
         tree.unpinPath(3);
         assertThat(tree.pinnedBlocks()).isEqualTo(3);
         tree.unpinPath(4);

@@ -2,6 +2,7 @@ package io.holdfast.core.index;
 
 import io.holdfast.core.HoldRequest;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -205,6 +206,15 @@ final class NaiveBlocks {
             forest.path(block).forEach(hash -> left.merge(hash, -1, Integer::sum));
         }
         return (int) left.values().stream().filter(count -> count > 0).count();
+    }
+
+    int pathsToUnpin(long[] blocks, int least, long most) {
+        for (int count = least; count < blocks.length; count++) {
+            if (pinnedBlocksWithout(Arrays.copyOf(blocks, count)) <= most) {
+                return count;
+            }
+        }
+        return blocks.length;
     }
 
     private void touchPath(long block, long time) {

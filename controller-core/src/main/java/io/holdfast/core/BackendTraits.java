@@ -1,0 +1,17 @@
+package io.holdfast.core;
+
+/**
+ * What a backend is, whatever engine it meets: data that the planner and the ledger apply.
+ *
+ * @param needsInsertionEnd a pin must name a block that ended an insertion
+ * @param needsUnambiguousHash a pin and its unpin name a hash, so two blocks under one hash could be mixed up
+ * @param hard a pin takes memory from the engine for good, so that the hard guard applies
+ * @param forgetsByItself a pin ends without an unpin; where not, the ledger must be written first
+ * @param releaseTells an unpin's answer says whether the pin was there; where not, any answer only says that it is gone now
+ */
+public record BackendTraits(
+        boolean needsInsertionEnd,
+        boolean needsUnambiguousHash,
+        boolean hard,
+        boolean forgetsByItself,
+        boolean releaseTells) {}
