@@ -4,11 +4,13 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.core.Backend;
+import io.holdfast.core.BackendTraits;
 import io.holdfast.core.Capabilities;
 import io.holdfast.core.Outcome;
 import io.holdfast.core.PinCommand;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.Reply;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -26,8 +28,12 @@ import java.util.concurrent.TimeUnit;
  * pin and unpin of a dead node kill the scheduler. The command vouches for it.
  *
  * Counting. The engine counts pins per hash, so a repeated pin needs a repeated unpin: a call is sent once, and silence is
- * told as silence. A count of 0 is an answer: no such block (pin), or no longer pinned (unpin), because the engine
- * unpinned everything under pressure or was flushed.
+ * told as silence, a call that never left as that. A count of 0 is an answer: no such block (pin), or no longer pinned
+ * (unpin), because the engine unpinned everything under pressure or was flushed. An unpin may name several blocks, and the
+ * count then is of those that were pinned, whichever they are.
+ *
+ * Caches. A pin reaches every data-parallel rank, and each has a cache of its own. That a block ended an insertion is known
+ * of one of them only; in another the same hash may lead to a dead node. So an engine with several caches is never pinned.
  *
  * Probe. Pinning an empty list changes nothing and tells the variants apart: no route on a stock engine; a refusal that
  * asks for the host tier on the branch that pins host copies, which is another promise altogether; a count of 0 here.
@@ -50,6 +56,7 @@ public final class PinBlocksBackend implements Backend {
     private static final String HOST_VARIANT = "This engine's pin_blocks pins copies in host memory, not on the GPU,"
             + " which this backend does not support.";
 
+    private static final BackendTraits TRAITS = new BackendTraits(true, true, true, false, true);
     private static final long ASK_AGAIN_MILLIS = 500;
 
     private final EngineHttp http;
@@ -68,6 +75,11 @@ public final class PinBlocksBackend implements Backend {
     @Override
     public String name() {
         return "pin_blocks";
+    }
+
+    @Override
+    public BackendTraits traits() {
+        return TRAITS;
     }
 
     @Override
@@ -115,59 +127,90 @@ public final class PinBlocksBackend implements Backend {
     }
 
     @Override
-    public CompletionStage<Outcome> pin(PinCommand command) {
-        return http.post(PIN, body(command)).thenApply(reply -> outcome(reply, "pinned_count", command, true));
+    public String handle(PinCommand command) {
+        return Long.toString(command.lastBlock());
     }
 
     @Override
-    public CompletionStage<Outcome> unpin(PinCommand command) {
-        return http.post(UNPIN, body(command)).thenApply(reply -> outcome(reply, "unpinned_count", command, false));
+    public CompletionStage<Outcome> pin(PinCommand command) {
+        String block = handle(command);
+        return http.post(PIN, body(List.of(block))).thenApply(reply -> pinned(reply, block));
     }
 
-    private static String body(PinCommand command) {
-        return "{\"block_hashes\":[" + command.lastBlock() + "]}";
+    @Override
+    public CompletionStage<Outcome> unpin(List<String> handles) {
+        return http.post(UNPIN, body(handles)).thenApply(reply -> unpinned(reply, handles));
     }
 
-    private static Outcome outcome(Reply reply, String counter, PinCommand command, boolean pin) {
-        String block = "block " + command.lastBlock();
-        return switch (reply) {
-            case Reply.NoAnswer lost ->
+    private static String body(List<String> handles) {
+        return "{\"block_hashes\":[" + String.join(",", handles) + "]}";
+    }
+
+    private static Outcome pinned(Reply reply, String block) {
+        return switch (Count.of(reply, "pinned_count")) {
+            case Count.None none -> none.outcome();
+            case Count.Of count when count.blocks() > 0 ->
+                outcome(Outcome.Kind.ACCEPTED, "The engine pinned block " + block + " and the path to it.");
+            case Count.Of count ->
                 outcome(
-                        Outcome.Kind.DEFERRED,
-                        lost.why() + (lost.maybeDone() ? MAYBE_DONE : " It was not carried out."));
-            case Reply.Answer answer
-            when answer.status() == 200 -> {
-                JsonNode count = json(answer).path(counter);
-                if (!count.isIntegralNumber()) {
-                    yield outcome(
-                            Outcome.Kind.DEFERRED,
-                            "The engine answered without a " + counter + ": " + said(answer) + MAYBE_DONE);
-                }
-                if (count.longValue() > 0) {
-                    yield outcome(
-                            Outcome.Kind.ACCEPTED,
-                            pin
-                                    ? "The engine pinned " + block + " and the path to it."
-                                    : "The engine unpinned " + block + ".");
-                }
-                yield outcome(
                         Outcome.Kind.MISSING,
-                        pin
-                                ? "The engine has no " + block + " to pin: it was evicted in the meantime."
-                                : "The engine no longer held " + block
-                                        + ": it had unpinned it under pressure, or its cache was flushed.");
-            }
-            case Reply.Answer answer when answer.status() == 404 -> outcome(Outcome.Kind.REJECTED, NO_ROUTE);
-            case Reply.Answer answer
-            when answer.status() == 401 || answer.status() == 403 -> outcome(Outcome.Kind.REJECTED, key(answer));
-            case Reply.Answer answer
-            when busy(answer) ->
-                outcome(
-                        Outcome.Kind.DEFERRED,
-                        "The engine answered HTTP " + answer.status() + ": " + said(answer) + MAYBE_DONE);
-            case Reply.Answer answer ->
-                outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + said(answer));
+                        "The engine has no block " + block + " to pin: it was evicted in the meantime.");
         };
+    }
+
+    private static Outcome unpinned(Reply reply, List<String> handles) {
+        String blocks = handles.size() == 1 ? "block " + handles.getFirst() : handles.size() + " blocks";
+        return switch (Count.of(reply, "unpinned_count")) {
+            case Count.None none -> none.outcome();
+            case Count.Of count when count.blocks() <= 0 ->
+                outcome(
+                        Outcome.Kind.MISSING,
+                        "The engine no longer held " + blocks
+                                + ": it had unpinned under pressure, or its cache was flushed.");
+            case Count.Of count when handles.size() > 1 && count.blocks() != handles.size() ->
+                outcome(
+                        Outcome.Kind.CLIPPED,
+                        "The engine unpinned " + count.blocks() + " of " + blocks + " and does not say which.");
+            case Count.Of count -> outcome(Outcome.Kind.ACCEPTED, "The engine unpinned " + blocks + ".");
+        };
+    }
+
+    /** How many blocks the engine says it pinned or unpinned. */
+    private sealed interface Count {
+        record Of(long blocks) implements Count {}
+
+        /** It did not say. */
+        record None(Outcome outcome) implements Count {}
+
+        static Count of(Reply reply, String counter) {
+            return switch (reply) {
+                case Reply.NoAnswer lost when lost.maybeDone() -> none(Outcome.Kind.DEFERRED, lost.why() + MAYBE_DONE);
+                case Reply.NoAnswer lost -> none(Outcome.Kind.NOT_SENT, lost.why() + " It was not carried out.");
+                case Reply.Answer answer when answer.status() == 200 -> {
+                    JsonNode count = json(answer).path(counter);
+                    yield count.isIntegralNumber()
+                            ? new Of(count.longValue())
+                            : none(
+                                    Outcome.Kind.DEFERRED,
+                                    "The engine answered without a " + counter + ": " + said(answer) + MAYBE_DONE);
+                }
+                case Reply.Answer answer when answer.status() == 404 -> none(Outcome.Kind.REJECTED, NO_ROUTE);
+                case Reply.Answer answer when answer.status() == 401 || answer.status() == 403 ->
+                    none(Outcome.Kind.REJECTED, key(answer));
+                case Reply.Answer answer when busy(answer) ->
+                    none(
+                            Outcome.Kind.DEFERRED,
+                            "The engine answered HTTP " + answer.status() + ": " + said(answer) + MAYBE_DONE);
+                case Reply.Answer answer ->
+                    none(
+                            Outcome.Kind.REJECTED,
+                            "The engine refused with HTTP " + answer.status() + ": " + said(answer));
+            };
+        }
+
+        private static Count none(Outcome.Kind kind, String reason) {
+            return new None(outcome(kind, reason));
+        }
     }
 
     private static Outcome outcome(Outcome.Kind kind, String reason) {
@@ -198,6 +241,11 @@ public final class PinBlocksBackend implements Backend {
     }
 
     private static Capabilities judge(ServerInfo info) {
+        if (info.caches() > 1) {
+            return cannot("This engine has " + info.caches()
+                    + " caches (data-parallel ranks), and a pin reaches all of them while only the first is followed: run"
+                    + " one engine per rank, each with a sidecar's engine of its own.");
+        }
         if (info.flag("enable_hierarchical_cache")) {
             return cannot(
                     "This engine runs with --enable-hierarchical-cache, under which pin_blocks pins nothing on the"
@@ -213,11 +261,11 @@ public final class PinBlocksBackend implements Backend {
             why += " Its blocks are single tokens (page_size 1), which makes events costly: start it with --page-size"
                     + " 16 or more.";
         }
-        return new Capabilities(true, false, true, why);
+        return new Capabilities(true, why);
     }
 
     private static Capabilities cannot(String why) {
-        return new Capabilities(false, false, true, why);
+        return new Capabilities(false, why);
     }
 
     private static String key(Reply.Answer answer) {

@@ -65,6 +65,12 @@ final class ServerInfo {
         return root.path(field).asBoolean(false);
     }
 
+    /** Data-parallel ranks, each with a cache of its own. */
+    int caches() {
+        return Math.max(
+                root.path("dp_size").asInt(1), root.path("kv_events").path("dp_size").asInt(1));
+    }
+
     boolean publishesEvents() {
         return publisher(root.path("kv_events"))
                 || publisher(parsed(root.path("kv_events_config").asText("")));

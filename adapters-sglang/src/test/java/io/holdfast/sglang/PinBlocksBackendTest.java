@@ -8,6 +8,7 @@ import io.holdfast.core.PinCommand;
 import io.holdfast.http.Reply;
 import java.io.IOException;
 import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -71,7 +72,7 @@ final class PinBlocksBackendTest {
                 .isEqualTo(new Outcome(
                         Outcome.Kind.MISSING,
                         "The engine no longer held " + BLOCK
-                                + ": it had unpinned it under pressure, or its cache was flushed."));
+                                + ": it had unpinned under pressure, or its cache was flushed."));
     }
 
     @Test
@@ -121,11 +122,11 @@ final class PinBlocksBackendTest {
     }
 
     @Test
-    void deadEngine_isDeferred_andWasNotDone() {
+    void deadEngine_wasNotSentAnything() {
         engine.dies();
         assertThat(unpin())
                 .isEqualTo(new Outcome(
-                        Outcome.Kind.DEFERRED,
+                        Outcome.Kind.NOT_SENT,
                         "Nothing listens at " + engine.http().base()
                                 + ": is the engine running? It was not carried out."));
     }
@@ -134,7 +135,7 @@ final class PinBlocksBackendTest {
     void probe_pinsNothing_andAcceptsABranchWithEvents() {
         branch("{\"page_size\":16," + EVENTS + "}");
         assertThat(probe())
-                .isEqualTo(new Capabilities(true, false, true, "The engine has pin_blocks and publishes events."));
+                .isEqualTo(new Capabilities(true, "The engine has pin_blocks and publishes events."));
         assertThat(engine.asked())
                 .containsExactlyInAnyOrder("POST /hicache/pin_blocks {\"block_hashes\":[]}", "GET /server_info");
     }
@@ -215,6 +216,35 @@ final class PinBlocksBackendTest {
         assertThat(probe().canPin()).isFalse();
     }
 
+    @ParameterizedTest
+    @CsvSource({"0, MISSING", "1, CLIPPED", "2, CLIPPED", "3, ACCEPTED"})
+    void unpinOfSeveral_isOneCallAndOneAnswer(int count, Outcome.Kind kind) {
+        engine.answers(UNPIN, 200, "{\"unpinned_count\":" + count + "}");
+        Outcome outcome =
+                backend.unpin(List.of("1", "-2", "3")).toCompletableFuture().join();
+        assertThat(outcome.kind()).as(outcome.reason()).isEqualTo(kind);
+        assertThat(engine.asked()).containsExactly("POST /hicache/unpin_blocks {\"block_hashes\":[1,-2,3]}");
+    }
+
+    @Test
+    void pinThatIsNotSent_isToldApartFromSilence() {
+        engine.dies();
+        assertThat(pin().kind()).isEqualTo(Outcome.Kind.NOT_SENT);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"\"dp_size\":2", "\"kv_events\":{\"publisher\":\"zmq\",\"dp_size\":2}"})
+    void probe_ofAnEngineWithSeveralCaches_cannotHold(String ranks) {
+        branch("{\"page_size\":16," + EVENTS + "," + ranks + "}");
+        assertThat(probe().canPin()).isFalse();
+        assertThat(probe().why()).contains("2 caches");
+    }
+
+    @Test
+    void handle_isTheLastBlockInDecimals() {
+        assertThat(backend.handle(COMMAND)).isEqualTo("-8960200549555057789");
+    }
+
     @Test
     void name_isTheConfigurationsWord() {
         assertThat(backend.name()).isEqualTo("pin_blocks");
@@ -230,7 +260,7 @@ final class PinBlocksBackendTest {
     }
 
     private Outcome unpin() {
-        return backend.unpin(COMMAND).toCompletableFuture().join();
+        return backend.unpin(List.of(backend.handle(COMMAND))).toCompletableFuture().join();
     }
 
     private Capabilities probe() {

@@ -5,6 +5,7 @@ import io.holdfast.core.Capabilities;
 import io.holdfast.core.EngineReadings;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.HoldView;
+import io.holdfast.core.PinsView;
 import io.holdfast.core.Plan;
 import io.holdfast.core.Reading;
 import io.holdfast.core.TtftEffect;
@@ -35,9 +36,18 @@ final class ApiJson {
                 .put("reason", hold.reason());
     }
 
-    static JsonArray holds(EngineView view) {
-        return array(
-                view.holds().stream().map(hold -> hold(view.engineId(), hold)).toList());
+    static JsonArray holds(String engineId, List<HoldView> holds) {
+        return array(holds.stream().map(hold -> hold(engineId, hold)).toList());
+    }
+
+    static JsonObject pins(PinsView pins) {
+        return new JsonObject()
+                .put("held", pins.pinned())
+                .put("leftovers", pins.leftovers())
+                .put("unsure", pins.unsure())
+                .put("kept", pins.kept())
+                .put("refused", pins.refused())
+                .put("abandoned", pins.abandoned());
     }
 
     static JsonObject engine(EngineConfig config, EngineView view, JsonObject events) {
@@ -54,7 +64,7 @@ final class ApiJson {
                 .put("backend", backend(config, view.capabilities()))
                 .put("readings", readings(view.readings()))
                 .put("budget", budget(view.budget()))
-                .put("holds", holds(view))
+                .put("holds", holds(view.engineId(), view.holds()))
                 .put("plan", plan(view.lastPlan()))
                 .put("ttft", ttft(view.ttft()));
     }

@@ -1,124 +1,133 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.Backend;
+import io.holdfast.core.Backends;
+import io.holdfast.core.Capabilities;
 import io.holdfast.core.Controller;
-import io.holdfast.core.DryRunBackend;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.HoldRequest;
+import io.holdfast.core.HoldState;
 import io.holdfast.core.HoldView;
+import io.holdfast.core.Ledger;
+import io.holdfast.core.PinsView;
 import io.holdfast.core.Reading;
 import io.holdfast.core.Released;
-import io.holdfast.core.index.KvEventSink;
-import io.holdfast.events.EventSource;
-import io.holdfast.events.KvEventLoop;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.events.Subscription;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading;
-import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sidecar.EngineConfig.BackendKind;
 import io.holdfast.sidecar.EngineConfig.EngineType;
-import io.holdfast.sidecar.EngineProbe.Events;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * One engine as the sidecar follows it: its controller, its event subscription and the asking for its numbers.
  *
- * <p>The engine need not be there: where its events come from is asked again with every reading until it answers.
+ * <p>The engine need not be there: whatever is not known of it is asked again with every reading until it answers. When
+ * the controller fails, what was pinned is let go of without it, and this answers in its place.
  */
 final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
 
     private final EngineConfig config;
-    private final FileLedgerStore ledger;
+    private final FileLedgerStore store;
+    private final Ledger ledger;
     private final EngineProbe probe;
     private final EngineHttp http;
-    private final MeteredBackend backend;
+    private final ProbedBackend backend;
+    private final PinLog log;
     private final Controller controller;
+    private final EmergencyRelease emergency;
+    private final LedgerBinding binding;
+    private final EventFollower events;
     private final EventThread thread;
     private final Executor executor;
-    /** Completed by the next answer of the engine, and then replaced. */
-    private final AtomicReference<CompletableFuture<Boolean>> nextAnswer =
-            new AtomicReference<>(new CompletableFuture<>());
-
     private final AtomicBoolean reading = new AtomicBoolean();
-    private final AtomicBoolean subscribing = new AtomicBoolean();
-    private volatile Optional<Subscription> subscription = Optional.empty();
-    private volatile String notSubscribed = "the engine was not asked for them yet";
+    /** Who waits for the controller, and is to be answered without it should it fail meanwhile. */
+    private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
+
     private volatile Optional<SegmentReading> segment = Optional.empty();
-    /** Guarded by this, as is the order in which wishes about it reach the controller. */
-    private boolean suspended;
 
     private EngineLink(
-            EngineConfig config, FileLedgerStore ledger, EngineHttp http, EventThread thread, Surroundings around)
+            EngineConfig config,
+            Path ledgerFile,
+            FileLedgerStore store,
+            EngineHttp http,
+            EventThread thread,
+            SharedServices shared)
             throws IOException {
         this.config = config;
-        this.ledger = ledger;
+        this.store = store;
         this.http = http;
         this.thread = thread;
-        this.probe = EngineProbe.of(config, http, around.clock());
-        this.executor = around.executor();
-        this.backend = new MeteredBackend(
-                switch (config.backend()) {
-                    case PIN_BLOCKS -> new PinBlocksBackend(http, around.timer());
-                    case DRY_RUN -> new DryRunBackend();
-                },
-                config.id(),
-                around.registry(),
-                nextAnswer::get,
-                ledger::stuck);
+        this.executor = shared.executor();
+        this.ledger = new Ledger(store);
+        this.probe = EngineProbe.of(config, http, shared.clock());
+        this.log = new PinLog(config.id(), ledger, this::blockTokens, this::hold);
+        EngineCalls calls = new EngineCalls(ledger);
+        Backends backends = BackendRegistry.of(
+                config.backend(),
+                ledger,
+                new BackendRegistry.Needs(http, shared.timer()),
+                each -> calls.through(new MeteredBackend(each, config.id(), shared.registry(), log)));
+        this.backend = new ProbedBackend(backends.chosen(), config.id());
         this.controller = new Controller(
                 config.controllerSettings(),
                 config.requestRules(),
-                backend,
+                new Backends(backend, backends.earlier()),
                 ledger,
-                around.executor(),
+                shared.executor(),
                 new SplittableRandom());
+        this.binding =
+                new LedgerBinding(config, ledger, ledgerFile, http, controller, shared.executor(), shared.clock());
+        this.emergency = new EmergencyRelease(
+                config.id(), ledger, calls, binding::engine, shared.clock(), shared.executor(), shared.watch());
+        this.events = new EventFollower(
+                config.id(), probe, controller, thread, sink -> shared.seams().sinks().apply(config.id(), sink));
+        leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
     }
-
-    /** What all engines share. */
-    record Surroundings(
-            LongSupplier clock, ExecutorService executor, ScheduledExecutorService timer, MeterRegistry registry) {}
 
     /**
      * Opens the ledger and lets the thread drive the controller from then on.
      *
      * @throws IOException with one sentence, when the ledger cannot be had
      */
-    static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, Surroundings around)
+    static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, SharedServices shared)
             throws IOException {
         Map<String, String> headers = key(config);
-        FileLedgerStore ledger = FileLedgerStore.open(stateDirectory, config.id());
+        FileLedgerStore store = FileLedgerStore.open(
+                stateDirectory, config.id(), shared.seams().files());
         EngineHttp http = new EngineHttp(
                 EngineHttpSettings.of(config.url()).withHeaders(headers),
-                around.executor(),
-                around.timer(),
-                around.clock());
+                shared.executor(),
+                shared.timer(),
+                shared.clock());
         try {
-            EngineLink link = new EngineLink(config, ledger, http, thread, around);
-            thread.drive(link.controller);
+            EngineLink link = new EngineLink(config, store.file(), store, http, thread, shared);
+            thread.drive(link.controller, link::failed);
             return link;
         } catch (IOException | RuntimeException e) {
             http.close();
-            ledger.close();
+            store.close();
             throw e;
         }
     }
@@ -154,19 +163,63 @@ final class EngineLink implements AutoCloseable {
 
     /** Whether the view is exact; that of an engine that is followed no more is not. */
     boolean certain() {
-        return view().certain() && thread.fault(controller).isEmpty();
+        return view().certain() && fault().isEmpty();
+    }
+
+    /** Why the engine is followed no more; empty while it is. */
+    String fault() {
+        return thread.fault(controller);
     }
 
     Optional<Subscription> subscription() {
-        return subscription;
+        return events.subscription();
     }
 
-    /** Holds that an earlier process left and that are not known to be released. */
-    int inherited() {
-        return ledger.inherited();
+    /** How many pins the engine has, or may have, for us. */
+    PinsView pins() {
+        return emergency.reason().isPresent() ? emergency.pins() : view().pins();
     }
 
-    /** Asks the engine for its numbers, and for its events while they are not subscribed to; one question at a time. */
+    /** What the backend can do on this engine; absent while that is not known. */
+    Optional<Capabilities> capabilities() {
+        return backend.found();
+    }
+
+    /** The holds as they are, also when the controller does not change them any more. */
+    List<HoldView> holds() {
+        List<HoldView> seen = view().holds();
+        return emergency
+                .reason()
+                .map(why -> seen.stream().map(hold -> afterTheFault(hold, why)).toList())
+                .orElse(seen);
+    }
+
+    private HoldView afterTheFault(HoldView hold, String why) {
+        if (hold.state() == HoldState.RELEASED || hold.state() == HoldState.LOST) {
+            return hold;
+        }
+        Optional<String> pending = emergency.pending(hold.id());
+        return new HoldView(
+                hold.id(),
+                hold.origin(),
+                pending.isPresent() ? HoldState.EXPIRING : HoldState.RELEASED,
+                hold.wantedBlocks(),
+                pending.isPresent() ? hold.heldBlocks() : 0,
+                pending.isPresent() ? hold.heldTokens() : 0,
+                Duration.ZERO,
+                "let go of after a fault of the sidecar (" + why + ")"
+                        + pending.map(what -> "; " + what).orElse(""));
+    }
+
+    private Optional<HoldView> hold(long id) {
+        return holds().stream().filter(hold -> hold.id() == id).findFirst();
+    }
+
+    private long blockTokens() {
+        return (long) view().readings().blockTokens().number().orElse(0);
+    }
+
+    /** Asks the engine for its numbers, and for whatever is not known of it yet; one question of a kind at a time. */
     void ask() {
         if (reading.compareAndSet(false, true)) {
             probe.read().whenComplete((readings, fault) -> {
@@ -174,9 +227,7 @@ final class EngineLink implements AutoCloseable {
                 if (fault == null) {
                     controller.readings(readings);
                     // Of all numbers this one is never remembered from an earlier answer.
-                    if (readings.runningRequests().number().isPresent()) {
-                        nextAnswer.getAndSet(new CompletableFuture<>()).complete(true);
-                    }
+                    events.answers(readings.runningRequests().number().isPresent());
                 } else {
                     LOG.error("Reading engine {} failed.", id(), fault);
                 }
@@ -185,65 +236,79 @@ final class EngineLink implements AutoCloseable {
         config.kvcachedSegment()
                 .ifPresent(
                         name -> executor.execute(() -> segment = Optional.of(SegmentReader.read(segmentPath(name)))));
-        if (subscription.isEmpty() && subscribing.compareAndSet(false, true)) {
-            probe.eventSource().whenComplete((source, fault) -> {
-                if (fault == null) {
-                    subscribe(source);
-                } else {
-                    LOG.error("Asking engine {} for its events failed.", id(), fault);
-                    subscribing.set(false);
-                }
-            });
-        }
+        binding.ask();
+        events.ask();
     }
 
     private static Path segmentPath(String nameOrPath) {
         return nameOrPath.contains("/") ? Path.of(nameOrPath) : SegmentReader.path(nameOrPath);
     }
 
-    private void subscribe(Events events) {
-        switch (events) {
-            case Events.Unknown unknown -> {
-                notSubscribed = unknown.why();
-                subscribing.set(false);
+    /** Asks for a hold; turned away while everything is let go of. */
+    CompletionStage<HoldView> hold(HoldRequest request) {
+        Optional<String> failed = emergency.reason();
+        if (failed.isPresent()) {
+            return CompletableFuture.failedFuture(new ApiError(
+                    503, "Engine " + id() + " is not looked after any more (" + failed.get() + "), so nothing is held."));
+        }
+        return controller.request(request).thenApply(hold -> {
+            if (hold.state() == HoldState.RELEASED) {
+                log.refused(hold);
             }
-            case Events.At at -> thread.execute(loop -> subscribe(loop, at.source()));
-        }
+            return hold;
+        });
     }
 
-    private void subscribe(KvEventLoop loop, EventSource source) {
-        try {
-            KvEventSink sink = thread.guarded(controller, controller.events());
-            subscription = Optional.of(loop.subscribe(source, rank -> sink).getFirst());
-            LOG.info(
-                    "Listening to engine {} at {}, {}.",
-                    id(),
-                    source.endpoint(),
-                    source.replayEndpoint()
-                            .map(endpoint -> "asking for what was missed at " + endpoint)
-                            .orElse("without a place to ask for what was missed"));
-        } catch (IllegalArgumentException e) {
-            notSubscribed = String.valueOf(e.getMessage());
-            subscribing.set(false);
-        }
+    /** Gives a hold up; absent when there is none of this id. */
+    CompletionStage<Optional<HoldView>> release(long holdId) {
+        return answered(
+                () -> controller.release(holdId), () -> emergency.releaseAll().thenApply(done -> hold(holdId)));
     }
 
-    /** Asks for a hold; whoever does so after everything was let go wants holding to go on. */
-    synchronized CompletionStage<HoldView> hold(HoldRequest request) {
-        if (suspended) {
-            CompletableFuture<Boolean> resumed = controller.resumeHolding().toCompletableFuture();
-            if (resumed.isCompletedExceptionally()) {
-                return CompletableFuture.failedFuture(resumed.exceptionNow());
-            }
-            suspended = false;
-        }
-        return controller.request(request);
+    /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */
+    CompletionStage<Released> releaseAll() {
+        return answered(
+                () -> controller.releaseAll("everything was let go by one call; only resume lifts that"),
+                emergency::releaseAll);
     }
 
-    /** Lets go of everything; nothing is held again, not by the planner either, before somebody asks for a hold. */
-    synchronized CompletionStage<Released> releaseAll() {
-        suspended = true;
-        return controller.releaseAll("everything was let go by one call; the next request for a hold ends this");
+    /** Lets go of everything because the process ends. */
+    CompletionStage<Released> letGo() {
+        return answered(() -> controller.letGo("the sidecar shuts down"), emergency::releaseAll);
+    }
+
+    /** Ends what {@link #releaseAll} began; answered with whether there was anything to end. */
+    CompletionStage<Boolean> resume() {
+        return controller.resumeHolding();
+    }
+
+    /** By the controller, or without it should it have failed, or fail before it answers. */
+    private <T> CompletionStage<T> answered(
+            Supplier<CompletionStage<T>> controllers, Supplier<CompletionStage<T>> emergencys) {
+        if (emergency.reason().isPresent()) {
+            return emergencys.get();
+        }
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        Runnable instead = () -> complete(emergencys.get(), answer);
+        waiting.add(instead);
+        answer.whenComplete((value, failure) -> waiting.remove(instead));
+        complete(controllers.get(), answer);
+        if (emergency.reason().isPresent()) {
+            instead.run();
+        }
+        return answer;
+    }
+
+    private static <T> void complete(CompletionStage<T> stage, CompletableFuture<T> answer) {
+        stage.whenComplete((value, failure) -> {
+            boolean unused = failure == null ? answer.complete(value) : answer.completeExceptionally(failure);
+        });
+    }
+
+    /** The controller is out of office: everything is let go of without it, for good. */
+    void failed(String why) {
+        emergency.begin(why);
+        waiting.forEach(Runnable::run);
     }
 
     /** What a request for a hold comes down to: tokens are named as this engine names them. */
@@ -277,61 +342,89 @@ final class EngineLink implements AutoCloseable {
     /** Why the engine cannot be looked after now, one reason each; empty when it can. */
     List<String> unreadiness() {
         List<String> reasons = new ArrayList<>();
-        String fault = thread.fault(controller);
-        if (!fault.isEmpty()) {
-            reasons.add(fault);
+        if (!fault().isEmpty()) {
+            reasons.add(fault());
         }
-        if (subscription.isEmpty()) {
-            reasons.add("its events are not subscribed to: " + notSubscribed);
-        } else if (!subscription.get().connected()) {
-            reasons.add("its events do not answer at " + subscription.get().endpoint());
-        }
-        if (!backend.probed()) {
+        events.trouble().ifPresent(reasons::add);
+        if (capabilities().isEmpty()) {
             reasons.add("what its backend " + backend.name() + " can do is not known: "
                     + (view().readings().runningRequests() instanceof Reading.Unknown unknown
-                            ? "it is not asked before its load is known: " + unknown.why()
+                            ? unknown.why()
                             : "the engine has not answered that yet"));
         }
-        if (inherited() > 0) {
-            reasons.add(inherited() + " holds of an earlier run are not released yet");
+        if (binding.engine().isEmpty()) {
+            reasons.add("which engine it is is not known: it has not answered yet");
+        }
+        // Whatever a person has to mend.
+        binding.foreignPins().or(this::leftAlone).or(() -> view().pins().trouble()).ifPresent(reasons::add);
+        store.unwritable().ifPresent(reasons::add);
+        PinsView pins = pins();
+        if (pins.leftovers() > 0) {
+            reasons.add(pins.leftovers() + " pins of an earlier run are not released yet");
+        }
+        if (pins.refused() > 0) {
+            reasons.add(pins.refused() + " pins cannot be released, since the engine refuses the unpin: its log line says"
+                    + " why, a key as a rule");
         }
         return reasons;
     }
 
+    /** What a person should know of an engine that is looked after all the same. */
+    List<String> notes() {
+        List<String> notes = new ArrayList<>();
+        capabilities()
+                .filter(found -> !found.canPin())
+                .ifPresent(found -> notes.add("follows, cannot hold: " + found.why()));
+        view().paused().ifPresent(notes::add);
+        PinsView pins = pins();
+        if (pins.unsure() > 0) {
+            notes.add(pins.unsure() + " pins may still be there: their unpin had no clear answer");
+        }
+        if (pins.kept() > 0) {
+            notes.add(pins.kept() + " pins stay: an unpin could hurt the engine");
+        }
+        return notes;
+    }
+
+    /** What a dry run does not touch; absent where there is nothing, or where it is no dry run. */
+    private Optional<String> leftAlone() {
+        int pins = config.backend() == BackendKind.DRY_RUN ? ledger.outstanding().size() : 0;
+        if (pins == 0) {
+            return Optional.empty();
+        }
+        String backends = String.join(
+                " and ",
+                ledger.outstanding().stream()
+                        .map(entry -> entry.backend())
+                        .distinct()
+                        .toList());
+        return Optional.of(pins + " pins of " + backends + " of an earlier run are left alone by dry_run: start once with"
+                + " backend: " + backends + ", so that they are released, and then with dry_run");
+    }
+
     JsonObject json() {
-        JsonObject events = new JsonObject();
-        subscription.ifPresentOrElse(
-                wire -> {
-                    events.put("endpoint", wire.endpoint())
-                            .put("connected", wire.connected())
-                            .put("received", wire.received())
-                            .put("refused", wire.refused())
-                            .put("unknownEvents", wire.unknownEvents())
-                            .put("duplicates", wire.duplicates())
-                            .put("fullRounds", wire.fullRounds());
-                    wire.replayEndpoint()
-                            .ifPresent(endpoint -> events.put("replayEndpoint", endpoint)
-                                    .put("replays", wire.replays())
-                                    .put("failedReplays", wire.failedReplays())
-                                    .put("replayedBatches", wire.replayedBatches()));
-                    wire.lastReplayFailure().ifPresent(sentence -> events.put("lastReplayFailure", sentence));
-                    wire.lastRefusal().ifPresent(sentence -> events.put("lastRefusal", sentence));
-                },
-                () -> events.put("connected", false).put("why", notSubscribed));
-        JsonObject engine = ApiJson.engine(config, view(), events);
-        String fault = thread.fault(controller);
+        JsonObject engine = ApiJson.engine(config, view(), events.json())
+                .put("holds", ApiJson.holds(id(), holds()))
+                .put("pins", ApiJson.pins(pins()));
+        String fault = fault();
         if (!fault.isEmpty()) {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);
         }
+        view().paused().ifPresent(why -> engine.put("paused", why));
         segment.ifPresent(seen -> engine.put("kvcached", ApiJson.segment(seen)));
         return engine;
+    }
+
+    /** Asks the engine nothing any more. */
+    void hangUp() {
+        http.close();
     }
 
     @Override
     public void close() {
         http.close();
         try {
-            ledger.close();
+            store.close();
         } catch (IOException e) {
             LOG.warn("The ledger of engine {} did not close.", id(), e);
         }

@@ -6,11 +6,14 @@ import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.events.KvEventLoop;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -25,6 +28,7 @@ import org.slf4j.LoggerFactory;
  */
 final class EventThread implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EventThread.class);
+    private static final int STOP_SECONDS = 10;
 
     private final KvEventLoop loop;
     private final LongSupplier clock;
@@ -33,30 +37,47 @@ final class EventThread implements AutoCloseable {
     private final Queue<Consumer<KvEventLoop>> tasks = new ConcurrentLinkedQueue<>();
     private final Thread thread;
     private volatile long cameRoundAt;
+    private final AtomicLong rounds = new AtomicLong();
     private volatile boolean stopping;
+    /** For {@link #look} alone. */
+    private long seenRounds;
+
+    private int looksWithoutARound;
 
     /** A controller with what became of driving it. */
     private static final class Driven {
         private final Controller controller;
-        private volatile String fault = "";
+        private final Consumer<String> onFault;
+        private final AtomicReference<String> fault = new AtomicReference<>("");
 
-        Driven(Controller controller) {
+        Driven(Controller controller, Consumer<String> onFault) {
             this.controller = controller;
+            this.onFault = onFault;
         }
 
-        /** Does this unless there is a fault, and makes what it throws the fault. */
+        String fault() {
+            return fault.get();
+        }
+
+        /** Does this unless there is a fault, and makes what it throws the fault: an error of the machine as well. */
         void attempt(String what, Runnable step) {
-            if (fault.isEmpty()) {
+            if (fault().isEmpty()) {
                 try {
                     step.run();
-                } catch (RuntimeException e) {
-                    fault = what + " (" + e + "); restart the sidecar and report this";
+                } catch (RuntimeException | Error e) {
+                    fail(what + " (" + e + "); restart the sidecar and report this");
                     LOG.error(
                             "Engine {} is followed no more: {}.",
                             controller.view().engineId(),
                             what,
                             e);
                 }
+            }
+        }
+
+        void fail(String sentence) {
+            if (fault.compareAndSet("", sentence)) {
+                onFault.accept(sentence);
             }
         }
     }
@@ -115,9 +136,35 @@ final class EventThread implements AutoCloseable {
         thread.start();
     }
 
-    void drive(Controller controller) {
-        driven.add(new Driven(controller));
+    /** Drives the controller until it fails, and tells why it did, once, on whatever thread that is noticed. */
+    void drive(Controller controller, Consumer<String> onFault) {
+        driven.add(new Driven(controller, onFault));
         controller.onMail(loop::wakeup);
+    }
+
+    /**
+     * Looks whether the thread came round since the last look; to be called regularly by one other thread.
+     *
+     * <p>Looks are counted, not time: after the whole machine was suspended nobody is to blame.
+     *
+     * @param mostWithout after how many looks without a round the thread is given up
+     */
+    void look(int mostWithout) {
+        if (stopping || thread.getState() == Thread.State.NEW) {
+            return;
+        }
+        long now = rounds.get();
+        looksWithoutARound = now == seenRounds ? looksWithoutARound + 1 : 0;
+        seenRounds = now;
+        if (!thread.isAlive()) {
+            failAll("the event thread has ended; restart the sidecar and report this");
+        } else if (looksWithoutARound >= mostWithout) {
+            failAll("the event thread hangs; restart the sidecar and report this");
+        }
+    }
+
+    private void failAll(String sentence) {
+        driven.forEach(each -> each.fail(sentence));
     }
 
     /** The sink, with what it throws made the fault of this driven controller. */
@@ -146,8 +193,8 @@ final class EventThread implements AutoCloseable {
             return Optional.of("The event thread has ended; restart the sidecar.");
         }
         return driven.stream()
-                .filter(each -> !each.fault.isEmpty())
-                .map(each -> "Engine " + each.controller.view().engineId() + ": " + each.fault + ".")
+                .filter(each -> !each.fault().isEmpty())
+                .map(each -> "Engine " + each.controller.view().engineId() + ": " + each.fault() + ".")
                 .findFirst();
     }
 
@@ -155,7 +202,7 @@ final class EventThread implements AutoCloseable {
     String fault(Controller controller) {
         return driven.stream()
                 .filter(each -> each.controller == controller)
-                .map(each -> each.fault)
+                .map(Driven::fault)
                 .findFirst()
                 .orElse("");
     }
@@ -169,8 +216,9 @@ final class EventThread implements AutoCloseable {
                 loop.doWork(pollMillis);
                 poll();
                 cameRoundAt = clock.getAsLong();
+                rounds.incrementAndGet();
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("The event thread ended: nothing is followed or decided any more, restart the sidecar.", e);
         }
     }
@@ -189,15 +237,12 @@ final class EventThread implements AutoCloseable {
             return;
         }
         loop.wakeup();
-        boolean interrupted = false;
-        while (thread.isAlive()) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                interrupted = true;
+        try {
+            // Whatever it hangs in, the process must end.
+            if (!thread.join(Duration.ofSeconds(STOP_SECONDS))) {
+                LOG.warn("The event thread did not stop within {} s and is left behind.", STOP_SECONDS);
             }
-        }
-        if (interrupted) {
+        } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }

@@ -1,68 +1,66 @@
 package io.holdfast.sidecar;
 
-import com.fasterxml.jackson.core.JsonParseException;
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.MapperFeature;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.json.JsonMapper;
-import io.holdfast.core.LedgerEntry;
+import io.holdfast.core.LedgerLine;
 import io.holdfast.core.LedgerStore;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.OverlappingFileLockException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/**
- * The ledger of one engine as a file: one JSON object per line, on the disk before {@link #append} returns.
- *
- * <h2>What a crash leaves behind</h2>
- *
- * A line is written by one call and ends with a line feed, so a crash can leave at most one line without its end. Such a
- * line was never acted upon: {@code append} had not returned. If it happens to be whole it is kept, else it is cut off.
- * Any other line that cannot be read is a fault of something else, and is never skipped: it may be the only trace of a pin.
- *
- * <p>{@link #replaceWith} writes a second file and renames it over the first, so that either all of the past is there or
- * all of the new. The directory is forced too: a rename that is lost would bring released pins back.
- *
- * <h2>Who owns it</h2>
- *
- * A lock on a file beside it, held while the store is open, keeps a second sidecar away: both would believe that the
- * pins are theirs. The operating system drops the lock when the process dies, however it dies.
- */
+/** The ledger of one engine as a file: one JSON object per line, on the disk before {@link #append} returns. */
 final class FileLedgerStore implements LedgerStore, Closeable {
-    private static final ObjectMapper JSON = JsonMapper.builder()
-            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-            .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
-            .enable(DeserializationFeature.FAIL_ON_NULL_CREATOR_PROPERTIES)
-            .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
-            .enable(DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
-            .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-            .build();
+    /*
+     * What a crash leaves behind
+     * --------------------------
+     * A line is written by one call and ends with a line feed, so a crash can leave at most one line without its end.
+     * Such a line was never acted upon: append had not returned. If it happens to be whole it counts, else it is cut off.
+     * Any other line that cannot be read is a fault of something else, and is never skipped: it may be the only trace of a
+     * pin. A torn line is mended by the first line that is written behind it, so whoever only reads changes nothing.
+     *
+     * replaceWith writes a second file and renames it over the first, so that either all of the past is there or all of
+     * the new. The directory is forced too: a rename that is lost would bring released pins back.
+     *
+     * A disk that cannot be written
+     * -----------------------------
+     * Releasing needs no disk. Where the file is there and can be read but not written (a full disk, a file system that
+     * was remounted read-only, lost permissions), the store opens all the same, and each line that is to be written says
+     * why it cannot be; so nothing is pinned, and everything that was is released. Each line tries anew, so that a mended
+     * disk needs no restart.
+     *
+     * Where there is no file, nothing of ours is pinned, and a start without a ledger to write to is refused.
+     */
+
+    private static final Logger LOG = LoggerFactory.getLogger(FileLedgerStore.class);
+    private static final long NOT_READ = -1;
+
+    /** What is held while the ledger can be written. */
+    private record Writing(LedgerLock lock, FileChannel channel) {}
 
     private final Path file;
-    private final FileChannel lock;
-    private FileChannel channel;
-    /** Holds that an earlier process may have left pinned, and on which block, until their release is recorded. */
-    private final Map<Long, Long> inherited = new HashMap<>();
+    private final Path lockFile;
+    private final LedgerFiles files;
+    private volatile Optional<LedgerLock> readingLock = Optional.empty();
+    private volatile Optional<Writing> writing = Optional.empty();
+    private volatile boolean closed;
+    /** Where the next line begins: everything before it is whole lines, everything behind it is torn. */
+    private long end = NOT_READ;
 
-    private boolean ownEntries;
+    private boolean endLacksLineFeed;
 
-    private FileLedgerStore(Path file, FileChannel lock, FileChannel channel) {
+    private FileLedgerStore(Path file, Path lockFile, LedgerFiles files) {
         this.file = file;
-        this.lock = lock;
-        this.channel = channel;
+        this.lockFile = lockFile;
+        this.files = files;
     }
 
     /**
@@ -70,160 +68,207 @@ final class FileLedgerStore implements LedgerStore, Closeable {
      *
      * @throws IOException with one sentence, when it cannot be had or another sidecar has it
      */
-    static FileLedgerStore open(Path directory, String engineId) throws IOException {
-        Path file = directory.resolve(engineId + ".ledger");
+    static FileLedgerStore open(Path directory, String engineId, LedgerFiles files) throws IOException {
         try {
-            Files.createDirectories(directory);
+            if (!Files.isDirectory(directory)) {
+                Files.createDirectories(directory);
+            }
         } catch (IOException e) {
             throw new IOException(
                     "The state directory " + directory + " cannot be made (" + e
                             + "); name another one or mend its permissions.",
                     e);
         }
-        FileChannel lock = lock(directory.resolve(engineId + ".lock"), file);
+        FileLedgerStore store = new FileLedgerStore(
+                directory.resolve(engineId + ".ledger"), directory.resolve(engineId + ".lock"), files);
         try {
-            return new FileLedgerStore(
-                    file, lock, FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE));
+            store.beginWriting();
+        } catch (LedgerLock.InUse e) {
+            throw e;
+        } catch (IOException e) {
+            if (!Files.isReadable(store.file)) {
+                throw e;
+            }
+            store.beginReading();
+            LOG.warn("What it lists is released, and nothing is pinned before it can be written: {}", e.getMessage());
+        }
+        return store;
+    }
+
+    Path file() {
+        return file;
+    }
+
+    /** Why nothing can be written; absent while that is not so. */
+    Optional<String> unwritable() {
+        return writing.isPresent()
+                ? Optional.empty()
+                : Optional.of("the ledger " + file + " can be read but not written, so that nothing is pinned: free space"
+                        + " on its disk or mend its permissions");
+    }
+
+    @Override
+    public synchronized List<LedgerLine> read() throws IOException {
+        byte[] bytes = Files.readAllBytes(file);
+        List<LedgerLine> lines = new ArrayList<>();
+        int start = 0;
+        int number = 1;
+        for (int lineEnd = lineEnd(bytes, start); lineEnd < bytes.length; lineEnd = lineEnd(bytes, start)) {
+            lines.add(line(LedgerLines.read(bytes, start, lineEnd), number));
+            start = lineEnd + 1;
+            number++;
+        }
+        end = start;
+        endLacksLineFeed = false;
+        if (start < bytes.length
+                && LedgerLines.read(bytes, start, bytes.length) instanceof LedgerLines.Parsed.Known whole) {
+            lines.add(whole.line());
+            end = bytes.length;
+            endLacksLineFeed = true;
+        }
+        return lines;
+    }
+
+    private LedgerLine line(LedgerLines.Parsed parsed, int number) throws IOException {
+        String which = "Line " + number + " of the ledger " + file;
+        return switch (parsed) {
+            case LedgerLines.Parsed.Known known -> known.line();
+            case LedgerLines.Parsed.Newer newer ->
+                throw new IOException(which + " was written by a newer Holdfast (" + newer.why()
+                        + "); start that version once so that it releases its pins, or flush the engine's cache or"
+                        + " restart the engine and then delete the file.");
+            case LedgerLines.Parsed.Unreadable unreadable ->
+                throw new IOException(which + " cannot be read, and a pin may hide behind it; flush the engine's cache"
+                        + " or restart the engine, then delete the file.");
+        };
+    }
+
+    @Override
+    public synchronized void append(LedgerLine line) throws IOException {
+        FileChannel channel = writable();
+        if (end == NOT_READ) {
+            List<LedgerLine> unused = read();
+        }
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        if (endLacksLineFeed) {
+            bytes.write('\n');
+        }
+        bytes.writeBytes(LedgerLines.write(line));
+        try {
+            if (channel.size() > end) {
+                channel.truncate(end);
+            }
+            write(channel, end, bytes.toByteArray());
+            channel.force(true);
+        } catch (IOException e) {
+            takeBack(channel);
+            throw notWritten(e);
+        }
+        end += bytes.size();
+        endLacksLineFeed = false;
+    }
+
+    /** Half a line must not become the start of the next one, nor a whole one be found that was told to have failed. */
+    private void takeBack(FileChannel channel) {
+        try {
+            channel.truncate(end);
+            channel.force(true);
+        } catch (IOException e) {
+            // The next line that is written cuts it off.
+            LOG.warn("What was written of a line could not be taken back: {}", e.getMessage());
+        }
+    }
+
+    @Override
+    public synchronized void replaceWith(List<LedgerLine> lines) throws IOException {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (LedgerLine line : lines) {
+            all.writeBytes(LedgerLines.write(line));
+        }
+        FileChannel old = writable();
+        FileChannel fresh = replaced(all.toByteArray());
+        writing = writing.map(held -> new Writing(held.lock(), fresh));
+        end = all.size();
+        endLacksLineFeed = false;
+        old.close();
+        try (FileChannel directory = files.open(file.toAbsolutePath().getParent(), StandardOpenOption.READ)) {
+            directory.force(true);
+        }
+    }
+
+    private FileChannel replaced(byte[] bytes) throws IOException {
+        Path next = file.resolveSibling(file.getFileName() + ".next");
+        Optional<FileChannel> fresh = Optional.empty();
+        try {
+            fresh = Optional.of(files.open(
+                    next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE));
+            write(fresh.get(), 0, bytes);
+            fresh.get().force(true);
+            Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            return fresh.get();
+        } catch (IOException e) {
+            if (fresh.isPresent()) {
+                fresh.get().close();
+                Files.deleteIfExists(next);
+            }
+            throw notWritten(e);
+        }
+    }
+
+    private FileChannel writable() throws IOException {
+        if (closed) {
+            throw new IOException("The ledger " + file + " was closed here.");
+        }
+        if (writing.isEmpty()) {
+            try {
+                beginWriting();
+            } catch (IOException e) {
+                beginReading();
+                throw e;
+            }
+        }
+        return writing.orElseThrow().channel();
+    }
+
+    private void beginReading() throws IOException {
+        readingLock = Optional.of(LedgerLock.shared(lockFile, file, files));
+    }
+
+    private void beginWriting() throws IOException {
+        if (readingLock.isPresent()) {
+            readingLock.get().close();
+            readingLock = Optional.empty();
+        }
+        LedgerLock lock = LedgerLock.exclusive(lockFile, file, files);
+        try {
+            writing = Optional.of(
+                    new Writing(lock, files.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)));
         } catch (IOException e) {
             lock.close();
             throw new IOException("The ledger " + file + " cannot be opened (" + e + "); mend its permissions.", e);
         }
     }
 
-    private static FileChannel lock(Path lockFile, Path file) throws IOException {
-        FileChannel lock;
-        try {
-            lock = FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-        } catch (IOException e) {
-            throw new IOException(
-                    "The lock " + lockFile + " cannot be opened (" + e
-                            + "); name another state directory or mend its permissions.",
-                    e);
-        }
-        boolean taken = false;
-        try {
-            taken = lock.tryLock() != null;
-        } catch (OverlappingFileLockException e) {
-            taken = false;
-        } finally {
-            if (!taken) {
-                lock.close();
+    private IOException notWritten(IOException cause) {
+        return new IOException(
+                "The ledger " + file + " could not be written (" + cause.getMessage()
+                        + "); free space on its disk or mend it.",
+                cause);
+    }
+
+    /** Waits for no line that is being written: a disk that hangs must not keep a process from ending. */
+    @Override
+    public void close() throws IOException {
+        closed = true;
+        Optional<Writing> held = writing;
+        if (held.isPresent()) {
+            try (LedgerLock lock = held.get().lock()) {
+                held.get().channel().close();
             }
         }
-        if (!taken) {
-            throw new IOException("The ledger " + file
-                    + " is in use by another sidecar; stop that one or name another stateDirectory.");
-        }
-        return lock;
-    }
-
-    @Override
-    public synchronized List<LedgerEntry> read() throws IOException {
-        byte[] bytes = Files.readAllBytes(file);
-        List<LedgerEntry> entries = new ArrayList<>();
-        int start = 0;
-        int number = 1;
-        for (int end = lineEnd(bytes, start); end < bytes.length; end = lineEnd(bytes, start)) {
-            try {
-                entries.add(parse(bytes, start, end));
-            } catch (JsonProcessingException e) {
-                throw new IOException(
-                        "Line " + number + " of the ledger " + file
-                                + " cannot be read, and a pin may hide behind it; flush the engine's cache or restart"
-                                + " the engine, then delete the file.",
-                        e);
-            }
-            start = end + 1;
-            number++;
-        }
-        if (start < bytes.length) {
-            mendTornLine(bytes, start, entries);
-        }
-        if (!ownEntries) {
-            inherited.clear();
-            entries.forEach(this::followInherited);
-        }
-        return entries;
-    }
-
-    private void mendTornLine(byte[] bytes, int start, List<LedgerEntry> entries) throws IOException {
-        try {
-            entries.add(parse(bytes, start, bytes.length));
-            writeAtEnd(new byte[] {'\n'});
-        } catch (JsonProcessingException e) {
-            channel.truncate(start);
-            channel.force(true);
-        }
-    }
-
-    /** How many holds of an earlier process are not known to be released yet; meaningful once {@link #read} was called. */
-    synchronized int inherited() {
-        return inherited.size();
-    }
-
-    /** Waits no longer for this block: the engine refused to let go of it, and asking again will not help. */
-    synchronized void stuck(long block) {
-        inherited.values().removeIf(each -> each == block);
-    }
-
-    private void followInherited(LedgerEntry entry) {
-        if (entry.step() == LedgerEntry.Step.RELEASED) {
-            inherited.remove(entry.holdId());
-        } else if (!ownEntries) {
-            inherited.put(entry.holdId(), entry.lastBlock());
-        }
-    }
-
-    @Override
-    public synchronized void append(LedgerEntry entry) throws IOException {
-        writeAtEnd(line(entry));
-        ownEntries = true;
-        followInherited(entry);
-    }
-
-    private void writeAtEnd(byte[] bytes) throws IOException {
-        long end = channel.size();
-        try {
-            write(channel, end, bytes);
-            channel.force(true);
-        } catch (IOException e) {
-            // Half a line must not become the start of the next one.
-            channel.truncate(end);
-            throw e;
-        }
-    }
-
-    @Override
-    public synchronized void replaceWith(List<LedgerEntry> entries) throws IOException {
-        ByteArrayOutputStream all = new ByteArrayOutputStream();
-        for (LedgerEntry entry : entries) {
-            all.writeBytes(line(entry));
-        }
-        Path next = file.resolveSibling(file.getFileName() + ".next");
-        FileChannel fresh = FileChannel.open(
-                next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);
-        try {
-            write(fresh, 0, all.toByteArray());
-            fresh.force(true);
-            Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        } catch (IOException e) {
-            fresh.close();
-            throw e;
-        }
-        FileChannel old = channel;
-        channel = fresh;
-        old.close();
-        ownEntries = true;
-        inherited.keySet().retainAll(entries.stream().map(LedgerEntry::holdId).toList());
-        try (FileChannel directory = FileChannel.open(file.toAbsolutePath().getParent(), StandardOpenOption.READ)) {
-            directory.force(true);
-        }
-    }
-
-    @Override
-    public synchronized void close() throws IOException {
-        try (lock) {
-            channel.close();
+        Optional<LedgerLock> reading = readingLock;
+        if (reading.isPresent()) {
+            reading.get().close();
         }
     }
 
@@ -233,18 +278,6 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         while (buffer.hasRemaining()) {
             at += to.write(buffer, at);
         }
-    }
-
-    private static byte[] line(LedgerEntry entry) throws IOException {
-        return (JSON.writeValueAsString(entry) + "\n").getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static LedgerEntry parse(byte[] bytes, int start, int end) throws IOException {
-        LedgerEntry entry = JSON.readValue(bytes, start, end - start, LedgerEntry.class);
-        if (entry == null) {
-            throw new JsonParseException("null is no entry");
-        }
-        return entry;
     }
 
     private static int lineEnd(byte[] bytes, int start) {

@@ -39,7 +39,8 @@ final class HttpApi {
     private static final Logger LOG = LoggerFactory.getLogger(HttpApi.class);
     private static final long MOST_BODY_BYTES = 8 << 20;
     private static final int OUTCOME_SECONDS = 2;
-    private static final int UNPIN_SECONDS = 10;
+    /** Longer than a controller that hangs may stay in office. */
+    private static final int UNPIN_SECONDS = 15;
 
     private final Vertx vertx;
     private final Listen listen;
@@ -77,6 +78,7 @@ final class HttpApi {
         router.post("/api/v1/engines/:engine/holds")
                 .handler(BodyHandler.create(false).setBodyLimit(MOST_BODY_BYTES))
                 .handler(this::hold);
+        router.post("/api/v1/engines/:engine/resume").handler(this::resume);
         router.get("/api/v1/engines/:engine/holds").handler(this::listHolds);
         router.delete("/api/v1/engines/:engine/holds").handler(this::releaseAll);
         router.get("/api/v1/engines/:engine/holds/:hold").handler(this::showHold);
@@ -134,10 +136,16 @@ final class HttpApi {
         engines.values()
                 .forEach(engine ->
                         engine.unreadiness().forEach(reason -> reasons.add("engine " + engine.id() + ": " + reason)));
+        List<String> notes = new ArrayList<>();
+        engines.values()
+                .forEach(engine -> engine.notes().forEach(note -> notes.add("engine " + engine.id() + ": " + note)));
         reply(
                 context,
                 reasons.isEmpty() ? 200 : 503,
-                new JsonObject().put("ready", reasons.isEmpty()).put("reasons", new JsonArray(reasons)));
+                new JsonObject()
+                        .put("ready", reasons.isEmpty())
+                        .put("reasons", new JsonArray(reasons))
+                        .put("notes", new JsonArray(notes)));
     }
 
     private void metrics(RoutingContext context) {
@@ -168,13 +176,13 @@ final class HttpApi {
         reply(
                 context,
                 200,
-                new JsonObject().put("holds", ApiJson.holds(engine(context).view())));
+                new JsonObject().put("holds", ApiJson.holds(engine(context).id(), engine(context).holds())));
     }
 
     private void showHold(RoutingContext context) {
         EngineLink engine = engine(context);
         long id = holdId(context);
-        HoldView hold = engine.view().holds().stream()
+        HoldView hold = engine.holds().stream()
                 .filter(each -> each.id() == id)
                 .findFirst()
                 .orElseThrow(() -> noSuchHold(context));
@@ -204,7 +212,7 @@ final class HttpApi {
                         "The engine gave no outcome within " + OUTCOME_SECONDS
                                 + " s, so the hold is withdrawn; ask again when the engine answers.")
                 .onFailure(
-                        late -> outcome.thenCompose(hold -> engine.controller().release(hold.id())));
+                        late -> outcome.thenCompose(hold -> engine.release(hold.id())));
     }
 
     private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold) {
@@ -220,12 +228,30 @@ final class HttpApi {
         EngineLink engine = engine(context);
         long id = holdId(context);
         await(
-                        engine.controller().release(id),
+                        engine.release(id),
                         UNPIN_SECONDS,
                         "The engine has not let go within " + UNPIN_SECONDS + " s; it is asked again until it does.")
                 .onSuccess(released -> released.ifPresentOrElse(
-                        hold -> reply(context, 200, ApiJson.hold(engine.id(), hold)),
-                        () -> context.fail(noSuchHold(context))))
+                        hold -> replyReleased(context, engine, hold), () -> context.fail(noSuchHold(context))))
+                .onFailure(context::fail);
+    }
+
+    private void replyReleased(RoutingContext context, EngineLink engine, HoldView hold) {
+        if (hold.state() == HoldState.EXPIRING) {
+            reply(context, 503, ApiJson.error("Hold " + hold.id() + " is not released yet: " + hold.reason() + "."));
+        } else {
+            reply(context, 200, ApiJson.hold(engine.id(), hold));
+        }
+    }
+
+    private void resume(RoutingContext context) {
+        EngineLink engine = engine(context);
+        await(
+                        engine.resume(),
+                        OUTCOME_SECONDS,
+                        "The controller of engine " + engine.id() + " gave no answer within " + OUTCOME_SECONDS
+                                + " s; /livez says whether it runs.")
+                .onSuccess(was -> reply(context, 200, new JsonObject().put("resumed", was)))
                 .onFailure(context::fail);
     }
 

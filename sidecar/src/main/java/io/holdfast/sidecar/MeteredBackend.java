@@ -1,49 +1,28 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.Backend;
+import io.holdfast.core.BackendTraits;
 import io.holdfast.core.Capabilities;
 import io.holdfast.core.Outcome;
 import io.holdfast.core.PinCommand;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.LongConsumer;
-import java.util.function.Supplier;
 
-/**
- * Another backend, probed only while its engine answers, its outcomes counted and timed.
- *
- * <p>An engine that is not there yet has not refused anything: holds asked for meanwhile wait instead of being turned
- * away. Nor has one whose guards still turn calls away because it was not there a moment ago; so a backend that cannot pin
- * is asked a second time, after another answer of the engine, before that is believed.
- */
+/** Another backend, its outcomes counted, timed and told to the log. */
 final class MeteredBackend implements Backend {
     private final Backend backend;
     private final String engineId;
     private final MeterRegistry registry;
-    private final Supplier<? extends CompletionStage<?>> nextAnswer;
-    private final LongConsumer stuck;
-    private volatile boolean probed;
+    private final PinLog log;
 
-    /**
-     * Wraps a backend.
-     *
-     * @param nextAnswer completes when the engine gives its next answer
-     * @param stuck is told of blocks whose unpin the engine refuses
-     */
-    MeteredBackend(
-            Backend backend,
-            String engineId,
-            MeterRegistry registry,
-            Supplier<? extends CompletionStage<?>> nextAnswer,
-            LongConsumer stuck) {
+    MeteredBackend(Backend backend, String engineId, MeterRegistry registry, PinLog log) {
         this.backend = backend;
         this.engineId = engineId;
         this.registry = registry;
-        this.nextAnswer = nextAnswer;
-        this.stuck = stuck;
+        this.log = log;
         // All of them from the start: a rate needs a zero to rise from.
         for (Outcome.Kind kind : Outcome.Kind.values()) {
             timer("pin", kind);
@@ -57,41 +36,39 @@ final class MeteredBackend implements Backend {
     }
 
     @Override
+    public BackendTraits traits() {
+        return backend.traits();
+    }
+
+    @Override
     public CompletionStage<Capabilities> probe() {
-        return probeOnce()
-                .thenCompose(found -> found.canPin() ? CompletableFuture.completedFuture(found) : probeOnce())
-                .thenApply(found -> {
-                    probed = true;
-                    return found;
-                });
+        return backend.probe();
     }
 
-    private CompletionStage<Capabilities> probeOnce() {
-        return nextAnswer.get().thenCompose(answered -> backend.probe());
-    }
-
-    /** Whether it is known what the backend can do on this engine. */
-    boolean probed() {
-        return probed;
+    @Override
+    public String handle(PinCommand command) {
+        return backend.handle(command);
     }
 
     @Override
     public CompletionStage<Outcome> pin(PinCommand command) {
-        return timed("pin", backend.pin(command));
-    }
-
-    @Override
-    public CompletionStage<Outcome> unpin(PinCommand command) {
-        return timed("unpin", backend.unpin(command)).thenApply(outcome -> {
-            if (outcome.kind() == Outcome.Kind.REJECTED) {
-                stuck.accept(command.lastBlock());
-            }
+        Timer.Sample sample = Timer.start(registry);
+        return timed("pin", sample, backend.pin(command)).thenApply(outcome -> {
+            log.pin(backend, command, outcome);
             return outcome;
         });
     }
 
-    private CompletionStage<Outcome> timed(String call, CompletionStage<Outcome> outcome) {
+    @Override
+    public CompletionStage<Outcome> unpin(List<String> handles) {
         Timer.Sample sample = Timer.start(registry);
+        return timed("unpin", sample, backend.unpin(handles)).thenApply(outcome -> {
+            handles.forEach(handle -> log.unpin(backend, handle, outcome));
+            return outcome;
+        });
+    }
+
+    private CompletionStage<Outcome> timed(String call, Timer.Sample sample, CompletionStage<Outcome> outcome) {
         return outcome.thenApply(known -> {
             sample.stop(timer(call, known.kind()));
             return known;
@@ -100,7 +77,7 @@ final class MeteredBackend implements Backend {
 
     private Timer timer(String call, Outcome.Kind kind) {
         return Timer.builder("holdfast.outcomes")
-                .description("Pins and unpins asked of the engine, by what it made of them")
+                .description("Pin and unpin calls by outcome")
                 .tag("engine", engineId)
                 .tag("call", call)
                 .tag("kind", kind.name().toLowerCase(Locale.ROOT))

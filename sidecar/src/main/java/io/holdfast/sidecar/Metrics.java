@@ -1,10 +1,12 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.Capabilities;
 import io.holdfast.core.EngineReadings;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.EngineView.Counters;
 import io.holdfast.core.HoldOrigin;
 import io.holdfast.core.HoldState;
+import io.holdfast.core.PinsView;
 import io.holdfast.core.Reading;
 import io.holdfast.events.Subscription;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -16,6 +18,7 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
+import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
 
 /**
@@ -47,11 +50,27 @@ final class Metrics {
         gauge(engine, "holdfast.ghosts", "Removed blocks still remembered", view(EngineView::ghosts));
         gauge(engine, "holdfast.incarnation", "Lives of the cache followed so far", view(EngineView::incarnation));
         gauge(engine, "holdfast.certain", "Whether the view is exact", link -> link.certain() ? 1 : 0);
+        pins(engine, "held", PinsView::pinned);
+        pins(engine, "leftover", PinsView::leftovers);
+        pins(engine, "unsure", PinsView::unsure);
+        pins(engine, "kept", PinsView::kept);
+        pins(engine, "refused", PinsView::refused);
+        pins(engine, "abandoned", PinsView::abandoned);
         gauge(
                 engine,
-                "holdfast.inherited.holds",
-                "Holds of an earlier process not yet released",
-                EngineLink::inherited);
+                "holdfast.can.pin",
+                "Whether the backend can pin on this engine",
+                link -> link.capabilities().map(Capabilities::canPin).orElse(false) ? 1 : 0);
+        gauge(
+                engine,
+                "holdfast.paused",
+                "Whether everything was let go of until holding is resumed",
+                link -> link.view().paused().isPresent() ? 1 : 0);
+        gauge(
+                engine,
+                "holdfast.faults",
+                "Whether a fault of the sidecar ended the following of this engine",
+                link -> link.fault().isEmpty() ? 0 : 1);
         gauge(
                 engine,
                 "holdfast.pinned.tokens",
@@ -108,13 +127,21 @@ final class Metrics {
         Gauge.builder(
                         "holdfast.holds",
                         engine,
-                        link -> link.view().holds().stream()
+                        link -> link.holds().stream()
                                 .filter(hold -> hold.state() == state && hold.origin() == origin)
                                 .count())
                 .description("Holds by state and origin")
                 .tags(tags(engine))
                 .tag("state", lower(state))
                 .tag("origin", lower(origin))
+                .register(registry);
+    }
+
+    private void pins(EngineLink engine, String state, ToIntFunction<PinsView> count) {
+        Gauge.builder("holdfast.pins", engine, link -> count.applyAsInt(link.pins()))
+                .description("Pins that the engine has, or may have, for us, by how sure that is")
+                .tags(tags(engine))
+                .tag("state", state)
                 .register(registry);
     }
 

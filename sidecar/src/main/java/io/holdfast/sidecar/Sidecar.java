@@ -1,10 +1,10 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.sidecar.SharedServices.Seams;
 import io.holdfast.sidecar.SidecarConfig.Listen;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Context;
-import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServer;
@@ -23,6 +23,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -37,8 +38,9 @@ import org.slf4j.LoggerFactory;
  * <h2>Threads</h2>
  *
  * One thread, {@code holdfast-events}, applies every engine's events and drives every controller; others reach them
- * through their mailbox only. One virtual thread per engine writes its ledger and then calls its backend, in the order in
- * which the controller decided. Timers and HTTP run on Vert.x and never wait.
+ * through their mailbox only. One virtual thread per engine writes its ledger, another calls its backend. Timers and HTTP
+ * run on Vert.x and never wait. {@code holdfast-watch} looks whether the first one comes round, and lets go of what is
+ * pinned when it does not.
  *
  * <h2>Beginning and end</h2>
  *
@@ -51,6 +53,10 @@ public final class Sidecar implements AutoCloseable {
     private static final int MOST_POLL_MILLIS = 50;
     private static final int RELEASE_SECONDS = 5;
     private static final int SERVER_SECONDS = 10;
+    private static final int WRITE_SECONDS = 3;
+    private static final int RESOLVE_SECONDS = 2;
+    /** So many looks without a round are a thread that hangs. */
+    private static final int LOOKS = 20;
 
     private final Vertx vertx;
     private final PrometheusMeterRegistry registry;
@@ -60,6 +66,9 @@ public final class Sidecar implements AutoCloseable {
             Thread.ofVirtual().name("holdfast-acting-", 0).factory());
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name("holdfast-timer").daemon().factory());
+    private final ScheduledExecutorService watch = Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().name("holdfast-watch").daemon().factory());
+    private final Seams seams;
     private final Map<String, EngineLink> engines = new LinkedHashMap<>();
     private final List<Long> timers = new ArrayList<>();
     private final HttpServer server;
@@ -67,8 +76,9 @@ public final class Sidecar implements AutoCloseable {
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
     private final Listen listen;
 
-    private Sidecar(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry) {
+    private Sidecar(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry, Seams seams) {
         this.vertx = vertx;
+        this.seams = seams;
         this.registry = registry;
         this.listen = config.listen();
         int shortestTick = config.engines().stream()
@@ -96,8 +106,12 @@ public final class Sidecar implements AutoCloseable {
      * @throws SidecarException with one sentence when it cannot start, as when its port or its ledger is taken
      */
     public static Sidecar start(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry) {
+        return start(vertx, config, registry, Seams.none());
+    }
+
+    static Sidecar start(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry, Seams seams) {
         refuseEventLoop();
-        Sidecar sidecar = new Sidecar(vertx, config, registry);
+        Sidecar sidecar = new Sidecar(vertx, config, registry, seams);
         try {
             sidecar.open(config);
             return sidecar;
@@ -123,14 +137,20 @@ public final class Sidecar implements AutoCloseable {
 
     private void open(SidecarConfig config) throws IOException {
         Metrics metrics = new Metrics(registry);
-        EngineLink.Surroundings around = new EngineLink.Surroundings(clock, executor, timer, registry);
+        refuseTwins(config.engines());
+        SharedServices shared = new SharedServices(clock, executor, timer, watch, registry, seams);
         for (EngineConfig engine : config.engines()) {
-            EngineLink link = EngineLink.open(engine, config.stateDirectory(), thread, around);
+            EngineLink link = EngineLink.open(engine, config.stateDirectory(), thread, shared);
             engines.put(engine.id(), link);
             metrics.follow(link);
         }
         metrics.follow(thread);
         thread.start();
+        Future<?> unused = watch.scheduleWithFixedDelay(
+                () -> thread.look(LOOKS),
+                seams.hangLimit().toMillis() / LOOKS,
+                Math.max(1, seams.hangLimit().toMillis() / LOOKS),
+                TimeUnit.MILLISECONDS);
         server.requestHandler(new HttpApi(vertx, listen, engines, thread, registry, closing::get).router());
         try {
             server.listen().toCompletionStage().toCompletableFuture().join();
@@ -149,6 +169,24 @@ public final class Sidecar implements AutoCloseable {
                     server.actualPort());
         }
         LOG.info("The sidecar looks after {} at {}.", engines.keySet(), uri());
+    }
+
+    /** Two names can be one engine, which a configuration that asks no name server cannot know. */
+    private void refuseTwins(List<EngineConfig> configured) throws IOException {
+        List<CompletableFuture<String>> addresses = configured.stream()
+                .map(engine -> CompletableFuture.supplyAsync(() -> EngineAddress.resolved(engine.url()), executor)
+                        .completeOnTimeout(EngineAddress.spelling(engine.url()), RESOLVE_SECONDS, TimeUnit.SECONDS))
+                .toList();
+        Map<String, EngineConfig> seen = new LinkedHashMap<>();
+        for (int i = 0; i < configured.size(); i++) {
+            EngineConfig engine = configured.get(i);
+            EngineConfig twin = seen.putIfAbsent(addresses.get(i).join(), engine);
+            if (twin != null) {
+                throw new IOException("Engines " + twin.id() + " (" + twin.url() + ") and " + engine.id() + " ("
+                        + engine.url() + ") are one, at " + addresses.get(i).join()
+                        + "; list it once, since two ledgers of one engine would release each other's pins.");
+            }
+        }
     }
 
     private void askRegularly(EngineLink engine) {
@@ -185,9 +223,24 @@ public final class Sidecar implements AutoCloseable {
     }
 
     private void releaseEverything() {
-        CompletableFuture<?>[] releases = engines.values().stream()
-                .map(engine -> engine.controller()
-                        .releaseAll("the sidecar shuts down")
+        if (!letGo(List.copyOf(engines.values()))) {
+            // Whose controller does not come round is let go of without it.
+            boolean hangs = thread.lagNanos() > TimeUnit.SECONDS.toNanos(RELEASE_SECONDS) / 2.0;
+            if (hangs) {
+                engines.values().forEach(engine -> engine.failed("the event thread hangs while the sidecar ends"));
+            }
+            if (!hangs || !letGo(List.copyOf(engines.values()))) {
+                LOG.warn(
+                        "Not everything was let go of within {} s; the ledger keeps the rest for the next start.",
+                        RELEASE_SECONDS);
+            }
+        }
+    }
+
+    /** Whether all of them answered in time. */
+    private static boolean letGo(List<EngineLink> all) {
+        CompletableFuture<?>[] releases = all.stream()
+                .map(engine -> engine.letGo()
                         .thenAccept(done -> {
                             if (done.pending() > 0) {
                                 LOG.warn(
@@ -202,14 +255,13 @@ public final class Sidecar implements AutoCloseable {
         try {
             CompletableFuture.allOf(releases).get(RELEASE_SECONDS, TimeUnit.SECONDS);
         } catch (TimeoutException e) {
-            LOG.warn(
-                    "Not everything was let go of within {} s; the ledger keeps the rest for the next start.",
-                    RELEASE_SECONDS);
+            return false;
         } catch (ExecutionException e) {
             LOG.warn("Letting go failed; the ledger keeps the rest for the next start.", e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        return true;
     }
 
     /** Ends whatever was begun, in the order that leaves nobody waiting for what has ended. */
@@ -217,15 +269,25 @@ public final class Sidecar implements AutoCloseable {
         timers.forEach(vertx::cancelTimer);
         stopServer();
         thread.close();
-        engines.values().forEach(EngineLink::close);
+        watch.shutdownNow();
+        engines.values().forEach(EngineLink::hangUp);
         executor.shutdown();
+        try {
+            // What was released is on its way to the ledger; unwritten it would be unpinned once more by the next start.
+            if (!executor.awaitTermination(WRITE_SECONDS, TimeUnit.SECONDS)) {
+                LOG.warn("Not every line was written to the ledgers within {} s.", WRITE_SECONDS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        engines.values().forEach(EngineLink::close);
         timer.shutdownNow();
     }
 
     private void stopServer() {
         try {
-            Future<Void> stopped = server.close();
-            stopped.toCompletionStage().toCompletableFuture().get(SERVER_SECONDS, TimeUnit.SECONDS);
+            server.close()
+                    .toCompletionStage().toCompletableFuture().get(SERVER_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException e) {
             LOG.warn("The HTTP server did not stop cleanly.", e);
         } catch (InterruptedException e) {

@@ -64,17 +64,24 @@ public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfi
         Map<String, Integer> urls = new HashMap<>();
         for (int i = 0; i < engines.size(); i++) {
             EngineConfig engine = engines.get(i);
-            unique(ids, engine.id(), i, "id", "give each engine an id of its own");
-            unique(urls, engine.url().toString(), i, "url", "an engine may be listed only once");
+            unique(ids, engine.id(), engine.id(), i, "id", "give each engine an id of its own");
+            unique(
+                    urls,
+                    EngineAddress.spelling(engine.url()),
+                    engine.url().toString(),
+                    i,
+                    "url",
+                    "an engine may be listed only once, in whatever spelling");
         }
     }
 
-    private static void unique(Map<String, Integer> seen, String value, int index, String key, String mend) {
+    private static void unique(
+            Map<String, Integer> seen, String value, String written, int index, String key, String mend) {
         Integer earlier = seen.putIfAbsent(value, index);
         if (earlier != null) {
             throw new ConfigException(
                     "engines[" + index + "]." + key,
-                    "is " + ConfigException.shown(value) + " like that of engines[" + earlier + "]; " + mend);
+                    "is " + ConfigException.shown(written) + " like that of engines[" + earlier + "]; " + mend);
         }
     }
 

@@ -3,14 +3,14 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.HoldRequest;
+import io.holdfast.core.HoldView;
 import io.holdfast.core.Released;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -36,36 +36,35 @@ class EngineLinkTest {
     }
 
     @Test
-    void holdThatIsTurnedAway_leavesTheEndOfTheSuspensionToTheNext() {
+    void holdAfterEverythingWasLetGo_isTurnedAwayUntilResume() {
         CompletableFuture<Released> released = engine.releaseAll().toCompletableFuture();
         poll();
         assertThat(released.join()).isEqualTo(new Released(0, 0));
-        Unstarted.fillMailbox(engine);
-        assertThat(engine.hold(REQUEST).toCompletableFuture().exceptionNow())
-                .isInstanceOf(RejectedExecutionException.class);
-        poll();
 
-        assertThat(reasonOfTheNextHold()).contains("was not probed yet");
+        CompletableFuture<HoldView> hold = engine.hold(REQUEST).toCompletableFuture();
+        poll();
+        assertThat(hold)
+                .failsWithin(Duration.ofMinutes(1))
+                .withThrowableOfType(ExecutionException.class)
+                .withMessageContaining("only resume lifts that");
+
+        CompletableFuture<Boolean> resumed = engine.resume().toCompletableFuture();
+        poll();
+        assertThat(resumed.join()).isTrue();
+        assertThat(reasonOfTheNextHold()).isNotEmpty();
     }
 
     @Test
-    void lettingGoBesideAHold_neverSuspendsThoseAfterBoth() throws Exception {
-        CyclicBarrier both = new CyclicBarrier(2);
-        for (int round = 0; round < 3000; round++) {
-            Future<?> letGo = around.executor.submit(() -> {
-                both.await();
-                return engine.releaseAll();
-            });
-            Future<?> hold = around.executor.submit(() -> {
-                both.await();
-                return engine.hold(REQUEST);
-            });
-            letGo.get();
-            hold.get();
-            poll();
+    void releaseThatWaitsForTheController_isAnsweredWithoutItWhenItFails() {
+        CompletableFuture<Released> released = engine.releaseAll().toCompletableFuture();
+        CompletableFuture<Optional<HoldView>> one = engine.release(7).toCompletableFuture();
 
-            assertThat(reasonOfTheNextHold()).as("round " + round).contains("was not probed yet");
-        }
+        engine.failed("a test said so");
+
+        assertThat(released.join()).isEqualTo(new Released(0, 0));
+        assertThat(one.join()).isEmpty();
+        assertThat(engine.hold(REQUEST).toCompletableFuture().exceptionNow()).hasMessageContaining("a test said so");
+        assertThat(engine.releaseAll().toCompletableFuture().join()).isEqualTo(new Released(0, 0));
     }
 
     private String reasonOfTheNextHold() {

@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.rules.fault.LifeFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -109,6 +111,67 @@ class EngineLivesTest {
             assertThat(backend.getBoolean("canPin")).isFalse();
             assertThat(answer.status()).as(answer.text()).isEqualTo(409);
             assertThat(answer.error()).contains(backend.getString("why"));
+        }
+    }
+
+    @Test
+    void engineWithSeveralCaches_isFollowedAndNeverPinned() {
+        EmulatorSettings settings =
+                TestBed.fast().withVariant(Variant.PIN_GPU).withFaults(List.of(new LifeFault.DpRanks(2)));
+        try (Emulator emulator = Emulator.start(vertx, settings);
+                Sidecar sidecar = Sidecar.start(
+                        vertx,
+                        TestBed.config(state, emulator.uri(), "events: '" + emulator.eventsEndpoint() + "'"));
+                EngineClient engine = new EngineClient(emulator.uri());
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.ready();
+            assertThat(client.http.get("/readyz").json().getJsonArray("notes").encode())
+                    .contains("follows, cannot hold: This engine has 2 caches");
+            engine.generate(PREFIX);
+            engine.generate(PREFIX);
+
+            Http.Answer answer = client.hold(PREFIX, 600);
+
+            assertThat(answer.text()).contains("2 caches");
+            assertThat(engine.usedTokens()).isZero();
+            assertThat(client.metric("holdfast_can_pin{engine=\"demo\"}")).isZero();
+        }
+    }
+
+    @Test
+    void engineThatComesBackWithOtherEvents_isHeardThere() {
+        EmulatorSettings settings = TestBed.fast().withVariant(Variant.PIN_GPU);
+        Emulator first = Emulator.start(vertx, settings);
+        settings = settings.withHttpPort(first.uri().getPort());
+        try (Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, first.uri(), ""));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            try (EngineClient engine = new EngineClient(first.uri())) {
+                client.meet(engine);
+                engine.generate(PREFIX);
+                client.held(PREFIX);
+            }
+            String before = client.engine().getJsonObject("events").getString("endpoint");
+            first.close();
+            Eventually.see(
+                    "the engine is gone",
+                    client::engine,
+                    seen -> seen.getJsonObject("readings").encode().contains("Nothing listens"));
+
+            try (Emulator second = Emulator.start(vertx, settings);
+                    EngineClient engine = new EngineClient(second.uri())) {
+                assertThat(URI.create(second.eventsEndpoint())).isNotEqualTo(URI.create(before));
+                Eventually.see(
+                        "the new endpoint is listened to",
+                        client::engine,
+                        seen -> URI.create(second.eventsEndpoint()).getPort()
+                                        == URI.create(seen.getJsonObject("events").getString("endpoint", before))
+                                                .getPort()
+                                && seen.getJsonObject("events").getBoolean("connected"));
+                client.meet(engine);
+                engine.generate(PREFIX);
+                client.held(PREFIX);
+                assertThat(engine.usedTokens()).isEqualTo(512);
+            }
         }
     }
 

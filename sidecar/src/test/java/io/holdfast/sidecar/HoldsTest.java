@@ -127,6 +127,12 @@ class HoldsTest {
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
         assertThat(answer.json()).isEqualTo(new JsonObject().put("released", 2).put("pending", 0));
         assertThat(bed.engine.usedTokens()).isZero();
+        Http.Answer paused = bed.client.hold(PREFIX, 60);
+        assertThat(paused.status()).as(paused.text()).isEqualTo(503);
+        assertThat(bed.client.http.get("/readyz").text()).contains("only resume lifts that");
+
+        assertThat(bed.client.http.post("/api/v1/engines/demo/resume", "").json())
+                .isEqualTo(new JsonObject().put("resumed", true));
         assertThat(bed.client.hold(PREFIX, 60).json().getString("state")).isEqualTo("held");
     }
 

@@ -52,7 +52,7 @@ class KillTest {
                 assertThat(engine.usedTokens())
                         .as("pinned tokens when the next sidecar says it is ready")
                         .isZero();
-                assertThat(client.metric("holdfast_inherited_holds{engine=\"demo\"}"))
+                assertThat(client.metric("holdfast_pins{engine=\"demo\",state=\"leftover\"}"))
                         .isZero();
                 assertThat(client.holds()).noneMatch(hold -> "held".equals(hold.getString("state")));
 

@@ -3,6 +3,8 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.Ledger;
+import io.holdfast.core.LedgerLine;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -57,10 +59,7 @@ class SidecarLifeTest {
             sidecar.close();
 
             assertThat(engine.usedTokens()).isZero();
-            try (FileLedgerStore ledger = FileLedgerStore.open(state, "demo")) {
-                ledger.read();
-                assertThat(ledger.inherited()).isZero();
-            }
+            assertThat(outstanding()).isEmpty();
             assertThat(Thread.getAllStackTraces().keySet())
                     .extracting(Thread::getName)
                     .doesNotContain("holdfast-events");
@@ -81,9 +80,12 @@ class SidecarLifeTest {
 
         sidecar.close();
 
-        try (FileLedgerStore ledger = FileLedgerStore.open(state, "demo")) {
-            ledger.read();
-            assertThat(ledger.inherited()).isEqualTo(1);
+        assertThat(outstanding()).hasSize(1);
+    }
+
+    private List<LedgerLine.Entry> outstanding() throws IOException {
+        try (FileLedgerStore store = FileLedgerStore.open(state, "demo", LedgerFiles.SYSTEM)) {
+            return new Ledger(store).outstanding();
         }
     }
 

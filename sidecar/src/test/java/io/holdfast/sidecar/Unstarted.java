@@ -15,6 +15,7 @@ final class Unstarted implements AutoCloseable {
     final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
     final EventThread thread = new EventThread(System::nanoTime, 10);
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    private final ScheduledExecutorService watch = Executors.newSingleThreadScheduledExecutor();
     private final Path state;
 
     Unstarted(Path state) {
@@ -26,7 +27,13 @@ final class Unstarted implements AutoCloseable {
                 EngineConfig.of(id, EngineType.SGLANG, URI.create("http://127.0.0.1:9")),
                 state,
                 thread,
-                new EngineLink.Surroundings(System::nanoTime, executor, timer, new SimpleMeterRegistry()));
+                new SharedServices(
+                        System::nanoTime,
+                        executor,
+                        timer,
+                        watch,
+                        new SimpleMeterRegistry(),
+                        SharedServices.Seams.none()));
     }
 
     /** Leaves no room for another wish. */
@@ -41,6 +48,7 @@ final class Unstarted implements AutoCloseable {
     public void close() {
         thread.close();
         timer.shutdownNow();
+        watch.shutdownNow();
         executor.shutdownNow();
     }
 }

@@ -1,0 +1,158 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.Backend;
+import io.holdfast.core.BackendTraits;
+import io.holdfast.core.Capabilities;
+import io.holdfast.core.Ledger;
+import io.holdfast.core.LedgerLine.Entry;
+import io.holdfast.core.Outcome;
+import io.holdfast.core.PinCommand;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.stream.Collectors;
+
+/**
+ * All pins and unpins that one engine's controller asks for, until they are taken out of its hands.
+ *
+ * <p>What was asked last of each pin is remembered, with what came of it: a controller that fails may have heard of an
+ * answer or not, and whoever releases in its place must unpin what is pinned once, and never what is not.
+ */
+final class EngineCalls {
+    private static final int PRUNE_ABOVE = 4096;
+    private static final String TAKEN =
+            "It was not sent: after a fault of the sidecar its controller pins and unpins nothing any more.";
+
+    /** A pin, as its backend calls it. */
+    record Key(String backend, String handle) {
+        static Key of(Entry entry) {
+            return new Key(entry.backend(), entry.handle());
+        }
+    }
+
+    /** What was asked last of a pin. */
+    record Call(Kind kind, CompletableFuture<Outcome> outcome) {
+        enum Kind {
+            PIN,
+            UNPIN
+        }
+    }
+
+    private final Ledger ledger;
+    private final Map<String, Backend> backends = new HashMap<>();
+    private final Map<Key, Call> last = new HashMap<>();
+    /** What an earlier process may have pinned, and nothing was asked of yet. */
+    private final Set<Key> inherited;
+
+    private boolean taken;
+
+    EngineCalls(Ledger ledger) {
+        this.ledger = ledger;
+        this.inherited = ledger.outstanding().stream().map(Key::of).collect(Collectors.toCollection(HashSet::new));
+    }
+
+    /** The backend for the controller's use. */
+    synchronized Backend through(Backend backend) {
+        backends.put(backend.name(), backend);
+        return new Followed(backend);
+    }
+
+    /** From now on the controller's calls are answered with {@link Outcome.Kind#NOT_SENT}; calls under way go on. */
+    synchronized void take() {
+        taken = true;
+    }
+
+    /** The backend of this name, for whoever took the controller's place; absent where none was made. */
+    synchronized Optional<Backend> backend(String name) {
+        return Optional.ofNullable(backends.get(name));
+    }
+
+    synchronized Optional<Call> last(Key key) {
+        return Optional.ofNullable(last.get(key));
+    }
+
+    /** Of a pin that nothing was asked of: whether an earlier process wrote of it; else it was never sent. */
+    synchronized boolean inherited(Key key) {
+        return inherited.contains(key);
+    }
+
+    private synchronized CompletionStage<Outcome> pin(Backend backend, PinCommand command) {
+        if (taken) {
+            return notSent();
+        }
+        CompletableFuture<Outcome> outcome = backend.pin(command).toCompletableFuture();
+        prune();
+        remember(backend, backend.handle(command), Call.Kind.PIN, outcome);
+        return outcome;
+    }
+
+    private synchronized CompletionStage<Outcome> unpin(Backend backend, List<String> handles) {
+        if (taken) {
+            return notSent();
+        }
+        CompletableFuture<Outcome> outcome = backend.unpin(handles).toCompletableFuture();
+        handles.forEach(handle -> remember(backend, handle, Call.Kind.UNPIN, outcome));
+        return outcome;
+    }
+
+    private void remember(Backend backend, String handle, Call.Kind kind, CompletableFuture<Outcome> outcome) {
+        Key key = new Key(backend.name(), handle);
+        last.put(key, new Call(kind, outcome));
+        inherited.remove(key);
+    }
+
+    private static CompletionStage<Outcome> notSent() {
+        return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.NOT_SENT, TAKEN));
+    }
+
+    /** What the ledger has closed needs no memory; done now and then, since it looks at all of it. */
+    private void prune() {
+        if (last.size() > PRUNE_ABOVE) {
+            Set<Key> open = ledger.outstanding().stream().map(Key::of).collect(Collectors.toSet());
+            last.entrySet().removeIf(each -> each.getValue().outcome().isDone() && !open.contains(each.getKey()));
+        }
+    }
+
+    private final class Followed implements Backend {
+        private final Backend backend;
+
+        Followed(Backend backend) {
+            this.backend = backend;
+        }
+
+        @Override
+        public String name() {
+            return backend.name();
+        }
+
+        @Override
+        public BackendTraits traits() {
+            return backend.traits();
+        }
+
+        @Override
+        public CompletionStage<Capabilities> probe() {
+            return backend.probe();
+        }
+
+        @Override
+        public String handle(PinCommand command) {
+            return backend.handle(command);
+        }
+
+        @Override
+        public CompletionStage<Outcome> pin(PinCommand command) {
+            return EngineCalls.this.pin(backend, command);
+        }
+
+        @Override
+        public CompletionStage<Outcome> unpin(List<String> handles) {
+            return EngineCalls.this.unpin(backend, handles);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+package io.holdfast.sidecar;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+
+/** How a ledger reaches its disk: the system's own way, or one that can be watched, filled up and made to hang. */
+@FunctionalInterface
+interface LedgerFiles {
+    /** The file system as it is. */
+    LedgerFiles SYSTEM = FileChannel::open;
+
+    FileChannel open(Path path, OpenOption... options) throws IOException;
+}

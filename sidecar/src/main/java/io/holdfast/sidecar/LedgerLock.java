@@ -1,0 +1,79 @@
+package io.holdfast.sidecar;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+
+/**
+ * A lock on a file beside the ledger, which keeps a second sidecar away: both would believe that the pins are theirs.
+ *
+ * <p>The operating system drops it when the process dies, however it dies.
+ */
+final class LedgerLock implements Closeable {
+    private final Optional<FileChannel> channel;
+
+    private LedgerLock(Optional<FileChannel> channel) {
+        this.channel = channel;
+    }
+
+    /** Another sidecar has it. */
+    static final class InUse extends IOException {
+        private static final long serialVersionUID = 1;
+
+        InUse(Path ledger) {
+            super("The ledger " + ledger
+                    + " is in use by another sidecar; stop that one or name another stateDirectory.");
+        }
+    }
+
+    /** For who writes: nobody else may even read. */
+    static LedgerLock exclusive(Path lockFile, Path ledger, LedgerFiles files) throws IOException {
+        FileChannel opened;
+        try {
+            opened = files.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        } catch (IOException e) {
+            throw new IOException(
+                    "The lock " + lockFile + " cannot be opened (" + e
+                            + "); name another state directory or mend its permissions.",
+                    e);
+        }
+        return taken(opened, false, ledger);
+    }
+
+    /** For who cannot write: keeps away from a ledger that somebody writes; where there is no lock file, nobody does. */
+    static LedgerLock shared(Path lockFile, Path ledger, LedgerFiles files) throws IOException {
+        if (!Files.isReadable(lockFile)) {
+            return new LedgerLock(Optional.empty());
+        }
+        return taken(files.open(lockFile, StandardOpenOption.READ), true, ledger);
+    }
+
+    private static LedgerLock taken(FileChannel opened, boolean shared, Path ledger) throws IOException {
+        boolean taken = false;
+        try {
+            taken = opened.tryLock(0, Long.MAX_VALUE, shared) != null;
+        } catch (OverlappingFileLockException e) {
+            taken = false;
+        } finally {
+            if (!taken) {
+                opened.close();
+            }
+        }
+        if (!taken) {
+            throw new InUse(ledger);
+        }
+        return new LedgerLock(Optional.of(opened));
+    }
+
+    @Override
+    public void close() throws IOException {
+        if (channel.isPresent()) {
+            channel.get().close();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.Backend;
+import io.holdfast.core.HoldView;
+import io.holdfast.core.Ledger;
+import io.holdfast.core.LedgerLine.Entry;
+import io.holdfast.core.Outcome;
+import io.holdfast.core.PinCommand;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongFunction;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The log of one engine's pins: one line for each hold that was pinned, unpinned or refused, and none twice in a row. */
+final class PinLog {
+    private static final Logger LOG = LoggerFactory.getLogger(PinLog.class);
+    private static final int REMEMBERED = 2048;
+
+    private final String engineId;
+    private final Ledger ledger;
+    private final LongSupplier blockTokens;
+    private final LongFunction<Optional<HoldView>> holds;
+    /** A pin that is tried again and again with the same result is one line. */
+    private final Map<String, String> lastLines = new LinkedHashMap<>();
+
+    /**
+     * @param blockTokens tokens of a block, 0 while that is not known
+     * @param holds the holds as they are now
+     */
+    PinLog(String engineId, Ledger ledger, LongSupplier blockTokens, LongFunction<Optional<HoldView>> holds) {
+        this.engineId = engineId;
+        this.ledger = ledger;
+        this.blockTokens = blockTokens;
+        this.holds = holds;
+    }
+
+    void pin(Backend backend, PinCommand command, Outcome outcome) {
+        List<Entry> entries = entries(backend, backend.handle(command));
+        if (entries.isEmpty()) {
+            line("pin", command.holdId(), command.blocks(), outcome);
+        } else {
+            entries.forEach(entry -> line("pin", entry.holdId(), entry.blocks(), outcome));
+        }
+    }
+
+    void unpin(Backend backend, String handle, Outcome outcome) {
+        entries(backend, handle).forEach(entry -> line("unpin", entry.holdId(), entry.blocks(), outcome));
+    }
+
+    /** A hold that was turned away before any pin. */
+    void refused(HoldView hold) {
+        say(
+                "refused " + hold.id(),
+                "Engine " + engineId + ": hold " + hold.id() + " of " + size(hold.wantedBlocks()) + " is refused: "
+                        + hold.reason());
+    }
+
+    private List<Entry> entries(Backend backend, String handle) {
+        return ledger.outstanding().stream()
+                .filter(entry ->
+                        entry.backend().equals(backend.name()) && entry.handle().equals(handle))
+                .toList();
+    }
+
+    private void line(String call, long holdId, int blocks, Outcome outcome) {
+        String why = holds.apply(holdId)
+                .map(HoldView::reason)
+                .filter(reason -> !reason.isEmpty())
+                .map(reason -> " Hold: " + reason + ".")
+                .orElse("");
+        say(
+                call + " " + holdId,
+                "Engine " + engineId + ": " + call + " of hold " + holdId + ", " + size(blocks) + ", "
+                        + outcome.kind().name().toLowerCase(Locale.ROOT) + ": " + outcome.reason() + why);
+    }
+
+    private String size(int blocks) {
+        long tokens = blocks * blockTokens.getAsLong();
+        return blocks + " blocks" + (tokens > 0 ? ", " + tokens + " tokens" : "");
+    }
+
+    private void say(String key, String text) {
+        synchronized (lastLines) {
+            if (text.equals(lastLines.remove(key))) {
+                lastLines.put(key, text);
+                return;
+            }
+            lastLines.put(key, text);
+            if (lastLines.size() > REMEMBERED) {
+                lastLines.remove(lastLines.keySet().iterator().next());
+            }
+        }
+        LOG.info("{}", text);
+    }
+}

@@ -1,0 +1,50 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.index.KvEventSink;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.BiFunction;
+import java.util.function.LongSupplier;
+
+/**
+ * What all engines of one sidecar share.
+ *
+ * @param executor runs what may wait, a thread for each task
+ * @param timer ends calls that take too long; its tasks never wait
+ * @param watch looks after the event thread and releases in its place, so nothing else may keep it busy
+ */
+record SharedServices(
+        LongSupplier clock,
+        ExecutorService executor,
+        ScheduledExecutorService timer,
+        ScheduledExecutorService watch,
+        MeterRegistry registry,
+        Seams seams) {
+
+    /**
+     * Where tests put something else in the place of the world.
+     *
+     * @param files the disk that has the ledgers
+     * @param sinks what hears an engine's events, made of the engine's id and of what should
+     * @param hangLimit how long the event thread may take for one round before it is given up
+     */
+    record Seams(LedgerFiles files, BiFunction<String, KvEventSink, KvEventSink> sinks, Duration hangLimit) {
+        static Seams none() {
+            return new Seams(LedgerFiles.SYSTEM, (engine, sink) -> sink, Duration.ofSeconds(10));
+        }
+
+        Seams withFiles(LedgerFiles value) {
+            return new Seams(value, sinks, hangLimit);
+        }
+
+        Seams withSinks(BiFunction<String, KvEventSink, KvEventSink> value) {
+            return new Seams(files, value, hangLimit);
+        }
+
+        Seams withHangLimit(Duration value) {
+            return new Seams(files, sinks, value);
+        }
+    }
+}

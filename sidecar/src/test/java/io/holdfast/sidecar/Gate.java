@@ -1,0 +1,90 @@
+package io.holdfast.sidecar;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/** A port that leads to a server while it is open, and where nothing listens while it is shut. */
+final class Gate implements AutoCloseable {
+    private final URI server;
+    private final int port;
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    private ServerSocket listening;
+
+    Gate(URI server) throws IOException {
+        this.server = server;
+        listening = listen(0);
+        port = listening.getLocalPort();
+    }
+
+    URI uri() {
+        return URI.create("http://127.0.0.1:" + port);
+    }
+
+    void shut() throws IOException {
+        listening.close();
+        for (Socket socket : sockets) {
+            socket.close();
+        }
+        sockets.clear();
+    }
+
+    void open() throws IOException {
+        listening = listen(port);
+    }
+
+    private ServerSocket listen(int where) throws IOException {
+        ServerSocket fresh = new ServerSocket();
+        fresh.setReuseAddress(true);
+        fresh.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), where));
+        threads.execute(() -> accept(fresh));
+        return fresh;
+    }
+
+    private void accept(ServerSocket from) {
+        try (from) {
+            while (true) {
+                Socket near = from.accept();
+                Socket far = new Socket(server.getHost(), server.getPort());
+                sockets.add(near);
+                sockets.add(far);
+                threads.execute(() -> copy(near, far));
+                threads.execute(() -> copy(far, near));
+            }
+        } catch (IOException e) {
+            // Shut.
+        }
+    }
+
+    private static void copy(Socket from, Socket to) {
+        try (from;
+                to;
+                InputStream in = from.getInputStream();
+                OutputStream out = to.getOutputStream()) {
+            in.transferTo(out);
+        } catch (IOException e) {
+            // One side hung up.
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            shut();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        threads.shutdownNow();
+    }
+}

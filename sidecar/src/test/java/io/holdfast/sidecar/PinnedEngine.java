@@ -1,0 +1,90 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.Ledger;
+import io.holdfast.core.LedgerLine;
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.sidecar.SharedServices.Seams;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/** An engine that pins, behind a gate, for sidecars that come and go. */
+final class PinnedEngine implements AutoCloseable {
+    static final int[] PREFIX = EngineClient.prompt(1, 512);
+
+    final Vertx vertx = Vertx.vertx();
+    final Emulator emulator;
+    final EngineClient engine;
+    final Gate gate;
+    final Path state;
+
+    PinnedEngine(Path state, EmulatorSettings settings) throws IOException {
+        this.state = state;
+        emulator = Emulator.start(vertx, settings);
+        engine = new EngineClient(emulator.uri());
+        gate = new Gate(emulator.uri());
+    }
+
+    static PinnedEngine start(Path state) throws IOException {
+        return new PinnedEngine(state, TestBed.fast().withVariant(Variant.PIN_GPU));
+    }
+
+    /** A sidecar that reaches the engine's HTTP through the gate and its events past it. */
+    Sidecar sidecar(String engineKeys) {
+        return sidecar(engineKeys, Seams.none());
+    }
+
+    Sidecar sidecar(String engineKeys, Seams seams) {
+        String keys = "events: '" + emulator.eventsEndpoint() + "'"
+                + emulator.replayEndpoint().map(where -> ", replay: '" + where + "'").orElse("")
+                + (engineKeys.isEmpty() ? "" : ", " + engineKeys);
+        return Sidecar.start(
+                vertx,
+                TestBed.config(state, gate.uri(), keys),
+                new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
+                seams);
+    }
+
+    /** Has a sidecar hold the prefix and end without reaching the engine, as if it had been killed. */
+    void leaveAPin() throws IOException {
+        try (Sidecar killed = sidecar("");
+                SidecarClient client = new SidecarClient(killed.uri())) {
+            client.meet(engine);
+            engine.generate(PREFIX);
+            client.held(PREFIX);
+            gate.shut();
+        }
+        gate.open();
+        assertThat(engine.usedTokens()).as("nobody unpinned").isEqualTo(512);
+        assertThat(outstanding()).hasSize(1);
+    }
+
+    List<LedgerLine.Entry> outstanding() throws IOException {
+        try (FileLedgerStore store = FileLedgerStore.open(state, "demo", LedgerFiles.SYSTEM)) {
+            return new Ledger(store).outstanding();
+        }
+    }
+
+    Path ledgerFile() {
+        return state.resolve("demo.ledger");
+    }
+
+    void usedBecomes(long tokens) {
+        Eventually.see("tokens used by pins", engine::usedTokens, used -> used == tokens);
+    }
+
+    @Override
+    public void close() {
+        engine.close();
+        gate.close();
+        emulator.close();
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+}

@@ -1,0 +1,75 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.sidecar.SharedServices.Seams;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A disk that is full, read-only or hangs stops new pins and no release. */
+class SickDiskTest {
+    private static final int[] PREFIX = PinnedEngine.PREFIX;
+
+    @TempDir
+    Path state;
+
+    @Test
+    void diskThatHangs_doesNotKeepAPinFromBeingReleased() throws IOException {
+        WatchedDisk disk = new WatchedDisk();
+        CountDownLatch mended = new CountDownLatch(1);
+        try (PinnedEngine bed = PinnedEngine.start(state);
+                Sidecar sidecar = bed.sidecar("", Seams.none().withFiles(disk));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.meet(bed.engine);
+            bed.engine.generate(PREFIX);
+            client.held(PREFIX);
+            disk.hang(mended);
+            try {
+                Http.Answer answer = client.http.delete(SidecarClient.HOLDS);
+
+                assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+                assertThat(answer.json().getInteger("released")).isEqualTo(1);
+                assertThat(bed.engine.usedTokens()).isZero();
+            } finally {
+                mended.countDown();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void diskThatTakesNothing_atTheStart_releasesWhatItLists(boolean readOnly) throws IOException {
+        try (PinnedEngine bed = PinnedEngine.start(state)) {
+            bed.leaveAPin();
+            WatchedDisk disk = readOnly ? WatchedDisk.readOnly() : WatchedDisk.full();
+
+            try (Sidecar sidecar = bed.sidecar("", Seams.none().withFiles(disk));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                bed.usedBecomes(0);
+                bed.engine.generate(EngineClient.prompt(2, 64));
+                Eventually.see("a prefix is known", client::engine, seen -> seen.getInteger("blocks") >= 4);
+                JsonObject hold = Eventually.see(
+                        "a hold that cannot be written",
+                        () -> client.hold(EngineClient.prompt(2, 64), 600).json(),
+                        seen -> seen.encode().contains("ledger cannot be written"));
+                assertThat(hold.getString("state")).isNotEqualTo("held");
+                assertThat(bed.engine.usedTokens()).isZero();
+                if (readOnly) {
+                    assertThat(client.http.get("/readyz").text()).contains("can be read but not written");
+                }
+
+                disk.trouble(call -> {});
+                client.ready();
+                client.held(EngineClient.prompt(2, 64));
+                assertThat(bed.engine.usedTokens()).isEqualTo(64);
+            }
+            assertThat(bed.outstanding()).isEmpty();
+        }
+    }
+}
