@@ -33,7 +33,7 @@ public final class Controller {
     private final Holds holds;
     private final Ledger ledger;
     private final Optional<Switchback> switchback;
-    private final StallWatch stallWatch = new StallWatch();
+    private final GuardWatch guard = new GuardWatch();
 
     private long originNanos;
     private boolean started;
@@ -47,7 +47,7 @@ public final class Controller {
     private Optional<Capabilities> capabilities = Optional.empty();
     private Optional<String> suspended = Optional.empty();
     private Optional<ReleaseAll> releasing = Optional.empty();
-    private Budget budget = new Budget(0, 0, 0, List.of());
+    private Budget budget = Budget.none();
     private Plan plan = new Plan(0, List.of());
     private long seenBatches;
     private volatile EngineView view;
@@ -125,6 +125,7 @@ public final class Controller {
         if (events.takePinnedRemoved()) {
             noticeRemovedPins();
         }
+        noticeCalls();
         int work = mailbox.drain(this::accept);
         ledger.poll(nowNanos);
         probeIfDue();
@@ -196,6 +197,7 @@ public final class Controller {
         return ask(answer -> {
             boolean was = suspended.isPresent();
             suspended = Optional.empty();
+            guard.resume();
             planNow = true;
             holds.complete(answer, was);
         });
@@ -228,8 +230,20 @@ public final class Controller {
     private void accept(EngineReadings readings) {
         lastReadings = readings;
         events.readings(readings, originNanos);
-        stallWatch.look(readings, events.counters().batches(), nowNanos);
+        lookAt(plausible(readings));
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
+    }
+
+    private void noticeCalls() {
+        if (ledger.callsUnderWay()) {
+            guard.callsUnderWay(nowNanos);
+        }
+    }
+
+    private void lookAt(EngineReadings readings) {
+        long asked = readings.usedTokens() instanceof Reading.Known used ? used.atNanos() - originNanos : nowNanos;
+        long ours = ledger.pinnedBlocks() * blockTokens(readings);
+        guard.look(readings, ours, events.counters().batches(), asked, nowNanos);
     }
 
     private void giveUp(Hold hold, String reason) {
@@ -250,6 +264,7 @@ public final class Controller {
     }
 
     private void engineForgot() {
+        guard.emptied();
         ledger.engineForgot();
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.EXPIRING) {
@@ -293,14 +308,18 @@ public final class Controller {
         holds.age();
         EngineReadings readings = effectiveReadings(clockNanos);
         budget =
-                BudgetRule.compute(settings, readings, events.prompts(), ledger.pinnedBlocks(), hardPins(), clockNanos);
+                BudgetRule.compute(
+                        settings,
+                        readings,
+                        guard.observed(events.prompts(), events.answers(), nowNanos),
+                        ledger.pinnedBlocks(), hardPins(), clockNanos);
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
                 settings,
                 tree,
                 budget,
-                stallWatch.stalled(nowNanos),
+                guard.stalled(nowNanos),
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),
@@ -314,6 +333,7 @@ public final class Controller {
                         : List.of(),
                 holds.nextId()));
         plan.lines().forEach(this::carryOut);
+        noticeCalls();
     }
 
     private Optional<String> hindrance() {
@@ -322,6 +342,9 @@ public final class Controller {
         }
         if (events.gap().isPresent()) {
             return events.gap().map(why -> "nothing new is pinned: " + why);
+        }
+        if (hardPins() && guard.hindrance(nowNanos).isPresent()) {
+            return guard.hindrance(nowNanos);
         }
         int leftovers = ledger.leftovers();
         if (leftovers > 0) {
@@ -459,11 +482,15 @@ public final class Controller {
 
     /** The readings, with the block size that the events told where the engine's own is unknown. */
     private EngineReadings effectiveReadings(long clockNanos) {
-        EngineReadings r = lastReadings;
+        EngineReadings r = plausible(lastReadings);
         if (events.blockTokens() == 0 || r.blockTokens().number().isPresent()) {
             return r;
         }
-        return r.withBlockTokens(Reading.known(events.blockTokens(), "KV events", clockNanos));
+        return plausible(r.withBlockTokens(Reading.known(events.blockTokens(), "KV events", clockNanos)));
+    }
+
+    private EngineReadings plausible(EngineReadings readings) {
+        return readings.plausible(tree.size());
     }
 
     private static long blockTokens(EngineReadings readings) {
@@ -487,6 +514,8 @@ public final class Controller {
                 plan,
                 switchback
                         .map(Switchback::effect)
-                        .orElse(TtftEffect.unproven("not measured: no window length is configured")));
+                        .orElse(TtftEffect.unproven("not measured: no window length is configured")),
+                guard.stalls(),
+                hardPins() ? guard.alarms(budget, nowNanos) : List.of());
     }
 }

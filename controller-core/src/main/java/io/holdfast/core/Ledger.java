@@ -198,6 +198,11 @@ final class Ledger {
         return leavers;
     }
 
+    /** Whether a pin or an unpin was asked for and has no outcome yet. */
+    boolean callsUnderWay() {
+        return pins.values().stream().anyMatch(pin -> pin.state == State.PINNING || pin.state == State.UNPINNING);
+    }
+
     /** Pins from an earlier life of this process that the engine has not yet answered for. */
     int leftovers() {
         return (int) pins.values().stream()

@@ -42,7 +42,7 @@ final class Planner {
 
     private Planner(PlanInput in) {
         this.in = in;
-        this.bound = in.budget().hardTokens();
+        this.bound = in.budget().newTokens();
         this.planned = in.budget().pinnedTokens();
     }
 
@@ -160,13 +160,10 @@ final class Planner {
                     "the hash of its last block may name two blocks of the engine (a salt or a LoRA is in use):"
                             + " such a pin could not be taken back safely");
         }
-        long most = in.capacityTokens()
-                - BudgetRule.besidePrompt(in.settings(), in.capacityTokens(), in.blockTokens())
-                - BudgetRule.beyondAdmission(in.settings());
+        long most = in.capacityTokens() - BudgetRule.slack(in.capacityTokens(), in.blockTokens());
         long wanted = path.blocks() * in.blockTokens();
         if (in.capacityTokens() > 0 && wanted > most) {
-            return Optional.of("its " + wanted + " tokens never fit: of the capacity of " + in.capacityTokens()
-                    + " tokens at most " + Math.max(0, most) + " are left beside one request's output");
+            return Optional.of("its " + wanted + " tokens never fit: the engine's cache has " + in.capacityTokens());
         }
         return Optional.empty();
     }
@@ -180,9 +177,12 @@ final class Planner {
 
     private Optional<String> exceeds(long block, boolean automatic) {
         long cost = cost(block);
+        if (planned + cost > bound && in.budget().noRoom().isPresent()) {
+            return in.budget().noRoom();
+        }
         if (planned + cost > bound) {
             return Optional.of("no room: " + planned + " tokens are pinned, it needs " + cost
-                    + " more, and the bound is " + bound + ": " + in.budget().hardWhy());
+                    + " more, and the bound is " + bound + ": " + in.budget().newWhy());
         }
         if (automatic && in.budget().automaticUnknown().isPresent()) {
             return Optional.of(
@@ -203,7 +203,7 @@ final class Planner {
     /** The holds to let go so that what stays fits the hard bound; none while that is unknown. */
     private Set<Long> aboveBound() {
         Set<Long> chosen = new HashSet<>();
-        if (in.budget().hardUnknown().isPresent()) {
+        if (!in.budget().knowsHard()) {
             return chosen;
         }
         List<Hold> held =
@@ -226,7 +226,7 @@ final class Planner {
                         .reversed())
                 .toList();
         for (Hold hold : order) {
-            if (pinnedWithout(gone) + outside <= bound) {
+            if (pinnedWithout(gone) + outside <= in.budget().hardTokens()) {
                 break;
             }
             chosen.add(hold.id());

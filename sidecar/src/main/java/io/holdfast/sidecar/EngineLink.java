@@ -1,5 +1,7 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.Budget;
+import io.holdfast.core.Budget.AlarmKind;
 import io.holdfast.core.Controller;
 import io.holdfast.core.DryRunBackend;
 import io.holdfast.core.EngineView;
@@ -24,9 +26,11 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -59,6 +63,7 @@ final class EngineLink implements AutoCloseable {
     private final AtomicReference<CompletableFuture<Boolean>> nextAnswer =
             new AtomicReference<>(new CompletableFuture<>());
 
+    private final AtomicReference<Set<AlarmKind>> logged = new AtomicReference<>(Set.of());
     private final AtomicBoolean reading = new AtomicBoolean();
     private final AtomicBoolean subscribing = new AtomicBoolean();
     private volatile Optional<Subscription> subscription = Optional.empty();
@@ -168,6 +173,7 @@ final class EngineLink implements AutoCloseable {
 
     /** Asks the engine for its numbers, and for its events while they are not subscribed to; one question at a time. */
     void ask() {
+        logAlarms();
         if (reading.compareAndSet(false, true)) {
             probe.read().whenComplete((readings, fault) -> {
                 reading.set(false);
@@ -296,6 +302,22 @@ final class EngineLink implements AutoCloseable {
             reasons.add(inherited() + " holds of an earlier run are not released yet");
         }
         return reasons;
+    }
+
+    /** What is wrong with room or guard although the engine can be followed, one sentence each. */
+    List<String> notes() {
+        return view().alarms().stream().map(Budget.Alarm::sentence).toList();
+    }
+
+    /** Logs what the guard has begun to tell since the last look, each kind once until it is over. */
+    private void logAlarms() {
+        Set<AlarmKind> now = EnumSet.noneOf(AlarmKind.class);
+        for (Budget.Alarm alarm : view().alarms()) {
+            if (now.add(alarm.kind()) && !logged.get().contains(alarm.kind())) {
+                LOG.warn("Engine {}: {}.", id(), alarm.sentence());
+            }
+        }
+        logged.set(now);
     }
 
     JsonObject json() {

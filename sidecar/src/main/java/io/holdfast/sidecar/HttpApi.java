@@ -134,10 +134,16 @@ final class HttpApi {
         engines.values()
                 .forEach(engine ->
                         engine.unreadiness().forEach(reason -> reasons.add("engine " + engine.id() + ": " + reason)));
+        List<String> notes = new ArrayList<>();
+        engines.values()
+                .forEach(engine -> engine.notes().forEach(note -> notes.add("engine " + engine.id() + ": " + note)));
         reply(
                 context,
                 reasons.isEmpty() ? 200 : 503,
-                new JsonObject().put("ready", reasons.isEmpty()).put("reasons", new JsonArray(reasons)));
+                new JsonObject()
+                        .put("ready", reasons.isEmpty())
+                        .put("reasons", new JsonArray(reasons))
+                        .put("notes", new JsonArray(notes)));
     }
 
     private void metrics(RoutingContext context) {
