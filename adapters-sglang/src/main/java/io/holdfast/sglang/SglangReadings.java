@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 public final class SglangReadings {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final long INFO_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final int PROMPT_BELOW_CONTEXT = 6;
     private static final String METRICS = "/metrics";
     private static final String LOADS = "/v1/loads";
     private static final String NO_METRICS = "/metrics is not served: start the engine with --enable-metrics.";
@@ -169,6 +170,7 @@ public final class SglangReadings {
         return new EngineReadings(
                 size(info, "max_total_num_tokens"),
                 size(info, "page_size"),
+                context(info),
                 size(info, "max_req_input_len"),
                 load.running,
                 load.waiting,
@@ -177,6 +179,19 @@ public final class SglangReadings {
                 load.ttftCount,
                 load.prompt,
                 load.cached);
+    }
+
+    /**
+     * The engine repeats the context that it was started with, and none where the model decides. What it makes of either is
+     * in the longest prompt that it takes: six tokens less than the smaller of context and cache.
+     */
+    private static Reading context(Dated info) {
+        Reading written = size(info, "context_length");
+        return written instanceof Reading.Known ? written : switch (size(info, "max_req_input_len")) {
+            case Reading.Known longest ->
+                Reading.known(longest.value() + PROMPT_BELOW_CONTEXT, longest.source() + " + 6", longest.atNanos());
+            case Reading.Unknown unknown -> unknown;
+        };
     }
 
     private static Reading size(Dated info, String field) {

@@ -37,6 +37,9 @@ final class SglangReadingsTest {
         assertThat(read.capacityTokens()).isEqualTo(Reading.known(4096, "/server_info max_total_num_tokens", NOW));
         assertThat(read.blockTokens()).isEqualTo(Reading.known(16, "/server_info page_size", NOW));
         assertThat(read.largestAcceptedTokens()).isEqualTo(Reading.known(4090, "/server_info max_req_input_len", NOW));
+        assertThat(read.contextTokens())
+                .as("the model decides, so no context is written")
+                .isEqualTo(Reading.known(4096, "/server_info max_req_input_len + 6", NOW));
         assertThat(read.runningRequests()).isEqualTo(Reading.known(0, "/metrics sglang:num_running_reqs", NOW));
         assertThat(read.waitingRequests()).isEqualTo(Reading.known(0, "/metrics sglang:num_queue_reqs", NOW));
         assertThat(read.usedTokens()).isEqualTo(Reading.known(0, "/metrics sglang:num_used_tokens", NOW));

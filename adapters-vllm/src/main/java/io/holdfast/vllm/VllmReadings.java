@@ -33,7 +33,7 @@ public final class VllmReadings {
             List.of("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total");
 
     private final EngineHttp http;
-    private volatile Optional<Reading.Known> longestPrompt = Optional.empty();
+    private volatile Optional<Reading.Known> context = Optional.empty();
 
     public VllmReadings(EngineHttp http) {
         this.http = http;
@@ -41,26 +41,27 @@ public final class VllmReadings {
 
     /** What the engine says now; whatever it does not say is unknown, with the reason. */
     public CompletionStage<EngineReadings> read(long nowNanos) {
-        CompletionStage<Reading> longest = longest(nowNanos);
-        return http.get(METRICS).thenCombine(longest, (reply, largest) -> switch (reply) {
+        CompletionStage<Reading> context = context(nowNanos);
+        return http.get(METRICS).thenCombine(context, (reply, length) -> switch (reply) {
             case Reply.NoAnswer lost -> {
-                longestPrompt = Optional.empty();
+                context = Optional.empty();
                 yield EngineReadings.unknown(lost.why());
             }
             case Reply.Answer answer
             when answer.status() != 200 ->
                 EngineReadings.unknown("The engine answered " + METRICS + " with HTTP " + answer.status()
                         + (answer.status() == 404 ? ": is it vLLM, started without --disable-log-stats?" : "."));
-            case Reply.Answer answer -> readings(MetricsText.parse(answer.body()), largest, nowNanos);
+            case Reply.Answer answer -> readings(MetricsText.parse(answer.body()), length, nowNanos);
         });
     }
 
-    private static EngineReadings readings(MetricsText metrics, Reading largest, long now) {
+    private static EngineReadings readings(MetricsText metrics, Reading context, long now) {
         List<Sample> caches = metrics.samples(CONFIG);
         return new EngineReadings(
                 capacity(caches, now),
                 blockTokens(caches, now),
-                largest,
+                context,
+                longestPrompt(context),
                 sum(metrics, "vllm:num_requests_running", now),
                 sum(metrics, "vllm:num_requests_waiting", now),
                 used(metrics, caches, now),
@@ -143,20 +144,19 @@ public final class VllmReadings {
                 + ": it is there when the engine runs with prefix caching (--enable-prefix-caching).");
     }
 
-    private CompletionStage<Reading> longest(long now) {
-        Optional<Reading.Known> before = longestPrompt;
+    private CompletionStage<Reading> context(long now) {
+        Optional<Reading.Known> before = context;
         if (before.isPresent() && now - before.get().atNanos() < MODELS_NANOS) {
             return CompletableFuture.completedStage(before.get());
         }
         return http.get(MODELS).thenApply(reply -> {
-            Reading longest = promptLimit(reply, now);
-            longestPrompt = longest instanceof Reading.Known known ? Optional.of(known) : Optional.empty();
-            return longest;
+            Reading length = context(reply, now);
+            context = length instanceof Reading.Known known ? Optional.of(known) : Optional.empty();
+            return length;
         });
     }
 
-    /** At least one token of the context must be left for the answer. */
-    private static Reading promptLimit(Reply reply, long now) {
+    private static Reading context(Reply reply, long now) {
         return switch (reply) {
             case Reply.NoAnswer lost -> Reading.unknown(lost.why());
             case Reply.Answer answer
@@ -166,9 +166,17 @@ public final class VllmReadings {
             case Reply.Answer answer -> {
                 OptionalDouble length = modelLength(answer.body());
                 yield length.isPresent()
-                        ? Reading.known(length.getAsDouble() - 1, MODELS + " max_model_len - 1", now)
+                        ? Reading.known(length.getAsDouble(), MODELS + " max_model_len", now)
                         : Reading.unknown("The engine's " + MODELS + " has no max_model_len.");
             }
+        };
+    }
+
+    /** At least one token of the context must be left for the answer. */
+    private static Reading longestPrompt(Reading context) {
+        return switch (context) {
+            case Reading.Known known -> Reading.known(known.value() - 1, known.source() + " - 1", known.atNanos());
+            case Reading.Unknown unknown -> unknown;
         };
     }
 

@@ -36,6 +36,7 @@ final class VllmReadingsTest {
                         Reading.known(736, "/metrics vllm:cache_config_info (num_gpu_blocks - 1) x block_size", NOW));
         assertThat(read.blockTokens()).isEqualTo(Reading.known(32, "/metrics vllm:cache_config_info block_size", NOW));
         assertThat(read.largestAcceptedTokens()).isEqualTo(Reading.known(511, "/v1/models max_model_len - 1", NOW));
+        assertThat(read.contextTokens()).isEqualTo(Reading.known(512, "/v1/models max_model_len", NOW));
         assertThat(read.runningRequests()).isEqualTo(Reading.known(0, "/metrics vllm:num_requests_running", NOW));
         assertThat(read.waitingRequests()).isEqualTo(Reading.known(0, "/metrics vllm:num_requests_waiting", NOW));
         assertThat(read.usedTokens()).isEqualTo(Reading.known(0, "/metrics vllm:kv_cache_usage_perc x capacity", NOW));

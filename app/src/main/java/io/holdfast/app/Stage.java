@@ -67,6 +67,7 @@ final class Stage implements ServerUnit, AutoCloseable {
                     events: %s
                     backend: pin_blocks
                     automaticHolds: %s
+                    largestPromptTokens: measured
                     maxOutputTokens: 64
                     readingsMillis: 100
                     tickMillis: 20

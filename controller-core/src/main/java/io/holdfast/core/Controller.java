@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -34,7 +33,7 @@ public final class Controller {
     private final Holds holds;
     private final Pins pins;
     private final Optional<Switchback> switchback;
-    private final StallWatch stallWatch = new StallWatch();
+    private final GuardWatch guard = new GuardWatch();
 
     private long originNanos;
     private boolean started;
@@ -52,7 +51,7 @@ public final class Controller {
     private Optional<Capabilities> capabilities = Optional.empty();
     private Optional<String> suspended = Optional.empty();
     private Optional<ReleaseAll> releasing = Optional.empty();
-    private Budget budget = new Budget(0, 0, 0, List.of());
+    private Budget budget = Budget.none();
     private Plan plan = new Plan(0, List.of());
     private long seenBatches;
     private volatile EngineView view;
@@ -135,6 +134,7 @@ public final class Controller {
         if (events.takePinnedRemoved()) {
             noticeRemovedPins();
         }
+        noticeCalls();
         int work = mailbox.drain(this::accept);
         pins.poll(nowNanos, certainForNanos());
         probeIfWanted();
@@ -237,6 +237,7 @@ public final class Controller {
     public CompletionStage<Boolean> resumeHolding() {
         return ask(answer -> {
             boolean was = suspended.isPresent();
+            guard.resume();
             pause(Optional.empty());
             planNow = true;
             holds.complete(answer, was);
@@ -279,16 +280,22 @@ public final class Controller {
         boolean answers = readings.runningRequests().number().isPresent();
         probeWanted |= answers && !answering;
         answering = answers;
-        boolean rests = readings.runningRequests().number().orElse(1) == 0
-                && readings.waitingRequests().number().orElse(1) == 0
-                && pins.quiet();
-        if (rests && readings.usedTokens() instanceof Reading.Known used) {
-            long ours = pins.pinnedBlocks() * blockTokens(readings);
-            pins.othersHave(OptionalLong.of(Math.max(0, (long) used.value() - ours)));
-        }
         events.readings(readings, originNanos);
-        stallWatch.look(readings, events.counters().batches(), nowNanos);
+        lookAt(plausible(readings));
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
+    }
+
+    private void noticeCalls() {
+        if (!pins.quiet()) {
+            guard.callsUnderWay(nowNanos);
+        }
+    }
+
+    private void lookAt(EngineReadings readings) {
+        long asked = readings.usedTokens() instanceof Reading.Known used ? used.atNanos() - originNanos : nowNanos;
+        long ours = pins.pinnedBlocks() * blockTokens(readings);
+        guard.look(readings, ours, events.counters().batches(), asked, nowNanos);
+        pins.othersHave(guard.foreignTokens(nowNanos));
     }
 
     private void giveUp(Hold hold, String reason) {
@@ -309,6 +316,7 @@ public final class Controller {
     }
 
     private void engineForgot() {
+        guard.emptied();
         pins.engineForgot();
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.EXPIRING) {
@@ -369,14 +377,20 @@ public final class Controller {
         holds.age();
         EngineReadings readings = effectiveReadings(clockNanos);
         budget =
-                BudgetRule.compute(settings, readings, events.prompts(), pins.pinnedBlocks(), hardPins(), clockNanos);
+                BudgetRule.compute(
+                        settings,
+                        readings,
+                        guard.observed(events.prompts(), events.answers(), nowNanos),
+                        pins.pinnedBlocks(),
+                        hardPins(),
+                        clockNanos);
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
                 settings,
                 tree,
                 budget,
-                stallWatch.stalled(nowNanos),
+                guard.stalled(nowNanos),
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),
@@ -390,7 +404,7 @@ public final class Controller {
                         ? events.candidates(settings.automaticLease().toNanos())
                         : List.of(),
                 holds.nextId()));
-        if (stallWatch.stalled(nowNanos)) {
+        if (guard.stalled(nowNanos)) {
             pins.atOnce(() -> plan.lines().forEach(this::carryOut));
         } else {
             plan.lines().forEach(this::carryOut);
@@ -402,11 +416,15 @@ public final class Controller {
                             "The engine gave no outcome in time, so the hold is withdrawn; ask again when it answers."));
             giveUp(hold, "withdrawn: nothing became of it in time");
         }
+        noticeCalls();
     }
 
     private Optional<String> hindrance() {
         if (suspended.isPresent()) {
             return suspended;
+        }
+        if (hardPins() && guard.hindrance(nowNanos).isPresent()) {
+            return guard.hindrance(nowNanos);
         }
         Optional<String> ledgers = pins.hindrance();
         if (ledgers.isPresent()) {
@@ -433,7 +451,7 @@ public final class Controller {
         if (!traits.hard()) {
             return Optional.empty();
         }
-        if (stallWatch.stalled(nowNanos)) {
+        if (guard.stalled(nowNanos)) {
             return Optional.of(Planner.STALLED);
         }
         Optional<String> unknown = budget.hardUnknown();
@@ -560,11 +578,15 @@ public final class Controller {
 
     /** The readings, with the block size that the events told where the engine's own is unknown. */
     private EngineReadings effectiveReadings(long clockNanos) {
-        EngineReadings r = lastReadings;
+        EngineReadings r = plausible(lastReadings);
         if (events.blockTokens() == 0 || r.blockTokens().number().isPresent()) {
             return r;
         }
-        return r.withBlockTokens(Reading.known(events.blockTokens(), "KV events", clockNanos));
+        return plausible(r.withBlockTokens(Reading.known(events.blockTokens(), "KV events", clockNanos)));
+    }
+
+    private EngineReadings plausible(EngineReadings readings) {
+        return readings.plausible(tree.size());
     }
 
     private static long blockTokens(EngineReadings readings) {
@@ -590,6 +612,8 @@ public final class Controller {
                 plan,
                 switchback
                         .map(Switchback::effect)
-                        .orElse(TtftEffect.unproven("not measured: no window length is configured")));
+                        .orElse(TtftEffect.unproven("not measured: no window length is configured")),
+                guard.stalls(),
+                hardPins() ? guard.alarms(budget, nowNanos) : List.of());
     }
 }

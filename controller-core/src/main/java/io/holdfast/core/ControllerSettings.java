@@ -2,14 +2,14 @@ package io.holdfast.core;
 
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalInt;
 
 /**
  * What the operator decided about one engine.
  *
  * @param share the largest part of the cache that automatic holds may take, above 0 and at most 1
- * @param maxOutputTokens the longest answer that clients may ask for; the hard guard keeps room for it
- * @param largestPromptTokens a promise about the longest prompt, where measured prompts are not to be waited for
+ * @param written sizes of requests that the operator vouches for; absent: the hard guard keeps room for whatever the
+ *     engine accepts
+ * @param contextFlag the engine's own flag that makes the largest request smaller
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
  * @param tick how often the planner runs
@@ -18,8 +18,8 @@ import java.util.OptionalInt;
 public record ControllerSettings(
         String engineId,
         double share,
-        int maxOutputTokens,
-        OptionalInt largestPromptTokens,
+        Optional<RequestSizes> written,
+        String contextFlag,
         boolean automaticHolds,
         Duration automaticLease,
         Duration tick,
@@ -27,11 +27,6 @@ public record ControllerSettings(
 
     public ControllerSettings {
         require(share > 0 && share <= 1, "The share must be above 0 and at most 1, it is " + share + ".");
-        require(maxOutputTokens >= 1, "maxOutputTokens must be at least 1, it is " + maxOutputTokens + ".");
-        require(
-                largestPromptTokens.orElse(1) >= 1,
-                "largestPromptTokens must be at least 1, it is " + largestPromptTokens.orElse(1)
-                        + ": leave it out where there is no promise.");
         requirePositive("automaticLease", automaticLease);
         requirePositive("tick", tick);
         switchbackWindow.ifPresent(window -> requirePositive("switchbackWindow", window));
@@ -51,8 +46,8 @@ public record ControllerSettings(
         return new ControllerSettings(
                 engineId,
                 0.5,
-                4096,
-                OptionalInt.empty(),
+                Optional.empty(),
+                "--context-length",
                 false,
                 Duration.ofMinutes(5),
                 Duration.ofMillis(100),

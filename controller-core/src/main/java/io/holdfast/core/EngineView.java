@@ -13,6 +13,8 @@ import java.util.Optional;
  * @param ghosts removed blocks that are still remembered
  * @param paused why nothing is held, until holding is resumed; absent while it is not paused
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
+ * @param stalls how often requests waited while nothing ran
+ * @param alarms what an operator has to know about room and stalls, one sentence each
  */
 public record EngineView(
         String engineId,
@@ -30,8 +32,11 @@ public record EngineView(
         Budget budget,
         List<HoldView> holds,
         Plan lastPlan,
-        TtftEffect ttft) {
+        TtftEffect ttft,
+        long stalls,
+        List<Budget.Alarm> alarms) {
     public EngineView {
+        alarms = List.copyOf(alarms);
         holds = List.copyOf(holds);
     }
 

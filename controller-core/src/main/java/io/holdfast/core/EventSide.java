@@ -30,6 +30,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private final VisibleRequests requests;
     private final InvisibleShare invisible = new InvisibleShare();
     private final PromptSizes prompts = new PromptSizes();
+    private final PromptSizes answers = new PromptSizes();
     private final Set<Long> candidates = new LinkedHashSet<>();
     private final Runnable onEmptied;
 
@@ -95,6 +96,11 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
 
     PromptSizes.Facts prompts() {
         return prompts.facts(nowNanos);
+    }
+
+    /** Lengths of the answers that the engine stored, in full blocks and one more. */
+    PromptSizes.Facts answers() {
+        return answers.facts(nowNanos);
     }
 
     /** Blocks that ended an insertion after they had been lost and were touched within {@code nanos}, oldest first. */
@@ -251,6 +257,10 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     @Override
     public void completed(VisibleRequest request) {
         prompts.reached((long) request.blocks() * blockTokens, nowNanos);
+        int answer = request.blocks() - request.promptBlocks();
+        if (answer > 0) {
+            answers.sample((answer + 1L) * blockTokens, nowNanos);
+        }
     }
 
     @Override

@@ -46,7 +46,7 @@ final class Planner {
 
     private Planner(PlanInput in) {
         this.in = in;
-        this.bound = in.budget().hardTokens();
+        this.bound = in.budget().newTokens();
         this.planned = in.budget().pinnedTokens();
     }
 
@@ -164,13 +164,10 @@ final class Planner {
                     "the hash of its last block may name two blocks of the engine (a salt or a LoRA is in use):"
                             + " such a pin could not be taken back safely");
         }
-        long most = in.capacityTokens()
-                - BudgetRule.besidePrompt(in.settings(), in.capacityTokens(), in.blockTokens())
-                - BudgetRule.beyondAdmission(in.settings());
+        long most = in.capacityTokens() - BudgetRule.slack(in.capacityTokens(), in.blockTokens());
         long wanted = path.blocks() * in.blockTokens();
         if (in.capacityTokens() > 0 && wanted > most) {
-            return Optional.of("its " + wanted + " tokens never fit: of the capacity of " + in.capacityTokens()
-                    + " tokens at most " + Math.max(0, most) + " are left beside one request's output");
+            return Optional.of("its " + wanted + " tokens never fit: the engine's cache has " + in.capacityTokens());
         }
         return Optional.empty();
     }
@@ -184,9 +181,12 @@ final class Planner {
 
     private Optional<String> exceeds(long block, boolean automatic) {
         long cost = cost(block);
+        if (planned + cost > bound && in.budget().noRoom().isPresent()) {
+            return in.budget().noRoom();
+        }
         if (planned + cost > bound) {
             return Optional.of("no room: " + planned + " tokens are pinned, it needs " + cost
-                    + " more, and the bound is " + bound + ": " + in.budget().hardWhy());
+                    + " more, and the bound is " + bound + ": " + in.budget().newWhy());
         }
         if (automatic && in.budget().automaticUnknown().isPresent()) {
             return Optional.of(
@@ -207,7 +207,7 @@ final class Planner {
     /** The holds to let go so that what stays fits the hard bound; none while that is unknown. */
     private Set<Long> aboveBound() {
         Set<Long> chosen = new HashSet<>();
-        if (in.budget().hardUnknown().isPresent()) {
+        if (!in.budget().knowsHard()) {
             return chosen;
         }
         Map<Long, Integer> holdsOn = new HashMap<>();

@@ -22,14 +22,21 @@ final class PromptSizes {
     private final long[] largest = new long[SLOTS];
     private final int[] unmeasured = new int[SLOTS];
     private long slot;
+    private long largestPromptEver;
+    private long largestEver;
 
     /**
      * What the last hour showed; the sizes are 0 where {@code count} is.
      *
      * @param count samples
      * @param unmeasured prompts whose length is not known; above 0 the sizes say nothing about the largest prompt
+     * @param largestPromptEver the longest prompt since we follow the engine, not only of this hour
+     * @param largestEver the longest path, output included, since we follow the engine
      */
-    record Facts(int count, long largest, long p90, long p99, int unmeasured) {}
+    record Facts(
+            int count, long largest, long p90, long p99, int unmeasured, long largestPromptEver, long largestEver) {
+        static final Facts NONE = new Facts(0, 0, 0, 0, 0, 0, 0);
+    }
 
     /** A prompt of unknown length. */
     void unmeasured(long nanos) {
@@ -44,6 +51,7 @@ final class PromptSizes {
     /** A prompt that had been sampled with {@code before} tokens, 0 for never, has more. */
     void grew(long before, long tokens, long nanos) {
         reached(tokens, nanos);
+        largestPromptEver = Math.max(largestPromptEver, tokens);
         int at = (int) (slot % SLOTS);
         counts[at][bucket(tokens)]++;
         if (before > 0) {
@@ -55,6 +63,7 @@ final class PromptSizes {
     void reached(long tokens, long nanos) {
         advance(nanos);
         int at = (int) (slot % SLOTS);
+        largestEver = Math.max(largestEver, tokens);
         largest[at] = Math.max(largest[at], tokens);
     }
 
@@ -85,7 +94,9 @@ final class PromptSizes {
                 max,
                 quantile(sum, count, 0.9, max),
                 quantile(sum, count, 0.99, max),
-                Arrays.stream(unmeasured).sum());
+                Arrays.stream(unmeasured).sum(),
+                largestPromptEver,
+                largestEver);
     }
 
     private void advance(long nanos) {

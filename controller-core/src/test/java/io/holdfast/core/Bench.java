@@ -12,7 +12,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -23,8 +22,8 @@ final class Bench {
     static final ControllerSettings SETTINGS = new ControllerSettings(
             "e",
             0.5,
-            100,
-            OptionalInt.of(1_000),
+            Optional.of(RequestSizes.of(1_000, 100)),
+            "--context-length",
             false,
             Duration.ofSeconds(60),
             Duration.ofMillis(100),

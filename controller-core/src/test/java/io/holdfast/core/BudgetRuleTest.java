@@ -5,135 +5,217 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.Budget.Term;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class BudgetRuleTest {
-    private static final PromptSizes.Facts NONE = new PromptSizes.Facts(0, 0, 0, 0, 0);
-    private static final PromptSizes.Facts HUNDRED = new PromptSizes.Facts(100, 9_000, 2_000, 4_000, 0);
+    private static final PromptSizes.Facts NONE = PromptSizes.Facts.NONE;
+    private static final PromptSizes.Facts HUNDRED =
+            new PromptSizes.Facts(100, 9_000, 2_000, 4_000, 0, 9_000, 9_000);
+    private static final Optional<RequestSizes> NOTHING_WRITTEN = Optional.empty();
     private static final long SECOND = 1_000_000_000L;
+    private static final long SLACK = 1_032;
 
     @Test
-    void hardGuard_enoughPromptsSeen_leavesLargestOutputGrowthAndSlack() {
-        // 100000 - max(9000, 2 x 4000) - 1000 - 3 x 1000 - (2 x 16 + 1000)
+    void hardGuard_nothingWritten_leavesTheContextWhateverRuns() {
+        for (int running : new int[] {0, 2, 8, 32}) {
+            assertThat(hard(NOTHING_WRITTEN, Samples.readings(100_000, 16, 50_000, running, 3, 90_000), HUNDRED))
+                    .hasValue(100_000 - 50_000 - SLACK);
+        }
+    }
+
+    @Test
+    void hardGuard_shortPromptsSeen_changeNothingUnlessMeasuredIsWritten() {
+        PromptSizes.Facts small = new PromptSizes.Facts(120, 64, 64, 64, 0, 64, 64);
+        EngineReadings readings = Samples.readings(4_096, 16, 1_030, 0, 0, 0);
+        assertThat(hard(NOTHING_WRITTEN, readings, small)).hasValue(4_096 - 1_030 - 32 - 41);
+        assertThat(hard(Optional.of(RequestSizes.measured(16)), readings, small))
+                .hasValue(4_096 - 128 - 16 - 32 - 41);
+    }
+
+    @Test
+    void hardGuard_contextAboveTheCache_leavesNoRoomAndSaysHowToMakeSome() {
+        Budget budget = compute(NOTHING_WRITTEN, Samples.readings(42_816, 16, 131_072, 0, 0, 0), NONE);
+        assertThat(budget.hardTokens()).isZero();
+        assertThat(budget.noRoom().orElseThrow())
+                .startsWith("no room: context 42,816 of 42,816 tokens of cache")
+                .contains("--context-length", "largestPromptTokens and maxOutputTokens", "risks");
+        assertThat(compute(NOTHING_WRITTEN, Samples.readings(42_816, 16, 40_960, 0, 0, 0), NONE)
+                        .noRoom())
+                .isEmpty();
+        assertThat(compute(NOTHING_WRITTEN, Samples.readings(42_816, 16, 42_400, 0, 0, 0), NONE)
+                        .hardWhy())
+                .startsWith("no room: context 42,400 of 42,816");
+    }
+
+    @Test
+    void measured_enoughPromptsSeen_leavesLargestAndAnswer() {
         assertThat(hard(
-                        settings(1_000, OptionalInt.empty()),
+                        Optional.of(RequestSizes.measured(1_000)),
                         Samples.readings(100_000, 16, 50_000, 3, 0, 20_000),
                         HUNDRED))
-                .hasValue(100_000 - 9_000 - 1_000 - 3_000 - 1_032);
+                .hasValue(100_000 - 9_000 - 1_000 - SLACK);
     }
 
     @Test
-    void hardGuard_twiceTheP99AboveTheLargest_counts() {
+    void measured_twiceTheP99AboveTheLargest_counts() {
         assertThat(hard(
-                        settings(1_000, OptionalInt.empty()),
+                        Optional.of(RequestSizes.measured(1_000)),
                         Samples.readings(100_000, 16, 50_000, 0, 0, 0),
-                        new PromptSizes.Facts(1_000, 9_000, 4_000, 8_000, 0)))
-                .hasValue(100_000 - 16_000 - 1_000 - 1_032);
+                        new PromptSizes.Facts(1_000, 9_000, 4_000, 8_000, 0, 9_000, 9_000)))
+                .hasValue(100_000 - 16_000 - 1_000 - SLACK);
     }
 
     @Test
-    void hardGuard_outputAbove4096_admissionCounts4096AndDecodingGrowsToAllOfIt() {
-        assertThat(hard(settings(32_000, OptionalInt.empty()), Samples.readings(100_000, 16, 50_000, 2, 0, 0), HUNDRED))
-                .hasValue(100_000 - 9_000 - 4_096 - 2 * 32_000 - 1_032);
-    }
-
-    @Test
-    void hardGuard_nothingRuns_theLastRequestCanEnd() {
-        Budget budget =
-                compute(settings(32_000, OptionalInt.empty()), Samples.readings(100_000, 16, 50_000, 0, 0, 0), HUNDRED);
-        assertThat(budget.hardTokens()).isEqualTo(100_000 - 9_000 - 32_000 - 1_032);
-        assertThat(budget.hardWhy()).contains("the last request's output beyond what admission counts 27904");
-    }
-
-    @Test
-    void hardGuard_chainOfUnknownLengthSeen_leavesWhatTheEngineAccepts() {
-        PromptSizes.Facts late = new PromptSizes.Facts(100, 9_000, 2_000, 4_000, 1);
-        Budget budget =
-                compute(settings(1_000, OptionalInt.empty()), Samples.readings(100_000, 16, 50_000, 0, 0, 0), late);
-        assertThat(budget.hardTokens()).isEqualTo(100_000 - 50_000 - 1_000 - 1_032);
-        assertThat(budget.hardWhy()).contains("1 of the chains stored in an hour began under a block that was never");
-        assertThat(hard(settings(1_000, OptionalInt.of(9_500)), Samples.readings(100_000, 16, 50_000, 0, 0, 0), late))
-                .as("a promise still serves")
-                .hasValue(100_000 - 9_500 - 1_000 - 1_032);
-    }
-
-    @Test
-    void hardGuard_fewPromptsSeen_leavesWhatTheEngineAccepts() {
+    void measured_promptOfUnknownLengthOrTooFew_leavesTheContext() {
+        EngineReadings readings = Samples.readings(100_000, 16, 50_000, 0, 0, 0);
+        Budget late = compute(
+                Optional.of(RequestSizes.measured(1_000)),
+                readings,
+                new PromptSizes.Facts(100, 9_000, 2_000, 4_000, 1, 9_000, 9_000));
+        assertThat(late.hardTokens()).isEqualTo(100_000 - 50_000 - SLACK);
+        assertThat(late.hardWhy()).contains("1 of the chains stored in an hour began under a block that was never");
         assertThat(hard(
-                        settings(1_000, OptionalInt.empty()),
-                        Samples.readings(100_000, 16, 50_000, 0, 0, 0),
-                        new PromptSizes.Facts(99, 9_000, 2_000, 4_000, 0)))
-                .hasValue(100_000 - 50_000 - 1_000 - 1_032);
+                        Optional.of(RequestSizes.measured(1_000)),
+                        readings,
+                        new PromptSizes.Facts(99, 9_000, 2_000, 4_000, 0, 9_000, 9_000)))
+                .hasValue(100_000 - 50_000 - SLACK);
     }
 
     @Test
-    void hardGuard_promise_takesThePlaceOfTheAcceptedMaximum() {
-        assertThat(hard(settings(1_000, OptionalInt.of(6_000)), Samples.readings(100_000, 16, 50_000, 0, 0, 0), NONE))
-                .hasValue(100_000 - 6_000 - 1_000 - 1_032);
+    void written_bothNumbers_takeThePlaceOfTheContext() {
+        EngineReadings readings = Samples.readings(100_000, 16, 50_000, 0, 0, 0);
+        assertThat(hard(Optional.of(RequestSizes.of(6_000, 32_000)), readings, NONE))
+                .as("all of the answer counts, not only what admission counts")
+                .hasValue(100_000 - 6_000 - 32_000 - SLACK);
+        assertThat(hard(Optional.of(RequestSizes.of(40_000, 32_000)), readings, NONE))
+                .as("no request is larger than the context")
+                .hasValue(100_000 - 50_000 - SLACK);
     }
 
     @Test
-    void hardGuard_promptLargerThanThePromise_wins() {
+    void written_promptOrRequestSeenThatIsLarger_winsForGoodAndIsAnAlarm() {
+        EngineReadings readings = Samples.readings(100_000, 16, 50_000, 0, 0, 0);
+        Budget budget = compute(
+                Optional.of(RequestSizes.of(6_000, 1_000)),
+                readings,
+                new PromptSizes.Facts(0, 0, 0, 0, 0, 9_000, 9_000));
+        assertThat(budget.hardTokens()).isEqualTo(100_000 - 9_000 - 1_000 - SLACK);
+        assertThat(budget.alarms()).hasSize(1);
+        assertThat(budget.alarms().getFirst().kind()).isEqualTo(Budget.AlarmKind.WRITTEN_SIZE_BROKEN);
+        assertThat(budget.alarms().getFirst().sentence())
+                .startsWith("a prompt of 9000 tokens was seen, largestPromptTokens says 6000");
         assertThat(hard(
-                        settings(1_000, OptionalInt.of(6_000)),
-                        Samples.readings(100_000, 16, 50_000, 0, 0, 0),
-                        HUNDRED))
-                .hasValue(100_000 - 9_000 - 1_000 - 1_032);
+                        Optional.of(RequestSizes.of(6_000, 1_000)),
+                        readings,
+                        new PromptSizes.Facts(0, 0, 0, 0, 0, 6_000, 9_000)))
+                .as("a longer answer")
+                .hasValue(100_000 - 9_000 - SLACK);
     }
 
     @Test
-    void hardGuard_assumedPrompt_isAtMostWhatTheEngineAccepts() {
-        assertThat(hard(settings(1_000, OptionalInt.empty()), Samples.readings(100_000, 16, 8_500, 0, 0, 0), HUNDRED))
-                .hasValue(100_000 - 8_500 - 1_000 - 1_032);
+    void foreignPins_areSubtractedAndAnAlarm() {
+        Budget budget = BudgetRule.compute(
+                settings(NOTHING_WRITTEN),
+                Samples.readings(10_000, 16, 1_000, 0, 0, 6_000),
+                new Observed(NONE, NONE, 6_000, true, 0),
+                0,
+                true,
+                0);
+        assertThat(budget.hardTokens()).isEqualTo(10_000 - 1_000 - 132 - 6_000);
+        assertThat(budget.hardWhy()).contains("- pinned by others 6000");
+        assertThat(budget.alarms().getFirst().kind()).isEqualTo(Budget.AlarmKind.FOREIGN_PINS);
     }
 
     @Test
-    void hardGuard_largestPromptFillsTheCache_isZeroAndNotNegative() {
-        assertThat(hard(settings(1_000, OptionalInt.empty()), Samples.readings(10_000, 16, 9_990, 0, 0, 0), NONE))
-                .hasValue(0);
+    void newPins_whileRequestsRun_leaveTheLargestBesideThem() {
+        // Used 60000, of which 100 blocks of 16 are ours: 58400 of others.
+        Budget budget = BudgetRule.compute(
+                settings(NOTHING_WRITTEN),
+                Samples.readings(100_000, 16, 20_000, 4, 0, 60_000),
+                Observed.NOTHING,
+                100,
+                true,
+                0);
+        assertThat(budget.hardTokens()).isEqualTo(100_000 - 20_000 - SLACK);
+        assertThat(budget.newTokens()).isEqualTo(100_000 - 58_400 - 20_000 - SLACK);
+        assertThat(budget.newWhy()).contains("in use beside our pins 58400");
+    }
+
+    @Test
+    void newPins_atRest_areBoundedByTheGuardAlone() {
+        Budget budget = compute(NOTHING_WRITTEN, Samples.readings(100_000, 16, 20_000, 0, 0, 60_000), NONE);
+        assertThat(budget.newTokens()).isEqualTo(budget.hardTokens()).isEqualTo(100_000 - 20_000 - SLACK);
+    }
+
+    @Test
+    void growth_runningTimesAnswers_boundsTheAutomaticAlone() {
+        PromptSizes.Facts answers = new PromptSizes.Facts(100, 900, 500, 800, 0, 900, 900);
+        Budget budget = BudgetRule.compute(
+                settings(NOTHING_WRITTEN),
+                Samples.readings(100_000, 16, 20_000, 2, 0, 10_000),
+                new Observed(HUNDRED, answers, 0, true, 32),
+                0,
+                true,
+                0);
+        assertThat(tokens(budget, "room less growth")).hasValue(90_000 - 32 * 800);
+        assertThat(budget.hardTokens()).isEqualTo(100_000 - 20_000 - SLACK);
+    }
+
+    @Test
+    void growth_answersUnknown_takesTheContextOrTheWrittenNumber() {
+        EngineReadings readings = Samples.readings(100_000, 16, 20_000, 2, 0, 10_000);
+        Observed two = new Observed(HUNDRED, NONE, 0, true, 2);
+        assertThat(tokens(
+                        BudgetRule.compute(settings(NOTHING_WRITTEN), readings, two, 0, true, 0), "room less growth"))
+                .hasValue(90_000 - 40_000);
+        assertThat(tokens(
+                        BudgetRule.compute(
+                                settings(Optional.of(RequestSizes.of(9_000, 700))), readings, two, 0, true, 0),
+                        "room less growth"))
+                .hasValue(90_000 - 1_400);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"capacityTokens", "blockTokens", "runningRequests", "largestAcceptedTokens"})
+    @ValueSource(strings = {"capacityTokens", "blockTokens", "contextTokens"})
     void hardGuard_readingUnknown_isUnknownAndNamesIt(String name) {
         EngineReadings readings =
                 Samples.with(Samples.readings(100_000, 16, 50_000, 0, 0, 0), name, Reading.unknown("not exported"));
-        Term term = compute(settings(1_000, OptionalInt.empty()), readings, NONE)
-                .terms()
-                .get(0);
+        Term term = compute(NOTHING_WRITTEN, readings, NONE).terms().get(0);
         assertThat(term.tokens()).isEmpty();
         assertThat(term.why()).isEqualTo("the reading " + name + " is unknown: not exported");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"runningRequests", "waitingRequests", "usedTokens"})
+    void newPins_readingUnknown_allowNothingAndLetNothingGo(String name) {
+        EngineReadings readings =
+                Samples.with(Samples.readings(100_000, 16, 50_000, 0, 0, 0), name, Reading.unknown("not exported"));
+        Budget budget = compute(NOTHING_WRITTEN, readings, HUNDRED);
+        assertThat(budget.newTokens()).isZero();
+        assertThat(budget.hardUnknown()).contains("the reading " + name + " is unknown: not exported");
+        assertThat(budget.knowsHard()).isTrue();
     }
 
     @Test
     void hardGuard_readingOlderThanTenSeconds_isUnknownAndNamesIt() {
         EngineReadings readings = Samples.with(
                 Samples.readings(100_000, 16, 50_000, 0, 0, 0),
-                "runningRequests",
+                "capacityTokens",
                 Reading.known(0, "/metrics", -11 * SECOND));
-        Budget budget = compute(settings(1_000, OptionalInt.empty()), readings, NONE);
+        Budget budget = compute(NOTHING_WRITTEN, readings, NONE);
         assertThat(budget.hardTokens()).isZero();
-        assertThat(budget.hardUnknown()).contains("the reading runningRequests is 11 s old: /metrics");
-    }
-
-    @Test
-    void hardGuard_promise_needsNoAcceptedMaximum() {
-        EngineReadings readings = Samples.with(
-                Samples.readings(100_000, 16, 50_000, 0, 0, 0), "largestAcceptedTokens", Reading.unknown("stock"));
-        assertThat(hard(settings(1_000, OptionalInt.of(6_000)), readings, NONE))
-                .hasValue(100_000 - 6_000 - 1_000 - 1_032);
+        assertThat(budget.hardUnknown()).contains("the reading capacityTokens is 11 s old: /metrics");
     }
 
     @Test
     void hardGuard_pinsThatTheEngineMayEvict_onlyCapacityBounds() {
         Budget budget = BudgetRule.compute(
-                settings(1_000, OptionalInt.empty()),
+                settings(NOTHING_WRITTEN),
                 Samples.readings(100_000, 16, 50_000, 3, 0, 0),
-                NONE,
+                Observed.NOTHING,
                 0,
                 false,
                 0);
@@ -144,9 +226,9 @@ final class BudgetRuleTest {
     void automatic_room_excludesWhatRunningRequestsHoldButNotOurPins() {
         // Used 30000, of which 100 blocks of 16 are ours: room 100000 - 28400 = 71600.
         Budget budget = BudgetRule.compute(
-                settings(1_000, OptionalInt.of(100)),
+                settings(Optional.of(RequestSizes.of(100, 1_000))),
                 Samples.readings(100_000, 16, 50_000, 3, 0, 30_000),
-                new PromptSizes.Facts(100, 90, 80, 85, 0),
+                new Observed(new PromptSizes.Facts(100, 90, 80, 85, 0, 90, 90), NONE, 0, true, 3),
                 100,
                 true,
                 0);
@@ -159,24 +241,15 @@ final class BudgetRuleTest {
     }
 
     @Test
-    void automatic_usedTokensUnknown_isUnknownWhileTheHardBoundIsNot() {
-        EngineReadings readings = Samples.with(
-                Samples.readings(100_000, 16, 50_000, 0, 0, 0), "usedTokens", Reading.unknown("not exported"));
-        Budget budget = compute(settings(1_000, OptionalInt.of(100)), readings, HUNDRED);
-        assertThat(budget.automaticTokens()).isZero();
-        assertThat(budget.automaticUnknown()).contains("the reading usedTokens is unknown: not exported");
-        assertThat(budget.hardUnknown()).isEmpty();
-    }
-
-    @Test
     void automatic_noPromptSeen_isUnknown() {
         Budget budget =
-                compute(settings(1_000, OptionalInt.of(100)), Samples.readings(100_000, 16, 50_000, 0, 0, 0), NONE);
+                compute(NOTHING_WRITTEN, Samples.readings(100_000, 16, 50_000, 0, 0, 0), NONE);
         assertThat(budget.automaticUnknown()).contains("no prompt was seen in the last hour, so its p90 is unknown");
     }
 
-    private static OptionalLong hard(ControllerSettings settings, EngineReadings readings, PromptSizes.Facts prompts) {
-        Budget budget = compute(settings, readings, prompts);
+    private static OptionalLong hard(
+            Optional<RequestSizes> written, EngineReadings readings, PromptSizes.Facts prompts) {
+        Budget budget = compute(written, readings, prompts);
         OptionalLong term = tokens(budget, Budget.HARD_GUARD);
         assertThat(term).hasValue(budget.hardTokens());
         return term;
@@ -188,12 +261,21 @@ final class BudgetRuleTest {
         return term.map(Term::tokens).orElse(OptionalLong.empty());
     }
 
-    private static Budget compute(ControllerSettings settings, EngineReadings readings, PromptSizes.Facts prompts) {
-        return BudgetRule.compute(settings, readings, prompts, 0, true, 0);
+    private static Budget compute(
+            Optional<RequestSizes> written, EngineReadings readings, PromptSizes.Facts prompts) {
+        Observed observed = new Observed(prompts, NONE, 0, true, 0);
+        return BudgetRule.compute(settings(written), readings, observed, 0, true, 0);
     }
 
-    private static ControllerSettings settings(int maxOutput, OptionalInt promise) {
+    private static ControllerSettings settings(Optional<RequestSizes> written) {
         return new ControllerSettings(
-                "e", 0.5, maxOutput, promise, true, Duration.ofMinutes(5), Duration.ofMillis(100), Optional.empty());
+                "e",
+                0.5,
+                written,
+                "--context-length",
+                true,
+                Duration.ofMinutes(5),
+                Duration.ofMillis(100),
+                Optional.empty());
     }
 }

@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -20,8 +19,8 @@ final class ControllerTest {
     private static final ControllerSettings AUTOMATIC = new ControllerSettings(
             "e",
             0.5,
-            100,
-            OptionalInt.of(1_000),
+            Optional.of(RequestSizes.of(1_000, 100)),
+            "--context-length",
             true,
             Duration.ofSeconds(60),
             Duration.ofMillis(100),
@@ -271,7 +270,7 @@ final class ControllerTest {
     }
 
     @Test
-    void stalled_unpinsRequestedHoldsWithinOneTickAndPinsAgainAfterwards() {
+    void stalled_unpinsRequestedHolds_pinsAgainOnceItIsOver() {
         bench.stored(1, 2);
         HoldView held = bench.hold(1, 2);
         bench.readings(0, 3);
@@ -288,7 +287,68 @@ final class ControllerTest {
         bench.now += 100_000_000;
         bench.readings(2, 3);
         bench.settle();
+        assertThat(bench.holdNow(held.id()).reason()).startsWith("requests waited while nothing ran, stall number 1");
+        assertThat(bench.controller.view().stalls()).isEqualTo(1);
+        assertThat(bench.controller.view().alarms())
+                .extracting(Budget.Alarm::kind)
+                .containsExactly(Budget.AlarmKind.STALL);
+        bench.pass(Duration.ofSeconds(30));
+        assertThat(bench.engine.pins).isEmpty();
+        CompletableFuture<Boolean> resumed = bench.controller.resumeHolding().toCompletableFuture();
+        bench.settle();
+        assertThat(resumed).isCompleted();
         assertThat(bench.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(bench.controller.view().stalls()).isEqualTo(1);
+    }
+
+    @Test
+    void twentyStallsInARow_pinTheBlockOnceMore() {
+        bench.stored(1, 2);
+        assertThat(bench.hold(Duration.ofHours(1), 1, 2).state()).isEqualTo(HoldState.HELD);
+        int pins = 0;
+        for (int stall = 0; stall < 20; stall++) {
+            bench.readings(0, 3);
+            bench.settle();
+            bench.now += StallWatch.STANDSTILL_NANOS;
+            bench.readings(0, 3);
+            bench.settle();
+            assertThat(bench.engine.pins).isEmpty();
+            bench.now += 100_000_000;
+            bench.readings(1, 0);
+            bench.settle();
+        }
+        for (String line : bench.takeLog()) {
+            pins += line.startsWith("pin ") ? 1 : 0;
+        }
+        assertThat(pins).isEqualTo(1);
+        assertThat(bench.controller.view().stalls()).isEqualTo(20);
+        assertThat(bench.holdNow(1).reason()).contains("stall number 20");
+    }
+
+    @Test
+    void pinsOfOthers_narrowTheGuardUntilTheCacheIsCleared() {
+        bench.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 6_000, 0, 0, bench.now));
+        bench.now += 100_000_000;
+        bench.settle();
+        Budget budget = bench.controller.view().budget();
+        assertThat(budget.foreignTokens()).isEqualTo(6_000);
+        assertThat(budget.hardTokens()).isEqualTo(10_000 - 1_100 - 132 - 6_000);
+        assertThat(bench.controller.view().alarms())
+                .extracting(Budget.Alarm::kind)
+                .containsExactly(Budget.AlarmKind.FOREIGN_PINS);
+        bench.cleared();
+        bench.pass(Duration.ofMillis(100));
+        assertThat(bench.controller.view().budget().foreignTokens()).isZero();
+    }
+
+    @Test
+    void implausibleReadings_areUnknownAndPinNothing() {
+        bench.controller.readings(Samples.readings(10_000, 0, 9_000, 0, 0, 0, 0, 0, bench.now));
+        bench.now += 100_000_000;
+        bench.settle();
+        bench.stored(1, 2);
+        assertThat(bench.controller.view().readings().blockTokens()).isInstanceOf(Reading.Unknown.class);
+        assertThat(bench.controller.view().budget().hardTokens()).isZero();
     }
 
     @Test
@@ -360,8 +420,8 @@ final class ControllerTest {
         Bench own = Bench.ready(new ControllerSettings(
                 "e",
                 0.5,
-                100,
-                OptionalInt.empty(),
+                Optional.of(RequestSizes.measured(100)),
+                "--context-length",
                 false,
                 Duration.ofSeconds(60),
                 Duration.ofMillis(100),
@@ -566,8 +626,8 @@ final class ControllerTest {
         Bench own = Bench.ready(new ControllerSettings(
                 "e",
                 0.5,
-                100,
-                OptionalInt.of(1_000),
+                Optional.of(RequestSizes.of(1_000, 100)),
+                "--context-length",
                 true,
                 Duration.ofHours(1),
                 Duration.ofMillis(100),

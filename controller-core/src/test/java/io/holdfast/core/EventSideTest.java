@@ -152,6 +152,7 @@ final class EventSideTest {
                 unknown,
                 unknown,
                 unknown,
+                unknown,
                 known(running),
                 known(0),
                 unknown,

@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -28,8 +27,8 @@ final class PlannerTest {
     private static final ControllerSettings SETTINGS = new ControllerSettings(
             "e",
             0.5,
-            1_000,
-            OptionalInt.empty(),
+            Optional.of(RequestSizes.measured(1_000)),
+            "--context-length",
             true,
             Duration.ofMinutes(5),
             Duration.ofMillis(100),
@@ -120,16 +119,16 @@ final class PlannerTest {
     }
 
     @Test
-    void wish_largerThanTheCacheBesideOneOutput_isRefused() {
-        // 20000 - 1000 - 2 x 16 - 200 = 18768 tokens are 1173 blocks.
-        long[] fits = LongStream.range(0, 1_173).toArray();
-        long[] tooLong = LongStream.range(0, 1_174).toArray();
+    void wish_largerThanTheCache_isRefused() {
+        // 20000 - 2 x 16 - 200 = 19768 tokens are 1235 blocks.
+        long[] fits = LongStream.range(0, 1_235).toArray();
+        long[] tooLong = LongStream.range(0, 1_236).toArray();
         hard = 20_000;
         root(fits);
         wish(1, fits);
         wish(2, tooLong);
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN, Action.REFUSE);
-        assertThat(plan().lines().get(1).reason()).contains("its 18784 tokens never fit");
+        assertThat(plan().lines().get(1).reason()).contains("its 19776 tokens never fit");
     }
 
     @Test
@@ -437,20 +436,24 @@ final class PlannerTest {
                 random.nextInt(1, capacity + 1),
                 random.nextInt(1, 50),
                 random.nextInt(1, 50),
-                random.nextInt(3) / 2);
+                random.nextInt(3) / 2,
+                random.nextInt(1, capacity + 1),
+                random.nextInt(1, capacity + 1));
         int running = random.nextInt(3);
         ControllerSettings settings = new ControllerSettings(
                 "e",
                 1,
-                random.nextInt(8) == 0 ? random.nextInt(1, 9_000) : random.nextInt(1, 200),
-                random.nextBoolean() ? OptionalInt.empty() : OptionalInt.of(random.nextInt(1, capacity + 1)),
+                sizes(random, capacity),
+                "--context-length",
                 true,
                 Duration.ofMinutes(5),
                 Duration.ofMillis(100),
                 Optional.empty());
         EngineReadings readings =
                 Samples.readings(capacity, blockTokens, capacity, running, random.nextInt(2), random.nextInt(capacity));
-        Budget budget = BudgetRule.compute(settings, readings, prompts, tree.pinnedBlocks() + outside, true, 0);
+        long foreign = random.nextInt(4) == 0 ? random.nextInt(capacity) : 0;
+        Observed observed = new Observed(prompts, PromptSizes.Facts.NONE, foreign, true, running);
+        Budget budget = BudgetRule.compute(settings, readings, observed, tree.pinnedBlocks() + outside, true, 0);
         Plan plan = Planner.plan(new PlanInput(
                 1,
                 0,
@@ -478,10 +481,7 @@ final class PlannerTest {
                 pins++;
             }
         }
-        long largest = largestPrompt(settings, prompts, capacity);
-        long output = settings.maxOutputTokens();
-        long needed = largest + Math.min(output, 4_096) + 2L * blockTokens + capacity / 100;
-        needed += Math.max(running * output, output - 4_096);
+        long needed = largestRequest(settings, prompts, capacity) + 2L * blockTokens + (capacity + 99) / 100 + foreign;
         if (pins > 0) {
             assertThat(capacity - (tree.pinnedBlocks() + outside) * blockTokens)
                     .as("%s: pinned %d before, %s", where, pinnedBefore, plan)
@@ -502,21 +502,35 @@ final class PlannerTest {
         return pins;
     }
 
-    /** The rule for the largest prompt, written down a second time. */
-    private static long largestPrompt(ControllerSettings settings, PromptSizes.Facts prompts, long accepted) {
-        long largest = prompts.count() >= 100 && prompts.unmeasured() == 0
-                ? Math.max(prompts.largest(), 2 * prompts.p99())
-                : accepted;
-        if (settings.largestPromptTokens().isPresent()) {
-            largest = Math.max(settings.largestPromptTokens().getAsInt(), prompts.largest());
+    private static Optional<RequestSizes> sizes(SplittableRandom random, int capacity) {
+        int output = random.nextInt(8) == 0 ? random.nextInt(1, 9_000) : random.nextInt(1, 200);
+        return switch (random.nextInt(3)) {
+            case 0 -> Optional.empty();
+            case 1 -> Optional.of(RequestSizes.measured(output));
+            default -> Optional.of(RequestSizes.of(random.nextInt(1, capacity + 1), output));
+        };
+    }
+
+    /** The rule for the largest request, written down a second time. */
+    private static long largestRequest(ControllerSettings settings, PromptSizes.Facts prompts, long accepted) {
+        if (settings.written().isEmpty()) {
+            return accepted;
         }
-        return Math.min(largest, accepted);
+        RequestSizes written = settings.written().get();
+        if (written.largestPromptTokens().isPresent()) {
+            long prompt = Math.max(written.largestPromptTokens().getAsInt(), prompts.largestPromptEver());
+            return Math.min(accepted, Math.max(prompts.largestEver(), prompt + written.maxOutputTokens()));
+        }
+        boolean enough = prompts.count() >= 100 && prompts.unmeasured() == 0;
+        return enough
+                ? Math.min(accepted, Math.max(prompts.largest(), 2 * prompts.p99()) + written.maxOutputTokens())
+                : accepted;
     }
 
     private Plan plan() {
         List<Budget.Term> terms = List.of(
                 term(Budget.HARD_GUARD, hard, unknownHard), term("operator's share", automatic, unknownAutomatic));
-        Budget budget = new Budget(hard, automatic, tree.pinnedBlocks() * 16L, terms);
+        Budget budget = new Budget(hard, hard, automatic, tree.pinnedBlocks() * 16L, 0, terms, List.of());
         return Planner.plan(new PlanInput(
                 1,
                 0,

@@ -13,7 +13,7 @@ final class PromptSizesTest {
 
     @Test
     void facts_noSample_areZero() {
-        assertThat(sizes.facts(0)).isEqualTo(new PromptSizes.Facts(0, 0, 0, 0, 0));
+        assertThat(sizes.facts(0)).isEqualTo(new PromptSizes.Facts(0, 0, 0, 0, 0, 0, 0));
     }
 
     @Test
@@ -40,7 +40,7 @@ final class PromptSizesTest {
         sizes.sample(50_000, 0);
         sizes.sample(100, 30 * MINUTE);
         assertThat(sizes.facts(54 * MINUTE).largest()).isEqualTo(50_000);
-        assertThat(sizes.facts(61 * MINUTE)).isEqualTo(new PromptSizes.Facts(1, 100, 100, 100, 0));
+        assertThat(sizes.facts(61 * MINUTE)).isEqualTo(new PromptSizes.Facts(1, 100, 100, 100, 0, 50_000, 50_000));
         assertThat(sizes.facts(600 * MINUTE).count()).isZero();
     }
 
@@ -48,7 +48,7 @@ final class PromptSizesTest {
     void facts_chainOfUnknownLength_isCountedForAnHour() {
         sizes.unmeasured(30 * MINUTE);
         sizes.unmeasured(50 * MINUTE);
-        assertThat(sizes.facts(50 * MINUTE)).isEqualTo(new PromptSizes.Facts(0, 0, 0, 0, 2));
+        assertThat(sizes.facts(50 * MINUTE)).isEqualTo(new PromptSizes.Facts(0, 0, 0, 0, 2, 0, 0));
         assertThat(sizes.facts(91 * MINUTE).unmeasured()).isEqualTo(1);
         assertThat(sizes.facts(111 * MINUTE).unmeasured()).isZero();
     }

@@ -1,6 +1,6 @@
 package io.holdfast.core;
 
-/** Readings for tests, all read at time 0 unless said otherwise. */
+/** Readings for tests, all read at time 0 unless said otherwise; what is accepted is the context. */
 final class Samples {
     static EngineReadings readings(
             double capacity, double block, double accepted, double running, double waiting, double used) {
@@ -21,6 +21,7 @@ final class Samples {
                 at(capacity, atNanos),
                 at(block, atNanos),
                 at(accepted, atNanos),
+                at(accepted, atNanos),
                 at(running, atNanos),
                 at(waiting, atNanos),
                 at(used, atNanos),
@@ -35,6 +36,7 @@ final class Samples {
         return new EngineReadings(
                 name.equals("capacityTokens") ? other : r.capacityTokens(),
                 name.equals("blockTokens") ? other : r.blockTokens(),
+                name.equals("contextTokens") ? other : r.contextTokens(),
                 name.equals("largestAcceptedTokens") ? other : r.largestAcceptedTokens(),
                 name.equals("runningRequests") ? other : r.runningRequests(),
                 name.equals("waitingRequests") ? other : r.waitingRequests(),

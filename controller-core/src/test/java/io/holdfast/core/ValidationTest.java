@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -19,36 +18,36 @@ final class ValidationTest {
     void settings_shareOutsideItsRange_areRefused(double share) {
         assertRefused(
                 "The share must be above 0 and at most 1, it is " + share + ".",
-                () -> settings(share, 1, OptionalInt.empty(), SECOND, SECOND, SECOND));
+                () -> settings(share, SECOND, SECOND, SECOND));
     }
 
     @Test
-    void settings_numbersBelowOne_areRefused() {
+    void requestSizes_belowOne_areRefused() {
         assertRefused(
-                "maxOutputTokens must be at least 1, it is 0.",
-                () -> settings(1, 0, OptionalInt.empty(), SECOND, SECOND, SECOND));
+                "A request has a prompt and an answer of at least 1 token each, not 1 and 0.",
+                () -> RequestSizes.measured(0));
         assertRefused(
-                "largestPromptTokens must be at least 1, it is 0: leave it out where there is no promise.",
-                () -> settings(1, 1, OptionalInt.of(0), SECOND, SECOND, SECOND));
+                "A request has a prompt and an answer of at least 1 token each, not 0 and 1.",
+                () -> RequestSizes.of(0, 1));
     }
 
     @Test
     void settings_durationsNotAboveZero_areRefused() {
         assertRefused(
                 "automaticLease must be longer than zero, it is PT0S.",
-                () -> settings(1, 1, OptionalInt.empty(), Duration.ZERO, SECOND, SECOND));
+                () -> settings(1, Duration.ZERO, SECOND, SECOND));
         assertRefused(
                 "tick must be longer than zero, it is PT-1S.",
-                () -> settings(1, 1, OptionalInt.empty(), SECOND, SECOND.negated(), SECOND));
+                () -> settings(1, SECOND, SECOND.negated(), SECOND));
         assertRefused(
                 "switchbackWindow must be longer than zero, it is PT0S.",
-                () -> settings(1, 1, OptionalInt.empty(), SECOND, SECOND, Duration.ZERO));
+                () -> settings(1, SECOND, SECOND, Duration.ZERO));
     }
 
     @Test
     void settings_atTheEdges_areTaken() {
-        assertThat(settings(1, 1, OptionalInt.of(1), Duration.ofNanos(1), SECOND, SECOND))
-                .isEqualTo(settings(1, 1, OptionalInt.of(1), Duration.ofNanos(1), SECOND, SECOND));
+        assertThat(settings(1, Duration.ofNanos(1), SECOND, SECOND))
+                .isEqualTo(settings(1, Duration.ofNanos(1), SECOND, SECOND));
         assertThat(ControllerSettings.defaults("e").share()).isEqualTo(0.5);
     }
 
@@ -67,8 +66,8 @@ final class ValidationTest {
                 .hasMessage(sentence);
     }
 
-    private static ControllerSettings settings(
-            double share, int maxOutput, OptionalInt promise, Duration lease, Duration tick, Duration window) {
-        return new ControllerSettings("e", share, maxOutput, promise, false, lease, tick, Optional.of(window));
+    private static ControllerSettings settings(double share, Duration lease, Duration tick, Duration window) {
+        return new ControllerSettings(
+                "e", share, Optional.empty(), "--context-length", false, lease, tick, Optional.of(window));
     }
 }

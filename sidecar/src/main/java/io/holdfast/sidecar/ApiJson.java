@@ -64,6 +64,8 @@ final class ApiJson {
                 .put("backend", backend(config, view.capabilities()))
                 .put("readings", readings(view.readings()))
                 .put("budget", budget(view.budget()))
+                .put("alarms", alarms(view))
+                .put("stalls", view.stalls())
                 .put("holds", holds(view.engineId(), view.holds()))
                 .put("plan", plan(view.lastPlan()))
                 .put("ttft", ttft(view.ttft()));
@@ -93,6 +95,7 @@ final class ApiJson {
         return new JsonObject()
                 .put("capacityTokens", reading(readings.capacityTokens()))
                 .put("blockTokens", reading(readings.blockTokens()))
+                .put("contextTokens", reading(readings.contextTokens()))
                 .put("largestAcceptedTokens", reading(readings.largestAcceptedTokens()))
                 .put("runningRequests", reading(readings.runningRequests()))
                 .put("waitingRequests", reading(readings.waitingRequests()))
@@ -121,9 +124,17 @@ final class ApiJson {
                 .toList();
         return new JsonObject()
                 .put("hardTokens", budget.hardTokens())
+                .put("newTokens", budget.newTokens())
                 .put("automaticTokens", budget.automaticTokens())
                 .put("pinnedTokens", budget.pinnedTokens())
+                .put("foreignTokens", budget.foreignTokens())
                 .put("terms", array(terms));
+    }
+
+    private static JsonArray alarms(EngineView view) {
+        return array(view.alarms().stream()
+                .map(alarm -> new JsonObject().put("kind", lower(alarm.kind())).put("sentence", alarm.sentence()))
+                .toList());
     }
 
     private static JsonObject plan(Plan plan) {

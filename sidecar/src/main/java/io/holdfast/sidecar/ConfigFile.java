@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.holdfast.core.RequestSizes;
 import io.holdfast.sidecar.EngineConfig.BackendKind;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.SidecarConfig.Listen;
@@ -21,6 +22,8 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 
 /** The YAML form of a {@link SidecarConfig}. */
@@ -159,8 +162,7 @@ final class ConfigFile {
                         .findFirst()
                         .orElse(defaults.automaticLease()),
                 mapping.number("share").orElse(defaults.share()),
-                mapping.wholeNumber("maxOutputTokens").orElse(defaults.maxOutputTokens()),
-                mapping.wholeNumber("largestPromptTokens"),
+                requestSizes(mapping),
                 mapping.wholeNumber("readingsMillis").stream()
                         .mapToObj(Duration::ofMillis)
                         .findFirst()
@@ -174,6 +176,31 @@ final class ConfigFile {
                         .findFirst(),
                 mapping.text("kvcachedSegment"),
                 mapping.text("apiKeyEnv"));
+    }
+
+    private static Optional<RequestSizes> requestSizes(ConfigMapping mapping) {
+        Optional<OptionalInt> prompt = mapping.wholeNumberOr("largestPromptTokens", "measured");
+        OptionalInt answer = mapping.wholeNumber("maxOutputTokens");
+        prompt.ifPresent(written ->
+                requireOneOrMore("largestPromptTokens", written, "write measured, or 1 or more, or leave the key out"));
+        requireOneOrMore("maxOutputTokens", answer, "write 1 or more");
+        if (prompt.isPresent() && answer.isEmpty()) {
+            throw new ConfigException(
+                    "maxOutputTokens",
+                    "is missing; largestPromptTokens alone makes no request smaller, since an answer may fill the"
+                            + " context: write the longest answer that clients ask for, or leave both keys out");
+        }
+        if (prompt.isEmpty() && answer.isPresent()) {
+            throw new ConfigException(
+                    "largestPromptTokens",
+                    "is missing; maxOutputTokens alone makes no request smaller, since a prompt may fill the context:"
+                            + " write measured or the longest prompt that clients send, or leave both keys out");
+        }
+        return prompt.map(written -> new RequestSizes(written, answer.getAsInt()));
+    }
+
+    private static void requireOneOrMore(String key, OptionalInt written, String mend) {
+        ConfigException.require(written.orElse(1) >= 1, key, written.orElse(1), mend);
     }
 
     private static URI uri(String written) {

@@ -57,6 +57,22 @@ final class ConfigMapping {
         return OptionalInt.of(value.intValue());
     }
 
+    /** A whole number, or a word for none: absent where neither is written, an empty number where the word is. */
+    Optional<OptionalInt> wholeNumberOr(String key, String word) {
+        Optional<JsonNode> found = value(key);
+        if (found.isEmpty()) {
+            return Optional.empty();
+        }
+        JsonNode value = found.get();
+        if (value.isTextual() && value.textValue().equals(word)) {
+            return Optional.of(OptionalInt.empty());
+        }
+        if (!value.isIntegralNumber() || !value.canConvertToInt()) {
+            throw wrongType(key, value, word + ", or a whole number below 2147483648");
+        }
+        return Optional.of(OptionalInt.of(value.intValue()));
+    }
+
     OptionalDouble number(String key) {
         Optional<JsonNode> found = value(key);
         if (found.isEmpty()) {

@@ -3,11 +3,11 @@ package io.holdfast.sidecar;
 import static io.holdfast.sidecar.ConfigException.require;
 
 import io.holdfast.core.ControllerSettings;
+import io.holdfast.core.RequestSizes;
 import io.holdfast.core.requests.RequestRules;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.regex.Pattern;
 
 /**
@@ -21,8 +21,7 @@ import java.util.regex.Pattern;
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
  * @param share the largest part of the cache that automatic holds may take
- * @param maxOutputTokens the longest answer that clients may ask for
- * @param largestPromptTokens a promise about the longest prompt; absent: measured
+ * @param requestSizes the largest prompt and answer, by the operator's word; absent: what the engine accepts
  * @param readings how often the engine's own numbers are read
  * @param tick how often the planner runs
  * @param ttftWindow length of the alternating windows that measure the TTFT effect of automatic holds, so only with them;
@@ -41,8 +40,7 @@ public record EngineConfig(
         boolean automaticHolds,
         Duration automaticLease,
         double share,
-        int maxOutputTokens,
-        OptionalInt largestPromptTokens,
+        Optional<RequestSizes> requestSizes,
         Duration readings,
         Duration tick,
         Optional<Duration> ttftWindow,
@@ -101,9 +99,6 @@ public record EngineConfig(
                 "only an sglang engine can have that route: write dry_run for a vllm engine");
         requireBetween("automaticLeaseSeconds", automaticLease, 1, 86_400, 1_000);
         require(share > 0 && share <= 1, "share", share, "write a number above 0 and at most 1, such as 0.5");
-        require(maxOutputTokens >= 1, "maxOutputTokens", maxOutputTokens, "write 1 or more");
-        largestPromptTokens.ifPresent(
-                tokens -> require(tokens >= 1, "largestPromptTokens", tokens, "write 1 or more, or leave the key out"));
         requireBetween("readingsMillis", readings, 50, 60_000, 1);
         requireBetween("tickMillis", tick, 10, 10_000, 1);
         ttftWindow.ifPresent(window -> requireBetween("ttftWindowSeconds", window, 1, 86_400, 1_000));
@@ -137,8 +132,7 @@ public record EngineConfig(
                 false,
                 Duration.ofMinutes(5),
                 0.5,
-                4096,
-                OptionalInt.empty(),
+                Optional.empty(),
                 Duration.ofMillis(500),
                 Duration.ofMillis(100),
                 Optional.empty(),
@@ -148,7 +142,14 @@ public record EngineConfig(
 
     ControllerSettings controllerSettings() {
         return new ControllerSettings(
-                id, share, maxOutputTokens, largestPromptTokens, automaticHolds, automaticLease, tick, ttftWindow);
+                id, share, requestSizes, contextFlag(), automaticHolds, automaticLease, tick, ttftWindow);
+    }
+
+    private String contextFlag() {
+        return switch (type) {
+            case SGLANG -> "--context-length";
+            case VLLM -> "--max-model-len";
+        };
     }
 
     RequestRules requestRules() {

@@ -3,6 +3,8 @@ package io.holdfast.sidecar;
 import io.holdfast.core.Backend;
 import io.holdfast.core.Backends;
 import io.holdfast.core.Capabilities;
+import io.holdfast.core.Budget;
+import io.holdfast.core.Budget.AlarmKind;
 import io.holdfast.core.Controller;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.HoldRequest;
@@ -25,6 +27,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -61,6 +64,7 @@ final class EngineLink implements AutoCloseable {
     private final EventFollower events;
     private final EventThread thread;
     private final Executor executor;
+    private final AtomicReference<Set<AlarmKind>> logged = new AtomicReference<>(Set.of());
     private final AtomicBoolean reading = new AtomicBoolean();
     /** Who waits for the controller, and is to be answered without it should it fail meanwhile. */
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
@@ -221,6 +225,7 @@ final class EngineLink implements AutoCloseable {
 
     /** Asks the engine for its numbers, and for whatever is not known of it yet; one question of a kind at a time. */
     void ask() {
+        logAlarms();
         if (reading.compareAndSet(false, true)) {
             probe.read().whenComplete((readings, fault) -> {
                 reading.set(false);
@@ -376,6 +381,7 @@ final class EngineLink implements AutoCloseable {
                 .filter(found -> !found.canPin())
                 .ifPresent(found -> notes.add("follows, cannot hold: " + found.why()));
         view().paused().ifPresent(notes::add);
+        view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
         PinsView pins = pins();
         if (pins.unsure() > 0) {
             notes.add(pins.unsure() + " pins may still be there: their unpin had no clear answer");
@@ -400,6 +406,17 @@ final class EngineLink implements AutoCloseable {
                         .toList());
         return Optional.of(pins + " pins of " + backends + " of an earlier run are left alone by dry_run: start once with"
                 + " backend: " + backends + ", so that they are released, and then with dry_run");
+    }
+
+    /** Logs what the guard has begun to tell since the last look, each kind once until it is over. */
+    private void logAlarms() {
+        Set<AlarmKind> now = EnumSet.noneOf(AlarmKind.class);
+        for (Budget.Alarm alarm : view().alarms()) {
+            if (now.add(alarm.kind()) && !logged.get().contains(alarm.kind())) {
+                LOG.warn("Engine {}: {}.", id(), alarm.sentence());
+            }
+        }
+        logged.set(now);
     }
 
     JsonObject json() {

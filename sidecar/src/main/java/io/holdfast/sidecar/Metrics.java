@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.Budget.AlarmKind;
 import io.holdfast.core.Capabilities;
 import io.holdfast.core.EngineReadings;
 import io.holdfast.core.EngineView;
@@ -86,12 +87,30 @@ final class Metrics {
                 "holdfast.budget.automatic.tokens",
                 "Tokens that automatic holds may take",
                 view(v -> v.budget().automaticTokens()));
+        gauge(
+                engine,
+                "holdfast.budget.new.tokens",
+                "Tokens that may be pinned in all while what runs needs its memory",
+                view(v -> v.budget().newTokens()));
+        gauge(
+                engine,
+                "holdfast.foreign.pinned.tokens",
+                "Tokens that cannot be evicted and that are neither ours nor a running request's",
+                view(v -> v.budget().foreignTokens()));
+        FunctionCounter.builder("holdfast.stalls", engine, link -> link.view().stalls())
+                .description("Times that requests waited while nothing ran")
+                .tags(tags(engine))
+                .register(registry);
+        for (AlarmKind kind : AlarmKind.values()) {
+            alarm(engine, kind);
+        }
         for (HoldState state : HoldState.values()) {
             for (HoldOrigin origin : HoldOrigin.values()) {
                 holds(engine, state, origin);
             }
         }
         reading(engine, "holdfast.capacity.tokens", EngineReadings::capacityTokens);
+        reading(engine, "holdfast.context.tokens", EngineReadings::contextTokens);
         reading(engine, "holdfast.used.tokens", EngineReadings::usedTokens);
         reading(engine, "holdfast.running.requests", EngineReadings::runningRequests);
         reading(engine, "holdfast.waiting.requests", EngineReadings::waitingRequests);
@@ -121,6 +140,16 @@ final class Metrics {
         wire(engine, "holdfast.events.failed.replays", "Times without a good answer", Subscription::failedReplays);
         wire(engine, "holdfast.events.replayed.batches", "Batches had by asking", Subscription::replayedBatches);
         wire(engine, "holdfast.events.full.rounds", "Rounds that left messages queued", Subscription::fullRounds);
+    }
+
+    private void alarm(EngineLink engine, AlarmKind kind) {
+        Gauge.builder("holdfast.alarm", engine, link -> link.view().alarms().stream()
+                        .filter(alarm -> alarm.kind() == kind)
+                        .count())
+                .description("Whether the guard tells the operator of something, by what it is")
+                .tags(tags(engine))
+                .tag("kind", lower(kind))
+                .register(registry);
     }
 
     private void holds(EngineLink engine, HoldState state, HoldOrigin origin) {

@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.RequestSizes;
 import io.holdfast.sidecar.EngineConfig.BackendKind;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import java.io.IOException;
@@ -74,8 +75,8 @@ class SidecarConfigTest {
         assertThat(demo.controllerSettings())
                 .returns("demo", settings -> settings.engineId())
                 .returns(1.0, settings -> settings.share())
-                .returns(512, settings -> settings.maxOutputTokens())
-                .returns(8192, settings -> settings.largestPromptTokens().orElseThrow())
+                .returns(
+                        RequestSizes.of(8192, 512), settings -> settings.written().orElseThrow())
                 .returns(true, settings -> settings.automaticHolds())
                 .returns(Duration.ofSeconds(30), settings -> settings.automaticLease())
                 .returns(Duration.ofMillis(10), settings -> settings.tick())
@@ -106,7 +107,10 @@ class SidecarConfigTest {
         {E}, share: .nan}]            | is not valid YAML at line 1
         {E}, maxOutputTokens: 0}]     | engines[0].maxOutputTokens is '0'; write 1 or more
         {E}, maxOutputTokens: 9999999999}] | engines[0].maxOutputTokens is the value '9999999999'; write a whole
-        {E}, largestPromptTokens: -4}] | engines[0].largestPromptTokens is '-4'; write 1 or more
+        {E}, largestPromptTokens: -4}] | engines[0].largestPromptTokens is '-4'; write measured, or 1 or more
+        {E}, largestPromptTokens: all}] | engines[0].largestPromptTokens is the text 'all'; write measured, or a whole
+        {E}, maxOutputTokens: 64}]    | engines[0].largestPromptTokens is missing; maxOutputTokens alone makes no
+        {E}, largestPromptTokens: measured}] | engines[0].maxOutputTokens is missing; largestPromptTokens alone makes
         {E}, readingsMillis: 1}]      | engines[0].readingsMillis is '1'; write 50 to 60000
         {E}, tickMillis: 0}]          | engines[0].tickMillis is '0'; write 10 to 10000
         {E}, automaticLeaseSeconds: 0}] | engines[0].automaticLeaseSeconds is '0'; write 1 to 86400

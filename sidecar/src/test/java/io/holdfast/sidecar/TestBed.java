@@ -6,6 +6,7 @@ import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.function.Function;
 
 /** An emulated engine, a sidecar beside it, and a client of each. */
 final class TestBed implements AutoCloseable {
@@ -19,9 +20,13 @@ final class TestBed implements AutoCloseable {
     final SidecarClient client;
 
     private TestBed(EmulatorSettings settings, Path state, String engineKeys) {
+        this(settings, uri -> config(state, uri, engineKeys));
+    }
+
+    private TestBed(EmulatorSettings settings, Function<URI, SidecarConfig> config) {
         emulator = Emulator.start(vertx, settings);
         engine = new EngineClient(emulator.uri());
-        sidecar = Sidecar.start(vertx, config(state, emulator.uri(), engineKeys));
+        sidecar = Sidecar.start(vertx, config.apply(emulator.uri()));
         client = new SidecarClient(sidecar.uri());
     }
 
@@ -32,6 +37,18 @@ final class TestBed implements AutoCloseable {
 
     static TestBed with(EmulatorSettings settings, Path state, String engineKeys) {
         TestBed bed = new TestBed(settings, state, engineKeys);
+        bed.client.meet(bed.engine);
+        return bed;
+    }
+
+    /** With the three keys that an engine needs. */
+    static TestBed withoutSizes(EmulatorSettings settings, Path state) {
+        TestBed bed = new TestBed(
+                settings,
+                uri -> SidecarConfig.parse(
+                        "{listen: {port: 0}, stateDirectory: '" + state + "', engines: [{id: demo, type: sglang, url: '"
+                                + uri + "'}]}",
+                        "test.yaml"));
         bed.client.meet(bed.engine);
         return bed;
     }

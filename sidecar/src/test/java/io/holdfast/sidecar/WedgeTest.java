@@ -20,6 +20,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -53,7 +54,7 @@ class WedgeTest {
     @ParameterizedTest
     @ValueSource(longs = {1, 2})
     void withTheGuard_theLargestRequestIsAlwaysAdmitted(long seed) {
-        String keys = "maxOutputTokens: " + ANSWER + ", readingsMillis: 50, tickMillis: 10";
+        String keys = "readingsMillis: 50, tickMillis: 10";
         try (Emulator emulator = Emulator.start(vertx, ENGINE);
                 EngineClient engine = new EngineClient(emulator.uri());
                 Sidecar sidecar = Sidecar.start(
@@ -78,7 +79,97 @@ class WedgeTest {
             assertThat(client.holds()).anyMatch(hold -> "held".equals(hold.getString("state")));
             assertThat(engine.usedTokens())
                     .as("something is pinned, and room is left")
-                    .isBetween(1L, (long) TestBed.CAPACITY - LARGEST_PROMPT - ANSWER);
+                    .isBetween(1L, (long) TestBed.CAPACITY - CONTEXT);
+        }
+    }
+
+    @Test
+    void shortPromptsThenTheLargest_withThreeKeysOnly_isServed() {
+        try (Emulator emulator = Emulator.start(vertx, ENGINE);
+                EngineClient engine = new EngineClient(emulator.uri());
+                Sidecar sidecar = Sidecar.start(
+                        vertx,
+                        SidecarConfig.parse(
+                                "{listen: {port: 0}, stateDirectory: '" + state
+                                        + "', engines: [{id: demo, type: sglang, url: '" + emulator.uri() + "'}]}",
+                                "test"));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.meet(engine);
+            List<int[]> prefixes = new ArrayList<>();
+            for (int i = 0; i < 120; i++) {
+                int[] prefix = EngineClient.prompt(i, 64);
+                engine.generate(prefix);
+                prefixes.add(prefix);
+            }
+            for (int i = 60; i < 120; i++) {
+                assertThat(client.hold(prefixes.get(i), 3600).status()).isIn(201, 409, 503);
+            }
+            assertThat(engine.usedTokens()).isBetween(1L, (long) TestBed.CAPACITY - CONTEXT);
+            EngineClient.cached(engine.generateLater(EngineClient.prompt(9_999, 1_000), 20)
+                    .orTimeout(60, TimeUnit.SECONDS)
+                    .join());
+            EngineClient.cached(engine.generateLater(EngineClient.prompt(9_998, 20), 1)
+                    .orTimeout(60, TimeUnit.SECONDS)
+                    .join());
+        }
+    }
+
+    @Test
+    void pinsOfOthers_areLeftOutOfTheGuard() throws Exception {
+        try (var executor = Executors.newVirtualThreadPerTaskExecutor();
+                var timer = Executors.newSingleThreadScheduledExecutor();
+                Emulator emulator = Emulator.start(vertx, ENGINE);
+                EngineClient engine = new EngineClient(emulator.uri());
+                EngineHttp http =
+                        new EngineHttp(EngineHttpSettings.of(emulator.uri()), executor, timer, System::nanoTime)) {
+            PinBlocksBackend backend = new PinBlocksBackend(http, timer);
+            for (int i = 0; i < 3; i++) {
+                int[] prefix = EngineClient.prompt(5_000 + i, 512);
+                engine.generate(prefix);
+                long[] blocks = SglangBlockNames.of(prefix, TestBed.BLOCK);
+                backend.pin(new PinCommand(1, blocks[blocks.length - 1], blocks.length))
+                        .toCompletableFuture()
+                        .join();
+            }
+            engine.generate(EngineClient.prompt(5_100, 20));
+            try (Sidecar sidecar = Sidecar.start(
+                            vertx,
+                            SidecarConfig.parse(
+                                    "{listen: {port: 0}, stateDirectory: '" + state
+                                            + "', engines: [{id: demo, type: sglang, url: '" + emulator.uri()
+                                            + "', readingsMillis: 50, tickMillis: 10}]}",
+                                    "test"));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                Eventually.see(
+                        "readyz names the pins of others",
+                        () -> client.http.get("/readyz").text(),
+                        text -> text.contains("1536 tokens are pinned that are not ours"));
+                assertThat(client.http.get("/metrics").text())
+                        .contains("holdfast_foreign_pinned_tokens{engine=\"demo\"} 1536.0");
+                for (int i = 0; i < 12; i++) {
+                    int[] prefix = EngineClient.prompt(i, 256);
+                    engine.generate(prefix);
+                    assertThat(client.hold(prefix, 3600).status()).isIn(201, 409, 503);
+                }
+                assertThat(engine.usedTokens()).isBetween(1_537L, (long) TestBed.CAPACITY - CONTEXT);
+                EngineClient.cached(engine.generateLater(EngineClient.prompt(9_999, LONGEST_SERVED), ANSWER)
+                        .orTimeout(60, TimeUnit.SECONDS)
+                        .join());
+            }
+        }
+    }
+
+    @Test
+    void contextAsLargeAsTheCache_nothingIsPinnedAndReadyzSaysWhy() {
+        try (TestBed bed = TestBed.withoutSizes(TestBed.fast().withVariant(Variant.PIN_GPU), state)) {
+            int[] prefix = EngineClient.prompt(1, 256);
+            bed.engine.generate(prefix);
+            assertThat(bed.client.hold(prefix, 3600).text())
+                    .contains("no room: context 4,096 of 4,096", "--context-length");
+            assertThat(bed.client.http.get("/readyz").status()).isEqualTo(200);
+            assertThat(bed.client.http.get("/readyz").json().getJsonArray("notes").encode())
+                    .contains("no room: context 4,096 of 4,096");
+            assertThat(bed.engine.usedTokens()).isZero();
         }
     }
 
