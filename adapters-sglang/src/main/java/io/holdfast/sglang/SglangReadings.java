@@ -187,11 +187,14 @@ public final class SglangReadings {
      */
     private static Reading context(Dated info) {
         Reading written = size(info, "context_length");
-        return written instanceof Reading.Known ? written : switch (size(info, "max_req_input_len")) {
-            case Reading.Known longest ->
-                Reading.known(longest.value() + PROMPT_BELOW_CONTEXT, longest.source() + " + 6", longest.atNanos());
-            case Reading.Unknown unknown -> unknown;
-        };
+        return written instanceof Reading.Known
+                ? written
+                : switch (size(info, "max_req_input_len")) {
+                    case Reading.Known longest ->
+                        Reading.known(
+                                longest.value() + PROMPT_BELOW_CONTEXT, longest.source() + " + 6", longest.atNanos());
+                    case Reading.Unknown unknown -> unknown;
+                };
     }
 
     private static Reading size(Dated info, String field) {

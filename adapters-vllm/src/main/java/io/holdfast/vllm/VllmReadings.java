@@ -33,7 +33,7 @@ public final class VllmReadings {
             List.of("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total");
 
     private final EngineHttp http;
-    private volatile Optional<Reading.Known> context = Optional.empty();
+    private volatile Optional<Reading.Known> lastContext = Optional.empty();
 
     public VllmReadings(EngineHttp http) {
         this.http = http;
@@ -44,7 +44,7 @@ public final class VllmReadings {
         CompletionStage<Reading> context = context(nowNanos);
         return http.get(METRICS).thenCombine(context, (reply, length) -> switch (reply) {
             case Reply.NoAnswer lost -> {
-                context = Optional.empty();
+                lastContext = Optional.empty();
                 yield EngineReadings.unknown(lost.why());
             }
             case Reply.Answer answer
@@ -145,13 +145,13 @@ public final class VllmReadings {
     }
 
     private CompletionStage<Reading> context(long now) {
-        Optional<Reading.Known> before = context;
+        Optional<Reading.Known> before = lastContext;
         if (before.isPresent() && now - before.get().atNanos() < MODELS_NANOS) {
             return CompletableFuture.completedStage(before.get());
         }
         return http.get(MODELS).thenApply(reply -> {
             Reading length = context(reply, now);
-            context = length instanceof Reading.Known known ? Optional.of(known) : Optional.empty();
+            lastContext = length instanceof Reading.Known known ? Optional.of(known) : Optional.empty();
             return length;
         });
     }

@@ -67,8 +67,6 @@ final class Stage implements ServerUnit, AutoCloseable {
                     events: %s
                     backend: pin_blocks
                     automaticHolds: %s
-                    largestPromptTokens: measured
-                    maxOutputTokens: 64
                     readingsMillis: 100
                     tickMillis: 20
                 """.formatted(state, ENGINE, emulator.uri(), emulator.eventsEndpoint(), automaticHolds),

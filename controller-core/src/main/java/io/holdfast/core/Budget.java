@@ -42,8 +42,7 @@ public record Budget(
     Optional<String> hardUnknown() {
         return terms.stream()
                 .filter(term -> term.tokens().isEmpty())
-                .filter(term ->
-                        term.name().equals(HARD_GUARD) || term.name().equals(NEW_PINS))
+                .filter(term -> term.name().equals(HARD_GUARD) || term.name().equals(NEW_PINS))
                 .map(Term::why)
                 .findFirst();
     }
@@ -51,7 +50,8 @@ public record Budget(
     /** Whether the hard bound is known, so that what stands above it can be let go. */
     boolean knowsHard() {
         return terms.stream()
-                .noneMatch(term -> term.name().equals(HARD_GUARD) && term.tokens().isEmpty());
+                .noneMatch(
+                        term -> term.name().equals(HARD_GUARD) && term.tokens().isEmpty());
     }
 
     /** Why the automatic bound is unknown; absent when it is known. */

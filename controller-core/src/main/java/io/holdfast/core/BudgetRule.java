@@ -185,7 +185,8 @@ final class BudgetRule {
     private String noRoom(long capacity, LargestRequest largest) {
         String what = settings.written().isEmpty() ? "context " : "largest request ";
         return String.format(java.util.Locale.ROOT, "no room: %s%,d of %,d", what, largest.tokens(), capacity)
-                + " tokens of cache, so a pin could keep the largest request out for good; start the engine with a smaller "
+                + " tokens of cache, so a pin could keep the largest request out for good; start the engine with a"
+                + " smaller "
                 + settings.contextFlag()
                 + ", or write the largestPromptTokens and maxOutputTokens of your clients, which risks that a larger"
                 + " request stops the engine";
@@ -262,7 +263,8 @@ final class BudgetRule {
     /** How much a request that runs may still say. */
     private Bound answer() throws MissingReading {
         if (observed.answers().count() >= ENOUGH_ANSWERS) {
-            return new Bound(observed.answers().p99(), "the p99 of " + observed.answers().count() + " answers");
+            return new Bound(
+                    observed.answers().p99(), "the p99 of " + observed.answers().count() + " answers");
         }
         if (settings.written().isPresent()) {
             return new Bound(settings.written().get().maxOutputTokens(), "maxOutputTokens");

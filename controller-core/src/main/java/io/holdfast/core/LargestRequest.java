@@ -54,13 +54,13 @@ record LargestRequest(long tokens, String why, Optional<String> broken) {
         if (seen.unmeasured() > 0) {
             return accepted(
                     limit,
-                    ", since " + seen.unmeasured() + " of the chains stored in an hour began under a block that was never"
+                    ", since " + seen.unmeasured()
+                            + " of the chains stored in an hour began under a block that was never"
                             + " announced, so prompt sizes are not known");
         }
         if (seen.count() < ENOUGH_PROMPTS) {
             return accepted(
-                    limit,
-                    ", since only " + seen.count() + " of " + ENOUGH_PROMPTS + " prompts were seen in an hour");
+                    limit, ", since only " + seen.count() + " of " + ENOUGH_PROMPTS + " prompts were seen in an hour");
         }
         long prompt = Math.max(seen.largest(), 2 * seen.p99());
         return new LargestRequest(

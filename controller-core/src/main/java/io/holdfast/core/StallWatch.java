@@ -101,8 +101,8 @@ final class StallWatch {
             return Optional.empty();
         }
         String wait = served
-                ? "nothing is pinned for another "
-                        + Math.max(1, (waitNanos - (nowNanos - endedNanos)) / 1_000_000_000) + " s"
+                ? "nothing is pinned for another " + Math.max(1, (waitNanos - (nowNanos - endedNanos)) / 1_000_000_000)
+                        + " s"
                 : "nothing is pinned before it serves again";
         return Optional.of("requests waited while nothing ran, stall number " + stalls
                 + ", so the guard was wrong about this engine: " + wait

@@ -12,8 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 final class BudgetRuleTest {
     private static final PromptSizes.Facts NONE = PromptSizes.Facts.NONE;
-    private static final PromptSizes.Facts HUNDRED =
-            new PromptSizes.Facts(100, 9_000, 2_000, 4_000, 0, 9_000, 9_000);
+    private static final PromptSizes.Facts HUNDRED = new PromptSizes.Facts(100, 9_000, 2_000, 4_000, 0, 9_000, 9_000);
     private static final Optional<RequestSizes> NOTHING_WRITTEN = Optional.empty();
     private static final long SECOND = 1_000_000_000L;
     private static final long SLACK = 1_032;
@@ -168,8 +167,7 @@ final class BudgetRuleTest {
     void growth_answersUnknown_takesTheContextOrTheWrittenNumber() {
         EngineReadings readings = Samples.readings(100_000, 16, 20_000, 2, 0, 10_000);
         Observed two = new Observed(HUNDRED, NONE, 0, true, 2);
-        assertThat(tokens(
-                        BudgetRule.compute(settings(NOTHING_WRITTEN), readings, two, 0, true, 0), "room less growth"))
+        assertThat(tokens(BudgetRule.compute(settings(NOTHING_WRITTEN), readings, two, 0, true, 0), "room less growth"))
                 .hasValue(90_000 - 40_000);
         assertThat(tokens(
                         BudgetRule.compute(
@@ -242,8 +240,7 @@ final class BudgetRuleTest {
 
     @Test
     void automatic_noPromptSeen_isUnknown() {
-        Budget budget =
-                compute(NOTHING_WRITTEN, Samples.readings(100_000, 16, 50_000, 0, 0, 0), NONE);
+        Budget budget = compute(NOTHING_WRITTEN, Samples.readings(100_000, 16, 50_000, 0, 0, 0), NONE);
         assertThat(budget.automaticUnknown()).contains("no prompt was seen in the last hour, so its p90 is unknown");
     }
 
@@ -261,8 +258,7 @@ final class BudgetRuleTest {
         return term.map(Term::tokens).orElse(OptionalLong.empty());
     }
 
-    private static Budget compute(
-            Optional<RequestSizes> written, EngineReadings readings, PromptSizes.Facts prompts) {
+    private static Budget compute(Optional<RequestSizes> written, EngineReadings readings, PromptSizes.Facts prompts) {
         Observed observed = new Observed(prompts, NONE, 0, true, 0);
         return BudgetRule.compute(settings(written), readings, observed, 0, true, 0);
     }

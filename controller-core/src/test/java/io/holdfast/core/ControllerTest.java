@@ -359,6 +359,7 @@ final class ControllerTest {
         bench.stored(small);
         HoldView held = bench.hold(small);
         assertThat(held.state()).isEqualTo(HoldState.HELD);
+        bench.removed(LongStream.range(1, 501).toArray());
         bench.stored(LongStream.range(5_000, 5_501).toArray());
         bench.pass(Duration.ofMillis(100));
         assertThat(bench.engine.pins).isEmpty();
@@ -433,7 +434,7 @@ final class ControllerTest {
         assertThat(own.controller.view().budget().hardTokens()).isEqualTo(10_000 - 32 - 100 - 132);
         own.storedUnder(5_000, 5_001);
         own.pass(Duration.ofMillis(100));
-        assertThat(own.controller.view().budget().hardTokens()).isEqualTo(10_000 - 9_000 - 100 - 132);
+        assertThat(own.controller.view().budget().hardTokens()).isEqualTo(10_000 - 9_000 - 132);
     }
 
     @Test

@@ -109,13 +109,14 @@ final class ForeignPinsTest {
                     shownAt = now;
                 }
                 EngineReadings readings = Samples.readings(
-                        100_000, 16, 50_000, shown > foreign + ours ? 1 : 0, 0, shown, 0, 0, now);
+                        100_000, 16, 50_000, shown > foreign + ours ? 1 : 0, 0, (double) shown, 0, 0, now);
                 found.look(readings, ours, quietSince, now);
             }
             // Two minutes of rest without a call of ours show exactly what others hold.
             for (int look = 0; look < 240; look++) {
                 now += SECOND / 2;
-                found.look(Samples.readings(100_000, 16, 50_000, 0, 0, foreign + ours), ours, quietSince, now);
+                found.look(
+                        Samples.readings(100_000, 16, 50_000, 0, 0, (double) (foreign + ours)), ours, quietSince, now);
             }
             assertThat(found.tokens(now)).as("seed %d", seed).isEqualTo(foreign);
         }
@@ -125,9 +126,11 @@ final class ForeignPinsTest {
         readings(running, waiting, used, 0, ours, quietSince, now);
     }
 
-    private void readings(
-            int running, int waiting, long used, long served, long ours, long quietSince, long now) {
+    private void readings(int running, int waiting, long used, long served, long ours, long quietSince, long now) {
         pins.look(
-                Samples.readings(100_000, 16, 50_000, running, waiting, used, 0, served, now), ours, quietSince, now);
+                Samples.readings(100_000, 16, 50_000, running, waiting, (double) used, 0, (double) served, now),
+                ours,
+                quietSince,
+                now);
     }
 }

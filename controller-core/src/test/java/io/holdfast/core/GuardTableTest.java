@@ -31,8 +31,10 @@ final class GuardTableTest {
     }
 
     private static String table() {
-        StringBuilder text = new StringBuilder("| cache | context | requested holds | automatic, 0 running | 2 | 8 | 32 |\n"
-                + "|---:|---:|---:|---:|---:|---:|---:|\n");
+        StringBuilder text = new StringBuilder("""
+            | cache | context | requested holds | automatic, 0 running | 2 | 8 | 32 |
+            |---:|---:|---:|---:|---:|---:|---:|
+            """);
         for (long capacity : new long[] {22_016, 43_008, 108_000, 400_000, 1_000_000}) {
             for (long context : new long[] {8_192, 32_768, 131_072}) {
                 text.append(String.format(Locale.ROOT, "| %,d | %,d | ", capacity, context));
@@ -58,7 +60,8 @@ final class GuardTableTest {
         PromptSizes.Facts answers = new PromptSizes.Facts(1_000, ANSWER, ANSWER, ANSWER, 0, ANSWER, ANSWER);
         return BudgetRule.compute(
                 ControllerSettings.defaults("e"),
-                Samples.readings(capacity, 16, context, running, 0, Math.min(capacity, running * IN_USE)),
+                Samples.readings((double) capacity, 16, (double) context, running, 0, (double)
+                        Math.min(capacity, running * IN_USE)),
                 new Observed(prompts, answers, 0, true, running),
                 0,
                 true,

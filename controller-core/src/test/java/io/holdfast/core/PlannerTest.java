@@ -383,7 +383,7 @@ final class PlannerTest {
         for (int seed = 1; seed <= rounds; seed++) {
             pinned += new PlannerTest().wedgeRound(new SplittableRandom(seed), "seed " + seed);
         }
-        assertThat(pinned).as("the test must see pins to mean anything").isGreaterThan(rounds / 2);
+        assertThat(pinned).as("the test must see pins to mean anything").isGreaterThan(rounds / 4);
     }
 
     private int wedgeRound(SplittableRandom random, String where) {
@@ -449,9 +449,10 @@ final class PlannerTest {
                 Duration.ofMinutes(5),
                 Duration.ofMillis(100),
                 Optional.empty());
-        EngineReadings readings =
-                Samples.readings(capacity, blockTokens, capacity, running, random.nextInt(2), random.nextInt(capacity));
-        long foreign = random.nextInt(4) == 0 ? random.nextInt(capacity) : 0;
+        int context = random.nextInt(1, capacity + 1);
+        int used = random.nextInt(4) == 0 ? random.nextInt(capacity) : 0;
+        EngineReadings readings = Samples.readings(capacity, blockTokens, context, running, random.nextInt(2), used);
+        long foreign = random.nextInt(8) == 0 ? random.nextInt(capacity) : 0;
         Observed observed = new Observed(prompts, PromptSizes.Facts.NONE, foreign, true, running);
         Budget budget = BudgetRule.compute(settings, readings, observed, tree.pinnedBlocks() + outside, true, 0);
         Plan plan = Planner.plan(new PlanInput(
@@ -481,7 +482,7 @@ final class PlannerTest {
                 pins++;
             }
         }
-        long needed = largestRequest(settings, prompts, capacity) + 2L * blockTokens + (capacity + 99) / 100 + foreign;
+        long needed = largestRequest(settings, prompts, context) + 2L * blockTokens + (capacity + 99) / 100 + foreign;
         if (pins > 0) {
             assertThat(capacity - (tree.pinnedBlocks() + outside) * blockTokens)
                     .as("%s: pinned %d before, %s", where, pinnedBefore, plan)

@@ -61,4 +61,55 @@ class StallWatchTest {
         watch.look(unknown, 7, 3 * SECOND);
         assertThat(watch.stalled(3 * SECOND)).isFalse();
     }
+
+    @Test
+    void stall_isCountedAndPinsStayOffUntilServedAndTheWaitIsOver() {
+        long at = stall(0);
+        assertThat(watch.stalls()).isEqualTo(1);
+        assertThat(watch.hindrance(at))
+                .hasValueSatisfying(why -> assertThat(why).contains("stall number 1"));
+        assertThat(watch.hindrance(at + StallWatch.LONGEST_WAIT_NANOS))
+                .as("not served yet")
+                .isPresent();
+        watch.look(RUNNING, 8, at + SECOND);
+        assertThat(watch.hindrance(at + StallWatch.FIRST_WAIT_NANOS - 1)).isPresent();
+        assertThat(watch.hindrance(at + StallWatch.FIRST_WAIT_NANOS)).isEmpty();
+    }
+
+    @Test
+    void stallsInARow_doubleTheWaitUpToAnHour() {
+        long at = 0;
+        for (long minutes : new long[] {1, 2, 4, 8, 16, 32, 60, 60}) {
+            at = stall(at);
+            watch.look(RUNNING, 8, at + SECOND);
+            assertThat(watch.hindrance(at + minutes * 60 * SECOND - 1)).isPresent();
+            assertThat(watch.hindrance(at + minutes * 60 * SECOND)).isEmpty();
+            at += SECOND;
+        }
+        assertThat(watch.stalls()).isEqualTo(8);
+    }
+
+    @Test
+    void resume_endsTheWaitAndKeepsTheCount() {
+        long at = stall(0);
+        watch.resume();
+        assertThat(watch.hindrance(at)).isEmpty();
+        assertThat(watch.stalls()).isEqualTo(1);
+    }
+
+    @Test
+    void dayWithoutAStall_beginsAtAMinuteAgain() {
+        watch.look(RUNNING, 8, stall(stall(0)) + SECOND);
+        long at = stall(25 * StallWatch.LONGEST_WAIT_NANOS);
+        watch.look(RUNNING, 8, at + SECOND);
+        assertThat(watch.hindrance(at + StallWatch.FIRST_WAIT_NANOS)).isEmpty();
+    }
+
+    /** One stall that begins after this time; answers when it was last seen. */
+    private long stall(long from) {
+        watch.look(RUNNING, 7, from);
+        watch.look(WAITING, 7, from + SECOND);
+        watch.look(WAITING, 7, from + SECOND + StallWatch.STANDSTILL_NANOS);
+        return from + SECOND + StallWatch.STANDSTILL_NANOS;
+    }
 }

@@ -37,8 +37,7 @@ final class ValidationTest {
                 "automaticLease must be longer than zero, it is PT0S.",
                 () -> settings(1, Duration.ZERO, SECOND, SECOND));
         assertRefused(
-                "tick must be longer than zero, it is PT-1S.",
-                () -> settings(1, SECOND, SECOND.negated(), SECOND));
+                "tick must be longer than zero, it is PT-1S.", () -> settings(1, SECOND, SECOND.negated(), SECOND));
         assertRefused(
                 "switchbackWindow must be longer than zero, it is PT0S.",
                 () -> settings(1, SECOND, SECOND, Duration.ZERO));

@@ -143,9 +143,12 @@ final class Metrics {
     }
 
     private void alarm(EngineLink engine, AlarmKind kind) {
-        Gauge.builder("holdfast.alarm", engine, link -> link.view().alarms().stream()
-                        .filter(alarm -> alarm.kind() == kind)
-                        .count())
+        Gauge.builder(
+                        "holdfast.alarm",
+                        engine,
+                        link -> link.view().alarms().stream()
+                                .filter(alarm -> alarm.kind() == kind)
+                                .count())
                 .description("Whether the guard tells the operator of something, by what it is")
                 .tags(tags(engine))
                 .tag("kind", lower(kind))

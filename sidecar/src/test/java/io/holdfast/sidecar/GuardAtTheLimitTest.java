@@ -34,7 +34,9 @@ class GuardAtTheLimitTest {
         long retracted = 0;
         for (int seed = 0; seed < SEEDS; seed++) {
             Life life = new Life(seed, capacity, page, context, chunk);
-            assertThat(life.serve(capacity - roundedUp(context, page))).as("seed %d", seed).isEqualTo("all ended");
+            assertThat(life.serve(capacity - roundedUp(context, page)))
+                    .as("seed %d", seed)
+                    .isEqualTo("all ended");
             retracted += life.engine.stats().retracted();
         }
         assertThat(retracted).as("requests that were taken back").isPositive();
@@ -59,8 +61,12 @@ class GuardAtTheLimitTest {
             within += new Life(seed, 4_096, 16, 1_600, 128).pinsInMidPrefill(true) ? 0 : 1;
             beyond += new Life(seed, 4_096, 16, 1_600, 128).pinsInMidPrefill(false) ? 0 : 1;
         }
-        assertThat(beyond).as("engines that ended with pins as far as the hard guard goes").isPositive();
-        assertThat(within).as("engines that ended with new pins that left the largest request").isZero();
+        assertThat(beyond)
+                .as("engines that ended with pins as far as the hard guard goes")
+                .isPositive();
+        assertThat(within)
+                .as("engines that ended with new pins that left the largest request")
+                .isZero();
     }
 
     private static int roundedUp(int tokens, int page) {
@@ -142,7 +148,7 @@ class GuardAtTheLimitTest {
                         pinned += tokens;
                     }
                 }
-                while (engine.step()) {}
+                runDry();
                 return ears.stream().allMatch(ear -> ear.ended);
             } catch (EngineDeath e) {
                 return false;
@@ -156,11 +162,18 @@ class GuardAtTheLimitTest {
                 int size = Math.min(left, page * (1 + random.nextInt(settings.contextTokens() / page / 4)));
                 int[] prompt = random.ints(size + 1L, 10, 1_000_000).toArray();
                 engine.submit(new Generation(prompt, Terms.of(1), false, 0, ear()));
-                while (engine.step()) {}
+                runDry();
                 stored.add(SglangBlockNames.of(prompt, page));
                 left -= size;
             }
             return stored;
+        }
+
+        private void runDry() {
+            boolean worked = true;
+            while (worked) {
+                worked = engine.step();
+            }
         }
 
         private boolean pin(long[] blocks) {

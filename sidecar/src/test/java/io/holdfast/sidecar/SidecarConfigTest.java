@@ -76,7 +76,8 @@ class SidecarConfigTest {
                 .returns("demo", settings -> settings.engineId())
                 .returns(1.0, settings -> settings.share())
                 .returns(
-                        RequestSizes.of(8192, 512), settings -> settings.written().orElseThrow())
+                        RequestSizes.of(8192, 512),
+                        settings -> settings.written().orElseThrow())
                 .returns(true, settings -> settings.automaticHolds())
                 .returns(Duration.ofSeconds(30), settings -> settings.automaticLease())
                 .returns(Duration.ofMillis(10), settings -> settings.tick())

@@ -167,7 +167,12 @@ class WedgeTest {
             assertThat(bed.client.hold(prefix, 3600).text())
                     .contains("no room: context 4,096 of 4,096", "--context-length");
             assertThat(bed.client.http.get("/readyz").status()).isEqualTo(200);
-            assertThat(bed.client.http.get("/readyz").json().getJsonArray("notes").encode())
+            assertThat(bed.client
+                            .http
+                            .get("/readyz")
+                            .json()
+                            .getJsonArray("notes")
+                            .encode())
                     .contains("no room: context 4,096 of 4,096");
             assertThat(bed.engine.usedTokens()).isZero();
         }
