@@ -300,8 +300,7 @@ final class VisibleRecordingsTest {
             if (!there.containsKey(deepest)) {
                 return;
             }
-            long[] path =
-                    path(deepest).stream().mapToLong(Long::longValue).toArray();
+            long[] path = path(deepest).stream().mapToLong(Long::longValue).toArray();
             int onGpu = 0;
             while (onGpu < path.length
                     && there.getOrDefault(path[onGpu], Map.of()).containsKey(Tier.GPU)) {

@@ -261,9 +261,8 @@ public final class EngineBlocks implements TreeView, KvEventSink {
             return;
         }
         chainOpen = false;
-        boolean ended = chainHoldable
-                && cache.present(chainEndPosition, Tier.GPU)
-                && !learned.ambiguous(chainEndPosition);
+        boolean ended =
+                chainHoldable && cache.present(chainEndPosition, Tier.GPU) && !learned.ambiguous(chainEndPosition);
         if (ended) {
             learned.endsInsertion(chainEndPosition);
         }

@@ -196,16 +196,14 @@ final class Learned implements Overlay {
 
     /** Whether the last announcement's last block, at this position, may be pinned once it turns out to end an insertion. */
     boolean holdable(int position) {
-        boolean twice = position >>> Strips.PLACE_BITS == lastStrip
-                && (lastTwice >>> (position & Strips.PLACES - 1) & 1) != 0;
+        boolean twice =
+                position >>> Strips.PLACE_BITS == lastStrip && (lastTwice >>> (position & Strips.PLACES - 1) & 1) != 0;
         return !twice && !namespaced;
     }
 
     /** Whether the block was lost before and is still remembered. */
     boolean returned(int position) {
-        return position == soughtPosition
-                ? soughtFound
-                : ghosts.find(tree.strips.name(position)) != HashSlots.NONE;
+        return position == soughtPosition ? soughtFound : ghosts.find(tree.strips.name(position)) != HashSlots.NONE;
     }
 
     void endsInsertion(int position) {
@@ -279,8 +277,7 @@ final class Learned implements Overlay {
     }
 
     boolean pinned(int position) {
-        return (page(position >>> Strips.PLACE_BITS).pinned[position >>> Strips.PLACE_BITS & PAGE_MASK]
-                        & bit(position))
+        return (page(position >>> Strips.PLACE_BITS).pinned[position >>> Strips.PLACE_BITS & PAGE_MASK] & bit(position))
                 != 0;
     }
 

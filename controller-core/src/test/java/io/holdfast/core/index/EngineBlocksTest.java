@@ -187,6 +187,73 @@ final class EngineBlocksTest {
     }
 
     @Test
+    void touches_countOnceAGrainAndOutliveALoss() {
+        batchAt(50L << 26, () -> store(chain(1, 2)));
+        batchAt((50L << 26) + 5, () -> store(chain(3).under(2)));
+        batchAt(51L << 26, () -> store(chain(4).under(2)));
+        assertThat(tree.touches(2)).isEqualTo(2);
+        assertThat(tree.touches(3)).isEqualTo(1);
+        remove(4, 3, 2);
+        assertThat(tree.touches(2)).isZero();
+        batchAt(52L << 26, () -> store(chain(2).under(1)));
+        assertThat(tree.touches(2)).isEqualTo(3);
+        assertThat(tree.touches(1)).isEqualTo(3);
+    }
+
+    @Test
+    void pinnedPath_eventsLost_staysHeldUntilTheEngineLetsGo() {
+        root(1, 2);
+        under(2, 3);
+        tree.pinPath(2);
+        tree.gap(new Gap(Gap.Cause.DROPPED, 5, 7));
+        assertThat(match(1, 2, 3)).isEqualTo(2);
+        assertThat(tree.endedInsertion(2)).isTrue();
+        assertThat(tree.eventsLost()).isTrue();
+        remove(2, 1);
+        assertThat(match(1, 2)).isZero();
+        assertThat(tree.pinnedBlocks()).isEqualTo(2);
+        assertThat(tree.depth(2)).isEqualTo(2);
+        tree.unpinPath(2);
+        batch(() -> {});
+        assertThat(tree.depth(2)).isZero();
+    }
+
+    @Test
+    void block_storedByAnotherGroup_isNoCopy() {
+        batch(() -> {
+            store(chain(1, 2));
+            store(chain(1, 2).group(1));
+        });
+        assertThat(tree.ambiguous(2)).isFalse();
+        assertThat(tree.endedInsertion(2)).isTrue();
+        remove(2);
+        assertThat(match(1, 2)).isEqualTo(1);
+        assertThat(tree.unknownRemovals()).isZero();
+    }
+
+    @Test
+    void cleared_hostTierSurvives_gpuIsKnownAndTheRestIsNot() {
+        EngineBlocks vllm = new EngineBlocks(CacheTraits.vllm(), new TreeListener() {
+            @Override
+            public void chainEnded(long lastBlock, int depth, boolean cameBack) {}
+
+            @Override
+            public void pinnedBlockRemoved(long block) {}
+        });
+        vllm.batchStarted(0, 0);
+        vllm.stored(chain(1).in(Tier.HOST));
+        vllm.batchEnded();
+        vllm.gap(new Gap(Gap.Cause.DROPPED, 1, 2));
+        assertThat(vllm.eventsLost()).isTrue();
+        vllm.batchStarted(2, 0);
+        vllm.cleared();
+        vllm.batchEnded();
+        assertThat(vllm.eventsLost()).isFalse();
+        assertThat(vllm.certain()).isFalse();
+        assertThat(vllm.certainty()).startsWith("what the GPU has is known since it was cleared");
+    }
+
+    @Test
     void tree_aMillionBlocksStoredAndRemoved_staysExactThroughGrowth() {
         int blocks = 1_000_000;
         for (int from = 0; from < blocks; from += 100) {

@@ -16,8 +16,7 @@ final class Followed implements KvEventSink {
 
     Followed(RequestRules rules, RequestListener listener) {
         blocks = new EngineBlocks(
-                rules.decoding() == Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(),
-                new TreeListener() {
+                rules.decoding() == Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), new TreeListener() {
                     @Override
                     public void chainEnded(long lastBlock, int depth, boolean returned) {}
 

@@ -68,8 +68,7 @@ final class VisibleRequestsModelTest {
         Engine(Decoding decoding, long seed) {
             this.decoding = decoding;
             random = new SplittableRandom(seed);
-            followed = new Followed(
-                    decoding == Decoding.AT_FINISH ? RequestRules.sglang() : RequestRules.vllm(), this);
+            followed = new Followed(decoding == Decoding.AT_FINISH ? RequestRules.sglang() : RequestRules.vllm(), this);
         }
 
         void step() {
