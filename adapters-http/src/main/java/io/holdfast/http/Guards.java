@@ -27,6 +27,7 @@ final class Guards {
     private final Bulkhead bulkhead;
     private final RateLimiter rate;
     private final Retry retry;
+    private volatile String lastFailure = "no call has ended yet.";
 
     Guards(EngineHttpSettings settings, LongSupplier nanoClock) {
         this.engine = settings.base().toString();
@@ -71,7 +72,8 @@ final class Guards {
     /** One sentence why the call must not be made; empty when it may, and then {@link #leave} must follow. */
     Optional<String> enter() {
         if (!breaker.tryAcquirePermission()) {
-            return Optional.of("Calls to " + engine + " are suspended because too many have failed lately.");
+            return Optional.of("Calls to " + engine + " are suspended because too many have failed lately, the last one so: "
+                    + lastFailure);
         }
         if (!bulkhead.tryAcquirePermission()) {
             breaker.releasePermission();
@@ -90,6 +92,12 @@ final class Guards {
     }
 
     void leave(long enteredNanos, Attempt attempt) {
+        if (attempt.failed()) {
+            lastFailure = switch (attempt.reply()) {
+                case Reply.NoAnswer lost -> lost.why();
+                case Reply.Answer answer -> "it answered with HTTP " + answer.status() + ".";
+            };
+        }
         bulkhead.onComplete();
         breaker.onResult(nanoClock.getAsLong() - enteredNanos, TimeUnit.NANOSECONDS, attempt);
     }

@@ -149,7 +149,8 @@ public final class PinBlocksBackend implements Backend {
     private static Outcome pinned(Reply reply, String block) {
         return switch (Count.of(reply, "pinned_count")) {
             case Count.None none -> none.outcome();
-            case Count.Of count when count.blocks() > 0 ->
+            case Count.Of count
+            when count.blocks() > 0 ->
                 outcome(Outcome.Kind.ACCEPTED, "The engine pinned block " + block + " and the path to it.");
             case Count.Of count ->
                 outcome(
@@ -162,12 +163,14 @@ public final class PinBlocksBackend implements Backend {
         String blocks = handles.size() == 1 ? "block " + handles.getFirst() : handles.size() + " blocks";
         return switch (Count.of(reply, "unpinned_count")) {
             case Count.None none -> none.outcome();
-            case Count.Of count when count.blocks() <= 0 ->
+            case Count.Of count
+            when count.blocks() <= 0 ->
                 outcome(
                         Outcome.Kind.MISSING,
                         "The engine no longer held " + blocks
                                 + ": it had unpinned under pressure, or its cache was flushed.");
-            case Count.Of count when handles.size() > 1 && count.blocks() != handles.size() ->
+            case Count.Of count
+            when handles.size() > 1 && count.blocks() != handles.size() ->
                 outcome(
                         Outcome.Kind.CLIPPED,
                         "The engine unpinned " + count.blocks() + " of " + blocks + " and does not say which.");
@@ -186,7 +189,8 @@ public final class PinBlocksBackend implements Backend {
             return switch (reply) {
                 case Reply.NoAnswer lost when lost.maybeDone() -> none(Outcome.Kind.DEFERRED, lost.why() + MAYBE_DONE);
                 case Reply.NoAnswer lost -> none(Outcome.Kind.NOT_SENT, lost.why() + " It was not carried out.");
-                case Reply.Answer answer when answer.status() == 200 -> {
+                case Reply.Answer answer
+                when answer.status() == 200 -> {
                     JsonNode count = json(answer).path(counter);
                     yield count.isIntegralNumber()
                             ? new Of(count.longValue())
@@ -195,9 +199,10 @@ public final class PinBlocksBackend implements Backend {
                                     "The engine answered without a " + counter + ": " + said(answer) + MAYBE_DONE);
                 }
                 case Reply.Answer answer when answer.status() == 404 -> none(Outcome.Kind.REJECTED, NO_ROUTE);
-                case Reply.Answer answer when answer.status() == 401 || answer.status() == 403 ->
-                    none(Outcome.Kind.REJECTED, key(answer));
-                case Reply.Answer answer when busy(answer) ->
+                case Reply.Answer answer
+                when answer.status() == 401 || answer.status() == 403 -> none(Outcome.Kind.REJECTED, key(answer));
+                case Reply.Answer answer
+                when busy(answer) ->
                     none(
                             Outcome.Kind.DEFERRED,
                             "The engine answered HTTP " + answer.status() + ": " + said(answer) + MAYBE_DONE);
@@ -243,8 +248,8 @@ public final class PinBlocksBackend implements Backend {
     private static Capabilities judge(ServerInfo info) {
         if (info.caches() > 1) {
             return cannot("This engine has " + info.caches()
-                    + " caches (data-parallel ranks), and a pin reaches all of them while only the first is followed: run"
-                    + " one engine per rank, each with a sidecar's engine of its own.");
+                    + " caches (data-parallel ranks), and a pin reaches all of them while only the first is followed:"
+                    + " run one engine per rank, each with a sidecar's engine of its own.");
         }
         if (info.flag("enable_hierarchical_cache")) {
             return cannot(

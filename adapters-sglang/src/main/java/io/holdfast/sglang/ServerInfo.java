@@ -68,7 +68,8 @@ final class ServerInfo {
     /** Data-parallel ranks, each with a cache of its own. */
     int caches() {
         return Math.max(
-                root.path("dp_size").asInt(1), root.path("kv_events").path("dp_size").asInt(1));
+                root.path("dp_size").asInt(1),
+                root.path("kv_events").path("dp_size").asInt(1));
     }
 
     boolean publishesEvents() {

@@ -134,8 +134,7 @@ final class PinBlocksBackendTest {
     @Test
     void probe_pinsNothing_andAcceptsABranchWithEvents() {
         branch("{\"page_size\":16," + EVENTS + "}");
-        assertThat(probe())
-                .isEqualTo(new Capabilities(true, "The engine has pin_blocks and publishes events."));
+        assertThat(probe()).isEqualTo(new Capabilities(true, "The engine has pin_blocks and publishes events."));
         assertThat(engine.asked())
                 .containsExactlyInAnyOrder("POST /hicache/pin_blocks {\"block_hashes\":[]}", "GET /server_info");
     }
@@ -260,7 +259,9 @@ final class PinBlocksBackendTest {
     }
 
     private Outcome unpin() {
-        return backend.unpin(List.of(backend.handle(COMMAND))).toCompletableFuture().join();
+        return backend.unpin(List.of(backend.handle(COMMAND)))
+                .toCompletableFuture()
+                .join();
     }
 
     private Capabilities probe() {

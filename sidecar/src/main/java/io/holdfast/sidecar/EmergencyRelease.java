@@ -65,7 +65,8 @@ final class EmergencyRelease {
     private static final long ARRIVAL_MILLIS = 60_000;
 
     private static final long FIRST_PAUSE_MILLIS = 500;
-    private static final long LONGEST_PAUSE_MILLIS = 30_000;
+    private static final long LONGEST_PAUSE_MILLIS = 5_000;
+    private static final long REFUSED_PAUSE_MILLIS = 60_000;
 
     private enum State {
         NEW,
@@ -133,7 +134,10 @@ final class EmergencyRelease {
     void begin(String why) {
         calls.take();
         if (begun.complete(why)) {
-            LOG.error("Engine {}: {}. Everything that the ledger lists is let go of without its controller.", engineId, why);
+            LOG.error(
+                    "Engine {}: {}. Everything that the ledger lists is let go of without its controller.",
+                    engineId,
+                    why);
             later(0);
         }
     }
@@ -209,9 +213,8 @@ final class EmergencyRelease {
         }
         synchronized (this) {
             long wait = works.values().stream()
-                    .filter(work -> work.state == State.NEW
-                            || work.state == State.WAITING
-                            || work.state == State.REFUSED)
+                    .filter(work ->
+                            work.state == State.NEW || work.state == State.WAITING || work.state == State.REFUSED)
                     .mapToLong(work -> (work.dueNanos - clock.getAsLong()) / 1_000_000)
                     .min()
                     .orElse(LONGEST_PAUSE_MILLIS);
@@ -354,7 +357,7 @@ final class EmergencyRelease {
             }
             case DEFERRED -> unsure(work);
             case NOT_SENT -> put(work, State.WAITING, pause(work), outcome.reason());
-            case REJECTED -> put(work, State.REFUSED, LONGEST_PAUSE_MILLIS, outcome.reason());
+            case REJECTED -> put(work, State.REFUSED, REFUSED_PAUSE_MILLIS, outcome.reason());
         }
     }
 

@@ -1,6 +1,5 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
 import io.holdfast.core.Backends;
 import io.holdfast.core.Capabilities;
 import io.holdfast.core.Budget;
@@ -66,6 +65,7 @@ final class EngineLink implements AutoCloseable {
     private final Executor executor;
     private final AtomicReference<Set<AlarmKind>> logged = new AtomicReference<>(Set.of());
     private final AtomicBoolean reading = new AtomicBoolean();
+    private final AtomicBoolean mending = new AtomicBoolean();
     /** Who waits for the controller, and is to be answered without it should it fail meanwhile. */
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
@@ -106,7 +106,11 @@ final class EngineLink implements AutoCloseable {
         this.emergency = new EmergencyRelease(
                 config.id(), ledger, calls, binding::engine, shared.clock(), shared.executor(), shared.watch());
         this.events = new EventFollower(
-                config.id(), probe, controller, thread, sink -> shared.seams().sinks().apply(config.id(), sink));
+                config.id(),
+                probe,
+                controller,
+                thread,
+                sink -> shared.seams().sinks().apply(config.id(), sink));
         leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
     }
 
@@ -118,8 +122,8 @@ final class EngineLink implements AutoCloseable {
     static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, SharedServices shared)
             throws IOException {
         Map<String, String> headers = key(config);
-        FileLedgerStore store = FileLedgerStore.open(
-                stateDirectory, config.id(), shared.seams().files());
+        FileLedgerStore store =
+                FileLedgerStore.open(stateDirectory, config.id(), shared.seams().files());
         EngineHttp http = new EngineHttp(
                 EngineHttpSettings.of(config.url()).withHeaders(headers),
                 shared.executor(),
@@ -241,6 +245,12 @@ final class EngineLink implements AutoCloseable {
         config.kvcachedSegment()
                 .ifPresent(
                         name -> executor.execute(() -> segment = Optional.of(SegmentReader.read(segmentPath(name)))));
+        if (store.unwritable().isPresent() && mending.compareAndSet(false, true)) {
+            executor.execute(() -> {
+                store.tryToWrite();
+                mending.set(false);
+            });
+        }
         binding.ask();
         events.ask();
     }
@@ -254,7 +264,8 @@ final class EngineLink implements AutoCloseable {
         Optional<String> failed = emergency.reason();
         if (failed.isPresent()) {
             return CompletableFuture.failedFuture(new ApiError(
-                    503, "Engine " + id() + " is not looked after any more (" + failed.get() + "), so nothing is held."));
+                    503,
+                    "Engine " + id() + " is not looked after any more (" + failed.get() + "), so nothing is held."));
         }
         return controller.request(request).thenApply(hold -> {
             if (hold.state() == HoldState.RELEASED) {
@@ -361,15 +372,19 @@ final class EngineLink implements AutoCloseable {
             reasons.add("which engine it is is not known: it has not answered yet");
         }
         // Whatever a person has to mend.
-        binding.foreignPins().or(this::leftAlone).or(() -> view().pins().trouble()).ifPresent(reasons::add);
+        binding.foreignPins()
+                .or(this::leftAlone)
+                .or(() -> view().pins().trouble())
+                .ifPresent(reasons::add);
         store.unwritable().ifPresent(reasons::add);
         PinsView pins = pins();
         if (pins.leftovers() > 0) {
             reasons.add(pins.leftovers() + " pins of an earlier run are not released yet");
         }
         if (pins.refused() > 0) {
-            reasons.add(pins.refused() + " pins cannot be released, since the engine refuses the unpin: its log line says"
-                    + " why, a key as a rule");
+            reasons.add(
+                    pins.refused() + " pins cannot be released, since the engine refuses the unpin: its log line says"
+                            + " why, a key as a rule");
         }
         return reasons;
     }
@@ -394,7 +409,8 @@ final class EngineLink implements AutoCloseable {
 
     /** What a dry run does not touch; absent where there is nothing, or where it is no dry run. */
     private Optional<String> leftAlone() {
-        int pins = config.backend() == BackendKind.DRY_RUN ? ledger.outstanding().size() : 0;
+        int pins =
+                config.backend() == BackendKind.DRY_RUN ? ledger.outstanding().size() : 0;
         if (pins == 0) {
             return Optional.empty();
         }
@@ -404,8 +420,9 @@ final class EngineLink implements AutoCloseable {
                         .map(entry -> entry.backend())
                         .distinct()
                         .toList());
-        return Optional.of(pins + " pins of " + backends + " of an earlier run are left alone by dry_run: start once with"
-                + " backend: " + backends + ", so that they are released, and then with dry_run");
+        return Optional.of(
+                pins + " pins of " + backends + " of an earlier run are left alone by dry_run: start once with"
+                        + " backend: " + backends + ", so that they are released, and then with dry_run");
     }
 
     /** Logs what the guard has begun to tell since the last look, each kind once until it is over. */

@@ -94,7 +94,10 @@ final class EventFollower {
                 loop.unsubscribe(earlier.subscription());
                 // Who publishes elsewhere is another process.
                 sink.restarted(1);
-                LOG.info("Engine {} publishes no more at {}.", engineId, earlier.source().endpoint());
+                LOG.info(
+                        "Engine {} publishes no more at {}.",
+                        engineId,
+                        earlier.source().endpoint());
             });
             followed = Optional.empty();
             followed = Optional.of(

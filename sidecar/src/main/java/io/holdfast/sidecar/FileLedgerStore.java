@@ -103,8 +103,18 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     Optional<String> unwritable() {
         return writing.isPresent()
                 ? Optional.empty()
-                : Optional.of("the ledger " + file + " can be read but not written, so that nothing is pinned: free space"
-                        + " on its disk or mend its permissions");
+                : Optional.of(
+                        "the ledger " + file + " can be read but not written, so that nothing is pinned: free space"
+                                + " on its disk or mend its permissions");
+    }
+
+    /** Looks whether the disk was mended, where it could not be written. */
+    synchronized void tryToWrite() {
+        try {
+            FileChannel unused = writable();
+        } catch (IOException e) {
+            LOG.debug("The ledger is not writable yet: {}", e.getMessage());
+        }
     }
 
     @Override

@@ -176,7 +176,11 @@ final class HttpApi {
         reply(
                 context,
                 200,
-                new JsonObject().put("holds", ApiJson.holds(engine(context).id(), engine(context).holds())));
+                new JsonObject()
+                        .put(
+                                "holds",
+                                ApiJson.holds(
+                                        engine(context).id(), engine(context).holds())));
     }
 
     private void showHold(RoutingContext context) {
@@ -211,8 +215,7 @@ final class HttpApi {
                         OUTCOME_SECONDS,
                         "The engine gave no outcome within " + OUTCOME_SECONDS
                                 + " s, so the hold is withdrawn; ask again when the engine answers.")
-                .onFailure(
-                        late -> outcome.thenCompose(hold -> engine.release(hold.id())));
+                .onFailure(late -> outcome.thenCompose(hold -> engine.release(hold.id())));
     }
 
     private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold) {

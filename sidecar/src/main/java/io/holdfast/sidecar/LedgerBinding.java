@@ -5,7 +5,6 @@ import io.holdfast.core.EngineIdentity;
 import io.holdfast.core.Ledger;
 import io.holdfast.core.LedgerLine.Header;
 import io.holdfast.http.EngineHttp;
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -20,13 +19,14 @@ final class LedgerBinding {
      * A ledger belongs to an engine, through restarts of both: its pins may be released there and nowhere else. So nothing
      * is asked of an engine before it said which one it is, by where it is and by the model that it serves.
      *
-     * An empty ledger belongs to whoever comes next. One with entries is left alone, byte for byte, when another engine
-     * answers: at another address, or at the same one with another model, as far as an earlier process is concerned. An
-     * engine that changes its model under our eyes has restarted: its pins are gone with the process, and are closed as
-     * they are after any restart before the new model is told.
+     * An empty ledger belongs to whoever comes next. One with entries of an earlier process is left alone, byte for byte,
+     * when another engine answers: at another address, or at the same one with another model. An engine that changes its
+     * model under our eyes has restarted, which is nothing new: its pins are gone, and are closed as after any restart.
      */
 
     private static final Logger LOG = LoggerFactory.getLogger(LedgerBinding.class);
+    private static final long NEVER = Long.MIN_VALUE;
+    private static final long SOON_NANOS = 250_000_000L;
     private static final long AGAIN_NANOS = 5_000_000_000L;
 
     private final EngineConfig config;
@@ -38,7 +38,7 @@ final class LedgerBinding {
     private final LongSupplier clock;
     private final AtomicBoolean asking = new AtomicBoolean();
     private volatile Optional<EngineIdentity> engine = Optional.empty();
-    private volatile long askedNanos;
+    private volatile long askedNanos = NEVER;
 
     LedgerBinding(
             EngineConfig config,
@@ -59,7 +59,8 @@ final class LedgerBinding {
 
     /** Asks which engine answers where that is not known, and every few seconds whether it is still that one. */
     void ask() {
-        boolean due = engine.isEmpty() || clock.getAsLong() - askedNanos >= AGAIN_NANOS;
+        long since = clock.getAsLong() - askedNanos;
+        boolean due = askedNanos == NEVER || since >= (engine.isEmpty() ? SOON_NANOS : AGAIN_NANOS);
         if (due && asking.compareAndSet(false, true)) {
             askedNanos = clock.getAsLong();
             ServedModel.ask(http)
@@ -85,11 +86,10 @@ final class LedgerBinding {
             return;
         }
         boolean foreign = ledger.engine().filter(whose -> !whose.sameAs(found)).isPresent();
-        if (foreign && !ledger.outstanding().isEmpty() && engine.isPresent()) {
-            // It restarted with another model: what was pinned before is closed first.
-            return;
-        }
-        if (foreign && ledger.outstanding().isEmpty() && config.backend() != EngineConfig.BackendKind.DRY_RUN) {
+        boolean restarted = engine.isPresent();
+        if (foreign
+                && (restarted || ledger.outstanding().isEmpty())
+                && config.backend() != EngineConfig.BackendKind.DRY_RUN) {
             ledger.record(new Header(Header.VERSION, found));
         }
         LOG.info("Engine {} is the one at {}.", config.id(), found.shown());
@@ -114,7 +114,7 @@ final class LedgerBinding {
                 .filter(whose -> !whose.sameAs(here.get()))
                 .map(whose -> "the ledger " + file + " lists " + entries + " pins of the engine at " + whose.shown()
                         + ", and this one is at " + here.get().shown()
-                        + ", so nothing is released or pinned; put that url back and start once, or, where that engine was"
-                        + " restarted or is gone, delete " + file);
+                        + ", so nothing is released or pinned; put that url back and start once, or, where that engine"
+                        + " was restarted or is gone, delete " + file);
     }
 }

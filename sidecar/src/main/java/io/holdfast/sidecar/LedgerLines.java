@@ -106,14 +106,14 @@ final class LedgerLines {
             return UNREADABLE;
         }
         if (version.intValue() > LedgerLine.Header.VERSION) {
-            return new Parsed.Newer("version " + version.intValue() + ", known here up to " + LedgerLine.Header.VERSION);
+            return new Parsed.Newer(
+                    "version " + version.intValue() + ", known here up to " + LedgerLine.Header.VERSION);
         }
         if (!json.path("address").isTextual() || !json.path("resolved").isTextual()) {
             return UNREADABLE;
         }
-        Optional<String> model = json.path("model").isTextual()
-                ? Optional.of(json.get("model").textValue())
-                : Optional.empty();
+        Optional<String> model =
+                json.path("model").isTextual() ? Optional.of(json.get("model").textValue()) : Optional.empty();
         return new Parsed.Known(new LedgerLine.Header(
                 version.intValue(),
                 new EngineIdentity(
@@ -130,7 +130,9 @@ final class LedgerLines {
                 && whole(lastBlock)
                 && blocks.isInt()
                 && json.has("backend") == json.has("handle")
-                && (!json.has("backend") || (json.get("backend").isTextual() && json.get("handle").isTextual()));
+                && (!json.has("backend")
+                        || (json.get("backend").isTextual()
+                                && json.get("handle").isTextual()));
         if (!whole) {
             return UNREADABLE;
         }

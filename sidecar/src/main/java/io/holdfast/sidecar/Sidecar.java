@@ -273,7 +273,8 @@ public final class Sidecar implements AutoCloseable {
         engines.values().forEach(EngineLink::hangUp);
         executor.shutdown();
         try {
-            // What was released is on its way to the ledger; unwritten it would be unpinned once more by the next start.
+            // What was released is on its way to the ledger; unwritten it would be unpinned once more by the next
+            // start.
             if (!executor.awaitTermination(WRITE_SECONDS, TimeUnit.SECONDS)) {
                 LOG.warn("Not every line was written to the ledgers within {} s.", WRITE_SECONDS);
             }
@@ -286,8 +287,7 @@ public final class Sidecar implements AutoCloseable {
 
     private void stopServer() {
         try {
-            server.close()
-                    .toCompletionStage().toCompletableFuture().get(SERVER_SECONDS, TimeUnit.SECONDS);
+            server.close().toCompletionStage().toCompletableFuture().get(SERVER_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException e) {
             LOG.warn("The HTTP server did not stop cleanly.", e);
         } catch (InterruptedException e) {

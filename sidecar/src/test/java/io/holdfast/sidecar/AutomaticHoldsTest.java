@@ -40,7 +40,7 @@ class AutomaticHoldsTest {
     }
 
     @Test
-    void everythingLetGo_staysSoUntilSomebodyAsksForAHold() {
+    void everythingLetGo_staysSoUntilSomebodyResumes() {
         try (TestBed bed =
                 TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: true, share: 0.5")) {
             bed.engine.generate(PREFIX);
@@ -55,6 +55,12 @@ class AutomaticHoldsTest {
 
             int[] other = EngineClient.prompt(2, 64);
             bed.engine.generate(other);
+            assertThat(bed.client.hold(other, 60).status()).isEqualTo(503);
+            assertThat(bed.client
+                            .http
+                            .post("/api/v1/engines/demo/resume", "")
+                            .status())
+                    .isEqualTo(200);
             bed.client.held(other);
             bed.engine.flood(300, 60, 160);
             bed.engine.generate(PREFIX);

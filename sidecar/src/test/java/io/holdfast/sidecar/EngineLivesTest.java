@@ -120,8 +120,7 @@ class EngineLivesTest {
                 TestBed.fast().withVariant(Variant.PIN_GPU).withFaults(List.of(new LifeFault.DpRanks(2)));
         try (Emulator emulator = Emulator.start(vertx, settings);
                 Sidecar sidecar = Sidecar.start(
-                        vertx,
-                        TestBed.config(state, emulator.uri(), "events: '" + emulator.eventsEndpoint() + "'"));
+                        vertx, TestBed.config(state, emulator.uri(), "events: '" + emulator.eventsEndpoint() + "'"));
                 EngineClient engine = new EngineClient(emulator.uri());
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             client.ready();
@@ -164,7 +163,8 @@ class EngineLivesTest {
                         "the new endpoint is listened to",
                         client::engine,
                         seen -> URI.create(second.eventsEndpoint()).getPort()
-                                        == URI.create(seen.getJsonObject("events").getString("endpoint", before))
+                                        == URI.create(seen.getJsonObject("events")
+                                                        .getString("endpoint", before))
                                                 .getPort()
                                 && seen.getJsonObject("events").getBoolean("connected"));
                 client.meet(engine);

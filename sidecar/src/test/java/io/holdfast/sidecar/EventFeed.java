@@ -45,6 +45,11 @@ final class EventFeed implements AutoCloseable {
         sequence += batches;
     }
 
+    /** What the publisher of another process does. */
+    void beginAnew() {
+        sequence = 0;
+    }
+
     void garbage() {
         send(new byte[] {1, 2, 3});
     }

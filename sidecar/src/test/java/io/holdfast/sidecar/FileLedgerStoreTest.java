@@ -3,8 +3,8 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.core.HoldOrigin;
 import io.holdfast.core.EngineIdentity;
+import io.holdfast.core.HoldOrigin;
 import io.holdfast.core.LedgerLine;
 import io.holdfast.core.LedgerLine.Entry;
 import io.holdfast.core.LedgerLine.Header;
@@ -27,16 +27,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class FileLedgerStoreTest {
     private static final List<Step> STEPS = List.of(Step.values());
-    private static final LedgerLine HEADER = new Header(
-            2, new EngineIdentity("http://gpu-1:30000", "http://10.0.0.7:30000", Optional.of("qwen")));
+    private static final LedgerLine HEADER =
+            new Header(2, new EngineIdentity("http://gpu-1:30000", "http://10.0.0.7:30000", Optional.of("qwen")));
     private static final LedgerLine PINNING = entry(Step.PINNING, 7, Long.MIN_VALUE, "");
     private static final LedgerLine PINNED = entry(Step.PINNED, 7, Long.MIN_VALUE, "");
     private static final LedgerLine OTHER = entry(Step.KEPT, 8, Long.MAX_VALUE, "a twin");
     private static final LedgerLine PAUSE = new Pause(true, "said so");
 
     private static LedgerLine entry(Step step, long holdId, long block, String note) {
-        return new Entry(
-                step, holdId, HoldOrigin.REQUESTED, "pin_blocks", Long.toString(block), block, 32, note);
+        return new Entry(step, holdId, HoldOrigin.REQUESTED, "pin_blocks", Long.toString(block), block, 32, note);
     }
 
     @TempDir
@@ -264,8 +263,9 @@ class FileLedgerStoreTest {
             assertThatThrownBy(store::read)
                     .isInstanceOf(IOException.class)
                     .hasMessageStartingWith("Line 1 of the ledger " + file() + " was written by a newer Holdfast (")
-                    .hasMessageEndingWith("); start that version once so that it releases its pins, or flush the engine's"
-                            + " cache or restart the engine and then delete the file.");
+                    .hasMessageEndingWith(
+                            "); start that version once so that it releases its pins, or flush the engine's"
+                                    + " cache or restart the engine and then delete the file.");
             assertThat(Files.readString(file())).isEqualTo(line + "\n");
         }
     }

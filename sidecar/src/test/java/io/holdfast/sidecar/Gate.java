@@ -56,11 +56,16 @@ final class Gate implements AutoCloseable {
         try (from) {
             while (true) {
                 Socket near = from.accept();
-                Socket far = new Socket(server.getHost(), server.getPort());
-                sockets.add(near);
-                sockets.add(far);
-                threads.execute(() -> copy(near, far));
-                threads.execute(() -> copy(far, near));
+                try {
+                    Socket far = new Socket(server.getHost(), server.getPort());
+                    sockets.add(near);
+                    sockets.add(far);
+                    threads.execute(() -> copy(near, far));
+                    threads.execute(() -> copy(far, near));
+                } catch (IOException e) {
+                    // Nobody is behind the gate now.
+                    near.close();
+                }
             }
         } catch (IOException e) {
             // Shut.

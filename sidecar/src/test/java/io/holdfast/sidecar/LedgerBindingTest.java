@@ -53,8 +53,7 @@ class LedgerBindingTest {
     @Test
     void movedUrl_releasesNothingAndPinsNothing_untilItIsPutBack() throws IOException {
         try (PinnedEngine bed = PinnedEngine.start(state);
-                Emulator other =
-                        Emulator.start(bed.vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
+                Emulator other = Emulator.start(bed.vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
                 EngineClient otherEngine = new EngineClient(other.uri())) {
             bed.leaveAPin();
             byte[] before = Files.readAllBytes(bed.ledgerFile());
@@ -72,11 +71,10 @@ class LedgerBindingTest {
                 otherEngine.generate(PREFIX);
                 Eventually.see("the prefix is known", client::engine, seen -> seen.getInteger("blocks") > 0);
                 client.hold(PREFIX, 600);
-                client.http.delete(SidecarClient.HOLDS);
                 assertThat(otherEngine.usedTokens()).isZero();
             }
             assertThat(bed.engine.usedTokens()).isEqualTo(512);
-            assertThat(Files.readAllBytes(bed.ledgerFile())).startsWith(before);
+            assertThat(Files.readAllBytes(bed.ledgerFile())).isEqualTo(before);
 
             try (Sidecar back = bed.sidecar("");
                     SidecarClient client = new SidecarClient(back.uri())) {
@@ -89,8 +87,7 @@ class LedgerBindingTest {
     @Test
     void emptyLedger_belongsToWhoeverComesNext() throws IOException {
         try (PinnedEngine bed = PinnedEngine.start(state);
-                Emulator other =
-                        Emulator.start(bed.vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
+                Emulator other = Emulator.start(bed.vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
                 EngineClient otherEngine = new EngineClient(other.uri())) {
             bed.leaveAPin();
             try (Sidecar releasing = bed.sidecar("");
@@ -131,9 +128,7 @@ class LedgerBindingTest {
             bed.engine.generate(PREFIX);
             client.held(PREFIX);
             Eventually.see(
-                    "the ledger has the new model",
-                    () -> read(bed.ledgerFile()),
-                    text -> text.contains("other/model"));
+                    "the ledger has the new model", () -> read(bed.ledgerFile()), text -> text.contains("other/model"));
         }
     }
 

@@ -91,8 +91,7 @@ class LedgerDiskTest {
 
             assertThatThrownBy(() -> store.append(TWO)).hasMessageContaining("Input/output error");
 
-            assertThat(disk.calls())
-                    .containsExactly("write demo.ledger", "truncate demo.ledger", "force demo.ledger");
+            assertThat(disk.calls()).containsExactly("write demo.ledger", "truncate demo.ledger", "force demo.ledger");
             assertThat(store.read()).containsExactly(ONE);
         }
     }
@@ -102,7 +101,9 @@ class LedgerDiskTest {
         try (FileLedgerStore store = open()) {
             store.append(ONE);
             disk.trouble(WatchedDisk.failing(call -> call.startsWith("write ") || call.startsWith("truncate ")));
-            assertThatThrownBy(() -> store.append(entry(1_000_000_000_000L))).isInstanceOf(IOException.class);
+            LedgerLine longer =
+                    new Entry(Step.KEPT, 3, HoldOrigin.REQUESTED, "pin_blocks", "5", 5, 1, "x".repeat(1000));
+            assertThatThrownBy(() -> store.append(longer)).isInstanceOf(IOException.class);
             disk.trouble(call -> {});
 
             store.append(TWO);
@@ -139,9 +140,9 @@ class LedgerDiskTest {
 
         try (FileLedgerStore store = FileLedgerStore.open(directory, "demo", readOnly)) {
             assertThat(store.read()).containsExactly(ONE);
-            assertThat(store.unwritable()).hasValueSatisfying(why -> assertThat(why)
-                    .contains(file().toString())
-                    .contains("mend its permissions"));
+            assertThat(store.unwritable())
+                    .hasValueSatisfying(
+                            why -> assertThat(why).contains(file().toString()).contains("mend its permissions"));
             assertThatThrownBy(() -> store.append(TWO)).hasMessageContaining("Read-only file system");
 
             readOnly.trouble(call -> {});

@@ -73,7 +73,7 @@ class LostEventsTest {
         assertThat(engine.usedTokens()).as("the pin is still in the engine").isEqualTo(512);
         JsonObject waiting = client.hold(new long[] {77, 78}, 60).json();
         assertThat(waiting.getString("state")).isEqualTo("requested");
-        assertThat(waiting.getString("reason")).contains("lost");
+        assertThat(waiting.getString("reason")).contains("has no block 78 to pin");
 
         assertThat(client.http.delete(SidecarClient.HOLDS + "/" + id).status()).isEqualTo(200);
         assertThat(engine.usedTokens()).isZero();

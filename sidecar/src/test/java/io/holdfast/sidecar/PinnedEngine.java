@@ -24,6 +24,8 @@ final class PinnedEngine implements AutoCloseable {
     final EngineClient engine;
     final Gate gate;
     final Path state;
+    /** How often sidecars that are started from now on read the engine's numbers. */
+    int readingsMillis = 50;
 
     PinnedEngine(Path state, EmulatorSettings settings) throws IOException {
         this.state = state;
@@ -43,11 +45,15 @@ final class PinnedEngine implements AutoCloseable {
 
     Sidecar sidecar(String engineKeys, Seams seams) {
         String keys = "events: '" + emulator.eventsEndpoint() + "'"
-                + emulator.replayEndpoint().map(where -> ", replay: '" + where + "'").orElse("")
+                + emulator.replayEndpoint()
+                        .map(where -> ", replay: '" + where + "'")
+                        .orElse("")
                 + (engineKeys.isEmpty() ? "" : ", " + engineKeys);
+        String yaml = TestBed.yaml(state, gate.uri(), keys);
         return Sidecar.start(
                 vertx,
-                TestBed.config(state, gate.uri(), keys),
+                SidecarConfig.parse(
+                        yaml.replace("readingsMillis: 50,", "readingsMillis: " + readingsMillis + ","), "test"),
                 new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
                 seams);
     }

@@ -69,6 +69,11 @@ class SickDiskTest {
                 client.held(EngineClient.prompt(2, 64));
                 assertThat(bed.engine.usedTokens()).isEqualTo(64);
             }
+            try (Sidecar next = bed.sidecar("");
+                    SidecarClient client = new SidecarClient(next.uri())) {
+                client.ready();
+                assertThat(bed.engine.usedTokens()).isZero();
+            }
             assertThat(bed.outstanding()).isEmpty();
         }
     }
