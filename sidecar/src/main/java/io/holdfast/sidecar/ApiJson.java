@@ -16,13 +16,16 @@ import java.util.Locale;
 
 /** The JSON of the HTTP API. */
 final class ApiJson {
+    private static final String WITHHELD = "; whoever may act can read why";
+
     private ApiJson() {}
 
     static JsonObject error(String sentence) {
         return new JsonObject().put("error", sentence);
     }
 
-    static JsonObject hold(String engineId, HoldView hold) {
+    /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
+    static JsonObject hold(String engineId, HoldView hold, boolean why) {
         return new JsonObject()
                 .put("id", Long.toString(hold.id()))
                 .put("engine", engineId)
@@ -32,15 +35,27 @@ final class ApiJson {
                 .put("heldBlocks", hold.heldBlocks())
                 .put("heldTokens", hold.heldTokens())
                 .put("leaseSeconds", hold.leaseLeft().toMillis() / 1000.0)
-                .put("reason", hold.reason());
+                .put("reason", why ? hold.reason() : withheld(hold));
     }
 
-    static JsonArray holds(EngineView view) {
-        return array(
-                view.holds().stream().map(hold -> hold(view.engineId(), hold)).toList());
+    private static String withheld(HoldView hold) {
+        return switch (hold.state()) {
+                    case REQUESTED -> "asked for and not held yet";
+                    case HELD -> "held";
+                    case EXPIRING -> "being released";
+                    case RELEASED -> "released";
+                    case LOST -> "lost";
+                }
+                + WITHHELD;
     }
 
-    static JsonObject engine(EngineConfig config, EngineView view, JsonObject events) {
+    static JsonArray holds(EngineView view, boolean why) {
+        return array(view.holds().stream()
+                .map(hold -> hold(view.engineId(), hold, why))
+                .toList());
+    }
+
+    static JsonObject engine(EngineConfig config, EngineView view, JsonObject events, boolean why) {
         return new JsonObject()
                 .put("id", view.engineId())
                 .put("url", config.url().toString())
@@ -54,8 +69,8 @@ final class ApiJson {
                 .put("backend", backend(config, view.capabilities()))
                 .put("readings", readings(view.readings()))
                 .put("budget", budget(view.budget()))
-                .put("holds", holds(view))
-                .put("plan", plan(view.lastPlan()))
+                .put("holds", holds(view, why))
+                .put("plan", plan(view.lastPlan(), why))
                 .put("ttft", ttft(view.ttft()));
     }
 
@@ -116,13 +131,13 @@ final class ApiJson {
                 .put("terms", array(terms));
     }
 
-    private static JsonObject plan(Plan plan) {
+    private static JsonObject plan(Plan plan, boolean why) {
         List<JsonObject> lines = plan.lines().stream()
                 .map(line -> new JsonObject()
                         .put("action", lower(line.action()))
                         .put("hold", Long.toString(line.holdId()))
                         .put("blocks", line.blocks())
-                        .put("reason", line.reason()))
+                        .put("reason", why ? line.reason() : "decided" + WITHHELD))
                 .toList();
         return new JsonObject().put("tick", plan.tick()).put("lines", array(lines));
     }

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -55,6 +56,7 @@ final class EngineLink implements AutoCloseable {
     private final Controller controller;
     private final EventThread thread;
     private final Executor executor;
+    private final LongSupplier clock;
     /** Completed by the next answer of the engine, and then replaced. */
     private final AtomicReference<CompletableFuture<Boolean>> nextAnswer =
             new AtomicReference<>(new CompletableFuture<>());
@@ -64,8 +66,8 @@ final class EngineLink implements AutoCloseable {
     private volatile Optional<Subscription> subscription = Optional.empty();
     private volatile String notSubscribed = "the engine was not asked for them yet";
     private volatile Optional<SegmentReading> segment = Optional.empty();
-    /** Guarded by this, as is the order in which wishes about it reach the controller. */
-    private boolean suspended;
+    /** When everything was let go of. Guarded by this, as is the order in which wishes about it reach the controller. */
+    private OptionalLong pausedNanos = OptionalLong.empty();
 
     private EngineLink(
             EngineConfig config, FileLedgerStore ledger, EngineHttp http, EventThread thread, Surroundings around)
@@ -76,6 +78,7 @@ final class EngineLink implements AutoCloseable {
         this.thread = thread;
         this.probe = EngineProbe.of(config, http, around.clock());
         this.executor = around.executor();
+        this.clock = around.clock();
         this.backend = new MeteredBackend(
                 switch (config.backend()) {
                     case PIN_BLOCKS -> new PinBlocksBackend(http, around.timer());
@@ -105,7 +108,15 @@ final class EngineLink implements AutoCloseable {
      */
     static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, Surroundings around)
             throws IOException {
-        Map<String, String> headers = key(config);
+        Map<String, String> headers = config.apiKeyEnv().isEmpty()
+                ? Map.of()
+                : Map.of(
+                        "Authorization",
+                        Secret.read(
+                                        System.getenv(),
+                                        config.apiKeyEnv().get(),
+                                        "engines." + config.id() + ".apiKeyEnv")
+                                .bearer());
         FileLedgerStore ledger = FileLedgerStore.open(stateDirectory, config.id());
         EngineHttp http = new EngineHttp(
                 EngineHttpSettings.of(config.url()).withHeaders(headers),
@@ -121,19 +132,6 @@ final class EngineLink implements AutoCloseable {
             ledger.close();
             throw e;
         }
-    }
-
-    private static Map<String, String> key(EngineConfig config) throws IOException {
-        if (config.apiKeyEnv().isEmpty()) {
-            return Map.of();
-        }
-        String variable = config.apiKeyEnv().get();
-        String key = System.getenv(variable);
-        if (key == null || key.isBlank()) {
-            throw new IOException("The environment variable " + variable + ", which apiKeyEnv of engine " + config.id()
-                    + " names, is not set; set it or leave apiKeyEnv out.");
-        }
-        return Map.of("Authorization", "Bearer " + key);
     }
 
     String id() {
@@ -228,22 +226,40 @@ final class EngineLink implements AutoCloseable {
         }
     }
 
-    /** Asks for a hold; whoever does so after everything was let go wants holding to go on. */
+    /** Asks for a hold; refused while everything is let go of. */
     synchronized CompletionStage<HoldView> hold(HoldRequest request) {
-        if (suspended) {
-            CompletableFuture<Boolean> resumed = controller.resumeHolding().toCompletableFuture();
-            if (resumed.isCompletedExceptionally()) {
-                return CompletableFuture.failedFuture(resumed.exceptionNow());
-            }
-            suspended = false;
+        if (pausedNanos.isPresent()) {
+            long seconds = (clock.getAsLong() - pausedNanos.getAsLong()) / 1_000_000_000;
+            return CompletableFuture.failedFuture(new ApiError(
+                    409,
+                    "Holding is paused by a release of everything " + seconds + " s ago; POST /api/v1/engines/" + id()
+                            + "/resume lifts it."));
         }
         return controller.request(request);
     }
 
-    /** Lets go of everything; nothing is held again, not by the planner either, before somebody asks for a hold. */
+    /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */
     synchronized CompletionStage<Released> releaseAll() {
-        suspended = true;
-        return controller.releaseAll("everything was let go by one call; the next request for a hold ends this");
+        pausedNanos = OptionalLong.of(clock.getAsLong());
+        return controller.releaseAll("everything was let go by one call; only resume lifts that");
+    }
+
+    /** Ends what {@link #releaseAll} began; answered with whether there was anything to end. */
+    synchronized CompletionStage<Boolean> resume() {
+        CompletableFuture<Boolean> resumed = controller.resumeHolding().toCompletableFuture();
+        if (!resumed.isCompletedExceptionally()) {
+            pausedNanos = OptionalLong.empty();
+        }
+        return resumed;
+    }
+
+    synchronized boolean paused() {
+        return pausedNanos.isPresent();
+    }
+
+    /** The most blocks that a hold here can have. */
+    int mostBlocks() {
+        return Controller.mostBlocks(view().readings());
     }
 
     /** What a request for a hold comes down to: tokens are named as this engine names them. */
@@ -298,7 +314,8 @@ final class EngineLink implements AutoCloseable {
         return reasons;
     }
 
-    JsonObject json() {
+    /** @param why whether the reader may see the reasons of holds and plans */
+    JsonObject json(boolean why) {
         JsonObject events = new JsonObject();
         subscription.ifPresentOrElse(
                 wire -> {
@@ -318,7 +335,7 @@ final class EngineLink implements AutoCloseable {
                     wire.lastRefusal().ifPresent(sentence -> events.put("lastRefusal", sentence));
                 },
                 () -> events.put("connected", false).put("why", notSubscribed));
-        JsonObject engine = ApiJson.engine(config, view(), events);
+        JsonObject engine = ApiJson.engine(config, view(), events, why).put("paused", paused());
         String fault = thread.fault(controller);
         if (!fault.isEmpty()) {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);

@@ -40,7 +40,7 @@ class AutomaticHoldsTest {
     }
 
     @Test
-    void everythingLetGo_staysSoUntilSomebodyAsksForAHold() {
+    void everythingLetGo_staysSoUntilResume() {
         try (TestBed bed =
                 TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: true, share: 0.5")) {
             bed.engine.generate(PREFIX);
@@ -53,6 +53,8 @@ class AutomaticHoldsTest {
             somePlansLater(bed);
             assertThat(bed.engine.usedTokens()).isZero();
 
+            assertThat(bed.client.http.post("/api/v1/engines/demo/resume", "").status())
+                    .isEqualTo(200);
             int[] other = EngineClient.prompt(2, 64);
             bed.engine.generate(other);
             bed.client.held(other);

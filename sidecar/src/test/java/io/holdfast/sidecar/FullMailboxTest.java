@@ -21,13 +21,16 @@ class FullMailboxTest {
                 EngineLink engine = around.engine("demo")) {
             HttpApi api = new HttpApi(
                     vertx,
-                    Listen.defaults(),
+                    Access.of(Listen.defaults(), Map.of()),
+                    HttpLimits.defaults(),
+                    System::nanoTime,
                     Map.of("demo", engine),
                     around.thread,
                     new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
                     () -> false);
-            HttpServer server = vertx.createHttpServer().requestHandler(api.router());
-            server.listen(0, "127.0.0.1")
+            HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
+            api.serve(server);
+            server.listen()
                     .toCompletionStage()
                     .toCompletableFuture()
                     .join();
