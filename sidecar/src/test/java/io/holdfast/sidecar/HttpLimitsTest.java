@@ -105,7 +105,7 @@ class HttpLimitsTest {
             assertThat(api.http.post(SidecarClient.HOLDS, "{\"hashes\":[7],\"leaseSeconds\":1}").status())
                     .as("there is room for a small one")
                     .isEqualTo(201);
-            raw.close();
+            raw.hangUp();
             Eventually.see(
                     "the room of a client that hung up is free again",
                     () -> api.http.post(SidecarClient.HOLDS, " ".repeat(3 << 20)),

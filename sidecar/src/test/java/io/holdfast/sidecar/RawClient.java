@@ -106,8 +106,8 @@ final class RawClient implements AutoCloseable {
         return text.getBytes(StandardCharsets.ISO_8859_1);
     }
 
-    @Override
-    public void close() {
+    /** Closes every connection that is open. */
+    void hangUp() {
         for (Socket socket : open) {
             try {
                 socket.close();
@@ -116,5 +116,10 @@ final class RawClient implements AutoCloseable {
             }
         }
         open.clear();
+    }
+
+    @Override
+    public void close() {
+        hangUp();
     }
 }
