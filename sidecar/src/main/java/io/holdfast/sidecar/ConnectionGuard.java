@@ -1,7 +1,9 @@
 package io.holdfast.sidecar;
 
+import io.vertx.core.Future;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.impl.VertxConnection;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -19,6 +21,8 @@ import java.util.function.LongSupplier;
  * shut nobody out. All methods are for the server's event loop.
  */
 final class ConnectionGuard {
+    private static final long MOST_UNWRITTEN = 64 << 10;
+
     private final HttpLimits limits;
     private final LongSupplier clock;
     private final Map<HttpConnection, Slot> slots = new HashMap<>();
@@ -34,7 +38,7 @@ final class ConnectionGuard {
                     .filter(slot -> !slot.busy)
                     .min(Comparator.comparingLong(slot -> slot.since));
             if (waiting.isEmpty()) {
-                connection.close();
+                cut(connection);
                 return;
             }
             close(waiting.get());
@@ -47,9 +51,9 @@ final class ConnectionGuard {
     boolean began(HttpServerRequest request) {
         Slot slot = slots.get(request.connection());
         // Answers that nobody reads would pile up: whoever asks on must have read what was answered before.
-        if (slot == null || request.response().writeQueueFull()) {
+        if (slot == null || slot.unwritten > MOST_UNWRITTEN) {
             slots.remove(request.connection());
-            request.connection().close();
+            cut(request.connection());
             return false;
         }
         slot.begin(request);
@@ -61,6 +65,15 @@ final class ConnectionGuard {
         Slot slot = slots.get(request.connection());
         if (slot != null) {
             slot.discard(request);
+        }
+    }
+
+    /** Counts an answer for its connection until it is written. */
+    void answering(HttpServerRequest request, long bytes, Future<Void> written) {
+        Slot slot = slots.get(request.connection());
+        if (slot != null) {
+            slot.unwritten += bytes;
+            written.onComplete(done -> slot.unwritten -= bytes);
         }
     }
 
@@ -100,7 +113,16 @@ final class ConnectionGuard {
 
     private void close(Slot slot) {
         slots.remove(slot.connection);
-        slot.connection.close();
+        cut(slot.connection);
+    }
+
+    /** Closing as the API offers it waits until everything is written, which a client that does not read prevents for ever. */
+    private static void cut(HttpConnection connection) {
+        if (connection instanceof VertxConnection channel) {
+            channel.channelHandlerContext().close();
+        } else {
+            connection.close();
+        }
     }
 
     /** One connection. */
@@ -112,6 +134,7 @@ final class ConnectionGuard {
         private long since = clock.getAsLong();
         private long deadline = since + limits.header().toNanos();
         private long discarded;
+        private long unwritten;
         private Optional<Runnable> bodyLate = Optional.empty();
 
         private Slot(HttpConnection connection) {

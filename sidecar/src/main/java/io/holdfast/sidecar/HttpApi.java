@@ -31,6 +31,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,6 +50,7 @@ final class HttpApi implements AutoCloseable {
     private static final int WORKERS = 2;
 
     private static final String JSON = "application/json";
+    private static final Pattern BAD_ESCAPE = Pattern.compile("%(?![0-9A-Fa-f]{2})");
 
     private final Vertx vertx;
     private final Access access;
@@ -97,7 +99,18 @@ final class HttpApi implements AutoCloseable {
     void serve(HttpServer server) {
         Router router = router();
         server.connectionHandler(guard::opened).requestHandler(request -> {
-            if (guard.began(request)) {
+            if (!guard.began(request)) {
+                return;
+            }
+            if (BAD_ESCAPE.matcher(String.valueOf(request.path())).find()) {
+                // The router would take it for a fault of its own.
+                send(
+                        request,
+                        400,
+                        JSON,
+                        ApiJson.error("The path has a % that no two hexadecimal digits follow; escape it as %25.")
+                                .toBuffer());
+            } else {
                 router.handle(request);
             }
         });
@@ -420,7 +433,11 @@ final class HttpApi implements AutoCloseable {
     }
 
     private void send(RoutingContext context, int status, String type, Buffer text) {
-        HttpServerResponse response = context.response();
+        send(context.request(), status, type, text);
+    }
+
+    private void send(HttpServerRequest request, int status, String type, Buffer text) {
+        HttpServerResponse response = request.response();
         if (response.ended() || response.closed()) {
             return;
         }
@@ -429,13 +446,12 @@ final class HttpApi implements AutoCloseable {
                 ? text
                 : ApiJson.error("Too many answers wait to be read by their clients; ask again later.")
                         .toBuffer();
-        response.setStatusCode(room ? status : 503)
+        Future<Void> written = response.setStatusCode(room ? status : 503)
                 .putHeader("content-type", room ? type : JSON)
-                .end(sent)
-                .onComplete(written -> {
-                    if (room) {
-                        answers.give(text.length());
-                    }
-                });
+                .end(sent);
+        guard.answering(request, sent.length(), written);
+        if (room) {
+            written.onComplete(done -> answers.give(text.length()));
+        }
     }
 }

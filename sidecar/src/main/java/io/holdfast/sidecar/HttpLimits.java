@@ -45,7 +45,7 @@ record HttpLimits(
 
     HttpLimits withTimes(Duration each) {
         return new HttpLimits(
-                bodyBytes, bodiesBytes, answersBytes, discardedBytes, connections, each, each, answer, each);
+                bodyBytes, bodiesBytes, answersBytes, discardedBytes, connections, each, each, each, each);
     }
 
     HttpLimits withConnections(int most) {

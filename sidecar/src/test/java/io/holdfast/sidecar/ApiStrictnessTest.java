@@ -15,6 +15,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the API refuses, and how. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -91,6 +92,16 @@ class ApiStrictnessTest {
         assertThat(answer.status()).as(answer.text()).isEqualTo(status);
         if (status == 415) {
             assertThat(answer.error()).endsWith("; add -H 'Content-Type: application/json'.");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/%", "/api/v1/engines/%zz", "/livez%4"})
+    void pathWithABrokenEscape_isRefused(String path) {
+        try (RawClient raw = new RawClient(bed.sidecar.uri())) {
+            assertThat(raw.exchange(RawClient.get(path)))
+                    .startsWith("HTTP/1.1 400 ")
+                    .contains("The path has a % that no two hexadecimal digits follow; escape it as %25.");
         }
     }
 
