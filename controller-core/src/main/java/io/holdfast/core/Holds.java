@@ -16,6 +16,7 @@ final class Holds {
     static final int MOST_LIVING = 1024;
     /** Of all that live: 32 MiB of names. */
     static final int MOST_BLOCKS = 4 << 20;
+
     private static final int REMEMBERED = 64;
 
     private final Executor answering;
@@ -23,6 +24,7 @@ final class Holds {
     private final Map<Long, Hold> living = new LinkedHashMap<>();
     /** As they were last seen: the names of their blocks are not kept. */
     private final Map<Long, HoldView> over = new LinkedHashMap<>();
+
     private final Map<Long, List<Consumer<HoldView>>> awaitingDecision = new LinkedHashMap<>();
     private final Map<Long, List<Consumer<HoldView>>> awaitingEnd = new LinkedHashMap<>();
     private long nextId;

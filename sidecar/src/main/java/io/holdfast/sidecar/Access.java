@@ -86,8 +86,8 @@ final class Access {
         if (actingRefused()) {
             throw new ApiError(
                     403,
-                    "This API listens beyond the loopback address and has no act token, so nobody may act; name one with"
-                            + " listen.actTokenEnv.");
+                    "This API listens beyond the loopback address and has no act token, so nobody may act; name one"
+                            + " with listen.actTokenEnv.");
         }
         if (!mayAct(request)) {
             throw new ApiError(
@@ -139,8 +139,8 @@ final class Access {
         }
         try {
             URI page = new URI(origin);
-            boolean sameHost = page.getRawAuthority() != null
-                    && page.getRawAuthority().equals(request.getHeader("Host"));
+            boolean sameHost =
+                    page.getRawAuthority() != null && page.getRawAuthority().equals(request.getHeader("Host"));
             if (sameHost || (page.getHost() != null && listen.allows(plain(page.getHost())))) {
                 return;
             }

@@ -112,10 +112,7 @@ final class EngineLink implements AutoCloseable {
                 ? Map.of()
                 : Map.of(
                         "Authorization",
-                        Secret.read(
-                                        System.getenv(),
-                                        config.apiKeyEnv().get(),
-                                        "engines." + config.id() + ".apiKeyEnv")
+                        Secret.read(System.getenv(), config.apiKeyEnv().get(), "engines." + config.id() + ".apiKeyEnv")
                                 .bearer());
         FileLedgerStore ledger = FileLedgerStore.open(stateDirectory, config.id());
         EngineHttp http = new EngineHttp(

@@ -240,8 +240,7 @@ final class HttpApi implements AutoCloseable {
     private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
         workers.executeBlocking(
                         () -> {
-                            HoldRequest request =
-                                    engine.holdRequest(HoldBody.parse(body.bytes(), engine.mostBlocks()));
+                            HoldRequest request = engine.holdRequest(HoldBody.parse(body.bytes(), engine.mostBlocks()));
                             body.becomes((long) request.blocks() * Long.BYTES);
                             return request;
                         },
@@ -332,10 +331,7 @@ final class HttpApi implements AutoCloseable {
 
     private void releaseAll(RoutingContext context) {
         EngineLink engine = engine(context);
-        await(
-                        engine.releaseAll(),
-                        UNPIN_SECONDS,
-                        unanswered(engine))
+        await(engine.releaseAll(), UNPIN_SECONDS, unanswered(engine))
                 .onSuccess(done -> reply(
                         context,
                         done.pending() > 0 ? 503 : 200,

@@ -49,12 +49,10 @@ record HttpLimits(
     }
 
     HttpLimits withConnections(int most) {
-        return new HttpLimits(
-                bodyBytes, bodiesBytes, answersBytes, discardedBytes, most, header, body, answer, idle);
+        return new HttpLimits(bodyBytes, bodiesBytes, answersBytes, discardedBytes, most, header, body, answer, idle);
     }
 
     HttpLimits withBodiesBytes(long most) {
-        return new HttpLimits(
-                bodyBytes, most, answersBytes, discardedBytes, connections, header, body, answer, idle);
+        return new HttpLimits(bodyBytes, most, answersBytes, discardedBytes, connections, header, body, answer, idle);
     }
 }

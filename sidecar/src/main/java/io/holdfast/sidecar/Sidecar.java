@@ -143,8 +143,8 @@ public final class Sidecar implements AutoCloseable {
         engines.values().forEach(this::askRegularly);
         if (access.actingRefused()) {
             LOG.warn(
-                    "The API is served at {}, beyond this machine, and has no act token, so holding and releasing through"
-                            + " it is refused: name a token with listen.actTokenEnv.",
+                    "The API is served at {}, beyond this machine, and has no act token, so holding and releasing"
+                            + " through it is refused: name a token with listen.actTokenEnv.",
                     listen.host());
         }
         LOG.info("The sidecar looks after {} at {}.", engines.keySet(), uri());

@@ -83,7 +83,8 @@ class AccessTest {
     @Test
     void readToken_isNeededToReadAllButProbes() throws IOException {
         try (ServedApi api = beyond(Optional.of("READ"), Optional.of("ACT"))) {
-            for (String path : List.of(HOLDS, "/api/v1/engines", "/api/v1/engines/demo", "/metrics", "/livez/", "/no")) {
+            for (String path :
+                    List.of(HOLDS, "/api/v1/engines", "/api/v1/engines/demo", "/metrics", "/livez/", "/no")) {
                 assertThat(api.http.get(path).status()).as(path).isEqualTo(401);
             }
             for (String token : List.of(ServedApi.READ, ServedApi.ACT)) {

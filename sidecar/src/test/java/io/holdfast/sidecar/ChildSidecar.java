@@ -27,8 +27,7 @@ final class ChildSidecar implements AutoCloseable {
     /** The child: says where it serves, then answers each line that it is sent with its heap, until it is killed. */
     public static void main(String[] args) throws IOException {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-        Sidecar sidecar =
-                Sidecar.start(Sidecar.instrumented(registry), SidecarConfig.load(Path.of(args[0])), registry);
+        Sidecar sidecar = Sidecar.start(Sidecar.instrumented(registry), SidecarConfig.load(Path.of(args[0])), registry);
         System.out.println(SERVES + sidecar.uri());
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {

@@ -97,7 +97,9 @@ class DoorTest {
         withstand("made-up methods", () -> oddMethods(700, METHODS));
 
         assertThat(client.http.get("/metrics").text().lines().count()).isEqualTo(before);
-        assertThat(client.http.get("/metrics").text()).contains("method=\"OTHER\"").doesNotContain("MADEUP");
+        assertThat(client.http.get("/metrics").text())
+                .contains("method=\"OTHER\"")
+                .doesNotContain("MADEUP");
     }
 
     @Test
@@ -133,7 +135,12 @@ class DoorTest {
             for (Socket socket : waiting) {
                 // Those that were let in are answered when their time is over, which need not be waited for.
                 socket.setSoTimeout(100);
-                answers.merge(RawClient.head(socket).map(head -> head.substring(9, 12)).orElse("let in"), 1, Integer::sum);
+                answers.merge(
+                        RawClient.head(socket)
+                                .map(head -> head.substring(9, 12))
+                                .orElse("let in"),
+                        1,
+                        Integer::sum);
                 socket.close();
             }
             System.out.println("half bodies: " + answers);

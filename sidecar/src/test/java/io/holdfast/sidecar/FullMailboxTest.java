@@ -30,10 +30,7 @@ class FullMailboxTest {
                     () -> false);
             HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
             api.serve(server);
-            server.listen()
-                    .toCompletionStage()
-                    .toCompletableFuture()
-                    .join();
+            server.listen().toCompletionStage().toCompletableFuture().join();
             Unstarted.fillMailbox(engine);
 
             try (SidecarClient client = new SidecarClient(URI.create("http://127.0.0.1:" + server.actualPort()))) {

@@ -102,7 +102,9 @@ class HttpLimitsTest {
             RawClient.send(refused, RawClient.holdOf(3 << 20));
             assertThat(RawClient.head(refused)).get().asString().startsWith("HTTP/1.1 503 ");
 
-            assertThat(api.http.post(SidecarClient.HOLDS, "{\"hashes\":[7],\"leaseSeconds\":1}").status())
+            assertThat(api.http
+                            .post(SidecarClient.HOLDS, "{\"hashes\":[7],\"leaseSeconds\":1}")
+                            .status())
                     .as("there is room for a small one")
                     .isEqualTo(201);
             raw.hangUp();
@@ -156,7 +158,9 @@ class HttpLimitsTest {
                 sent++;
             }
 
-            assertThat(sent).as("requests sent until the connection was closed, in hundreds").isLessThan(10_000);
+            assertThat(sent)
+                    .as("requests sent until the connection was closed, in hundreds")
+                    .isLessThan(10_000);
             assertThat(api.http.get("/livez").status()).isEqualTo(200);
         }
     }
@@ -173,7 +177,9 @@ class HttpLimitsTest {
             Http.Answer large = api.http.post(SidecarClient.HOLDS, hashes(65_537));
 
             assertThat(over.status()).isEqualTo(503);
-            assertThat(over.error()).contains("64 holds of 4194304 blocks in all").endsWith("release one first.");
+            assertThat(over.error())
+                    .contains("64 holds of 4194304 blocks in all")
+                    .endsWith("release one first.");
             assertThat(large.status()).isEqualTo(409);
             assertThat(large.error())
                     .isEqualTo("hashes has more than 65536 elements, which can never fit this engine.");
@@ -209,8 +215,7 @@ class HttpLimitsTest {
     /** Returns when the server waits for the rest of it. */
     private static Socket halfBody(RawClient raw, int length) throws IOException {
         Socket socket = raw.open();
-        RawClient.send(
-                socket, RawClient.holdOf(length).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n") + " ");
+        RawClient.send(socket, RawClient.holdOf(length).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n") + " ");
         assertThat(RawClient.head(socket)).get().asString().startsWith("HTTP/1.1 100 ");
         return socket;
     }

@@ -66,7 +66,9 @@ final class RawClient implements AutoCloseable {
         StringBuilder text = new StringBuilder();
         byte[] buffer = new byte[8192];
         try {
-            for (int n = socket.getInputStream().read(buffer); n >= 0; n = socket.getInputStream().read(buffer)) {
+            for (int n = socket.getInputStream().read(buffer);
+                    n >= 0;
+                    n = socket.getInputStream().read(buffer)) {
                 text.append(new String(buffer, 0, n, StandardCharsets.ISO_8859_1));
             }
         } catch (IOException reset) {

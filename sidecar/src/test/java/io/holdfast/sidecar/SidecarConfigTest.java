@@ -67,12 +67,9 @@ class SidecarConfigTest {
               - {id: v, type: vllm, url: "http://[::1]:8000"}
             """, "test");
 
-        assertThat(config.listen()).isEqualTo(new SidecarConfig.Listen(
-                        "0.0.0.0",
-                        0,
-                        List.of("holdfast.example", "fd00::1"),
-                        Optional.of("READ"),
-                        Optional.of("ACT")));
+        assertThat(config.listen())
+                .isEqualTo(new SidecarConfig.Listen(
+                        "0.0.0.0", 0, List.of("holdfast.example", "fd00::1"), Optional.of("READ"), Optional.of("ACT")));
         assertThat(config.stateDirectory()).isEqualTo(Path.of("state"));
         EngineConfig demo = config.engines().getFirst();
         assertThat(demo.backend()).isEqualTo(BackendKind.DRY_RUN);
