@@ -23,6 +23,7 @@ import java.util.random.RandomGenerator;
  */
 public final class Controller {
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
+    private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
 
     private final ControllerSettings settings;
     private final Backends backends;
@@ -173,11 +174,9 @@ public final class Controller {
                 holds.fail(answer, new RejectedExecutionException(suspended.get()));
                 return;
             }
-            if (holds.full()) {
-                holds.fail(
-                        answer,
-                        new RejectedExecutionException("Engine " + settings.engineId() + " has " + Holds.MOST_LIVING
-                                + " holds, which is the most: release one first."));
+            Optional<RuntimeException> refusal = tooMuch(request);
+            if (refusal.isPresent()) {
+                holds.fail(answer, refusal.get());
                 return;
             }
             Hold hold = holds.register(HoldOrigin.REQUESTED, request, "asked for");
@@ -189,6 +188,32 @@ public final class Controller {
     /** The same with a patience of a minute. */
     public CompletionStage<HoldView> request(HoldRequest request) {
         return request(request, Duration.ofMinutes(1));
+    }
+
+    /** The most blocks that a hold may have: those that the cache has, or a number while that is unknown. */
+    public static int mostBlocks(EngineReadings readings) {
+        double tokens = readings.capacityTokens().number().orElse(0);
+        double perBlock = readings.blockTokens().number().orElse(0);
+        return tokens >= 1 && perBlock >= 1
+                ? (int) Math.clamp(tokens / perBlock, 1, Holds.MOST_BLOCKS)
+                : MOST_BLOCKS_OF_UNKNOWN;
+    }
+
+    /** Memory is bounded here, before anything is kept; what fits the cache beside its requests is the planner's. */
+    private Optional<RuntimeException> tooMuch(HoldRequest request) {
+        int most = mostBlocks(lastReadings);
+        if (request.blocks() > most) {
+            return Optional.of(new IllegalArgumentException("A prefix of " + request.blocks()
+                    + " blocks can never fit engine " + settings.engineId() + ", whose cache has "
+                    + (most == MOST_BLOCKS_OF_UNKNOWN ? "an unknown number, so at most " + most + " are taken" : most)
+                    + ": hold a shorter one."));
+        }
+        if (holds.fullFor(request.blocks())) {
+            return Optional.of(new RejectedExecutionException("Engine " + settings.engineId() + " has "
+                    + holds.living().size() + " holds of " + holds.blocks() + " blocks in all, and "
+                    + Holds.MOST_LIVING + " of " + Holds.MOST_BLOCKS + " are the most: release one first."));
+        }
+        return Optional.empty();
     }
 
     /**

@@ -14,17 +14,23 @@ import java.util.function.Consumer;
 /** The register of holds: those that live, the last few that are over, and who waits to hear of them. */
 final class Holds {
     static final int MOST_LIVING = 1024;
+    /** Of all that live: 32 MiB of names. */
+    static final int MOST_BLOCKS = 4 << 20;
+
     private static final int REMEMBERED = 64;
 
     private final Executor answering;
     private final TreeView tree;
     private final Map<Long, Hold> living = new LinkedHashMap<>();
-    private final Map<Long, Hold> over = new LinkedHashMap<>();
+    /** As they were last seen: the names of their blocks are not kept. */
+    private final Map<Long, HoldView> over = new LinkedHashMap<>();
+
     private final Map<Long, Undecided> awaitingDecision = new LinkedHashMap<>();
     private final Map<Long, List<Consumer<HoldView>>> awaitingEnd = new LinkedHashMap<>();
     private long nextId;
     private long nowNanos;
     private long blockTokens;
+    private int blocks;
 
     /** Who asked for a hold, and until when they wait to hear of it. */
     private record Undecided(CompletableFuture<HoldView> answer, long untilNanos) {}
@@ -48,12 +54,23 @@ final class Holds {
     Hold register(HoldOrigin origin, HoldRequest request, String reason) {
         Hold hold = Hold.wished(nextId++, origin, request, nowNanos, reason);
         living.put(hold.id(), hold);
+        blocks += request.blocks();
         return hold;
     }
 
-    /** Whether there are as many as there may be. */
+    /** Whether there are as many as there may be, or as many blocks in them. */
     boolean full() {
-        return living.size() >= MOST_LIVING;
+        return fullFor(1);
+    }
+
+    /** Whether another one of so many blocks is one too many. */
+    boolean fullFor(int more) {
+        return living.size() >= MOST_LIVING || more > MOST_BLOCKS - blocks;
+    }
+
+    /** Blocks of all that live, those that holds share counted for each. */
+    int blocks() {
+        return blocks;
     }
 
     /** Those that are not over, oldest first. */
@@ -70,8 +87,10 @@ final class Holds {
             living.put(hold.id(), hold);
             return;
         }
-        living.remove(hold.id());
-        over.put(hold.id(), hold);
+        if (living.remove(hold.id()) != null) {
+            blocks -= hold.request().blocks();
+        }
+        over.put(hold.id(), view(hold));
         if (over.size() > REMEMBERED) {
             over.remove(over.keySet().iterator().next());
         }
@@ -116,11 +135,11 @@ final class Holds {
 
     /** Absent when there is no such hold. */
     void awaitEnd(long id, CompletableFuture<Optional<HoldView>> answer) {
-        Hold gone = over.get(id);
+        HoldView gone = over.get(id);
         if (living.containsKey(id)) {
             awaitingEnd.computeIfAbsent(id, key -> new ArrayList<>()).add(view -> complete(answer, Optional.of(view)));
         } else {
-            complete(answer, gone == null ? Optional.empty() : Optional.of(view(gone)));
+            complete(answer, gone == null ? Optional.empty() : Optional.of(gone));
         }
     }
 
@@ -144,8 +163,7 @@ final class Holds {
     }
 
     List<HoldView> views() {
-        List<HoldView> views = new ArrayList<>();
-        over.values().forEach(hold -> views.add(view(hold)));
+        List<HoldView> views = new ArrayList<>(over.values());
         living.values().forEach(hold -> views.add(view(hold)));
         return views;
     }

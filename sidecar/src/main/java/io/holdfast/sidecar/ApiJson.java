@@ -17,13 +17,16 @@ import java.util.Locale;
 
 /** The JSON of the HTTP API. */
 final class ApiJson {
+    private static final String WITHHELD = "; whoever may act can read why";
+
     private ApiJson() {}
 
     static JsonObject error(String sentence) {
         return new JsonObject().put("error", sentence);
     }
 
-    static JsonObject hold(String engineId, HoldView hold) {
+    /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
+    static JsonObject hold(String engineId, HoldView hold, boolean why) {
         return new JsonObject()
                 .put("id", Long.toString(hold.id()))
                 .put("engine", engineId)
@@ -33,11 +36,7 @@ final class ApiJson {
                 .put("heldBlocks", hold.heldBlocks())
                 .put("heldTokens", hold.heldTokens())
                 .put("leaseSeconds", hold.leaseLeft().toMillis() / 1000.0)
-                .put("reason", hold.reason());
-    }
-
-    static JsonArray holds(String engineId, List<HoldView> holds) {
-        return array(holds.stream().map(hold -> hold(engineId, hold)).toList());
+                .put("reason", why ? hold.reason() : withheld(hold));
     }
 
     static JsonObject pins(PinsView pins) {
@@ -50,7 +49,22 @@ final class ApiJson {
                 .put("abandoned", pins.abandoned());
     }
 
-    static JsonObject engine(EngineConfig config, EngineView view, JsonObject events) {
+    private static String withheld(HoldView hold) {
+        return switch (hold.state()) {
+                    case REQUESTED -> "asked for and not held yet";
+                    case HELD -> "held";
+                    case EXPIRING -> "being released";
+                    case RELEASED -> "released";
+                    case LOST -> "lost";
+                }
+                + WITHHELD;
+    }
+
+    static JsonArray holds(String engineId, List<HoldView> holds, boolean why) {
+        return array(holds.stream().map(hold -> hold(engineId, hold, why)).toList());
+    }
+
+    static JsonObject engine(EngineConfig config, EngineView view, JsonObject events, boolean why) {
         return new JsonObject()
                 .put("id", view.engineId())
                 .put("url", config.url().toString())
@@ -66,8 +80,7 @@ final class ApiJson {
                 .put("budget", budget(view.budget()))
                 .put("alarms", alarms(view))
                 .put("stalls", view.stalls())
-                .put("holds", holds(view.engineId(), view.holds()))
-                .put("plan", plan(view.lastPlan()))
+                .put("plan", plan(view.lastPlan(), why))
                 .put("ttft", ttft(view.ttft()));
     }
 
@@ -137,13 +150,13 @@ final class ApiJson {
                 .toList());
     }
 
-    private static JsonObject plan(Plan plan) {
+    private static JsonObject plan(Plan plan, boolean why) {
         List<JsonObject> lines = plan.lines().stream()
                 .map(line -> new JsonObject()
                         .put("action", lower(line.action()))
                         .put("hold", Long.toString(line.holdId()))
                         .put("blocks", line.blocks())
-                        .put("reason", line.reason()))
+                        .put("reason", why ? line.reason() : "decided" + WITHHELD))
                 .toList();
         return new JsonObject().put("tick", plan.tick()).put("lines", array(lines));
     }

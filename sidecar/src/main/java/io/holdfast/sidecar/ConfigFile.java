@@ -30,7 +30,7 @@ import java.util.Set;
 final class ConfigFile {
     private static final long MOST_BYTES = 1 << 20;
     private static final Set<String> ROOT = Set.of("listen", "stateDirectory", "engines");
-    private static final Set<String> LISTEN = Set.of("host", "port");
+    private static final Set<String> LISTEN = Set.of("host", "port", "allowedHosts", "readTokenEnv", "actTokenEnv");
     private static final Set<String> ENGINE = Set.of(
             "id",
             "type",
@@ -140,7 +140,10 @@ final class ConfigFile {
         Listen defaults = Listen.defaults();
         return new Listen(
                 mapping.text("host").orElse(defaults.host()),
-                mapping.wholeNumber("port").orElse(defaults.port()));
+                mapping.wholeNumber("port").orElse(defaults.port()),
+                mapping.texts("allowedHosts").orElse(defaults.allowedHosts()),
+                mapping.text("readTokenEnv"),
+                mapping.text("actTokenEnv"));
     }
 
     private static EngineConfig engine(ConfigMapping mapping) {

@@ -45,6 +45,22 @@ final class ConfigMapping {
         });
     }
 
+    Optional<List<String>> texts(String key) {
+        return value(key).map(value -> {
+            if (!value.isArray()) {
+                throw wrongType(key, value, "a list");
+            }
+            List<String> all = new ArrayList<>();
+            for (JsonNode element : value) {
+                if (!element.isTextual()) {
+                    throw wrongType(key + "[" + all.size() + "]", element, "text (in quotes)");
+                }
+                all.add(element.textValue());
+            }
+            return all;
+        });
+    }
+
     OptionalInt wholeNumber(String key) {
         Optional<JsonNode> found = value(key);
         if (found.isEmpty()) {

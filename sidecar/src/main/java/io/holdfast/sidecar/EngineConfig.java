@@ -112,11 +112,7 @@ public record EngineConfig(
                 "kvcachedSegment",
                 segment,
                 "write the segment's name or path, or leave the key out"));
-        apiKeyEnv.ifPresent(name -> require(
-                VARIABLE.matcher(name).matches(),
-                "apiKeyEnv",
-                name,
-                "write the name of an environment variable, not the key itself"));
+        apiKeyEnv.ifPresent(name -> requireVariable("apiKeyEnv", name));
     }
 
     /** An engine with every key that may be left out left out. */
@@ -138,6 +134,14 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
+    }
+
+    /** Whoever writes a secret in the place of its variable's name must not see it in a sentence. */
+    static void requireVariable(String key, String name) {
+        if (!VARIABLE.matcher(name).matches()) {
+            throw new ConfigException(
+                    key, "is not the name of an environment variable; write the name of one, not the secret itself");
+        }
     }
 
     ControllerSettings controllerSettings() {

@@ -121,7 +121,12 @@ final class EngineLink implements AutoCloseable {
      */
     static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, SharedServices shared)
             throws IOException {
-        Map<String, String> headers = key(config);
+        Map<String, String> headers = config.apiKeyEnv().isEmpty()
+                ? Map.of()
+                : Map.of(
+                        "Authorization",
+                        Secret.read(System.getenv(), config.apiKeyEnv().get(), "engines." + config.id() + ".apiKeyEnv")
+                                .bearer());
         FileLedgerStore store =
                 FileLedgerStore.open(stateDirectory, config.id(), shared.seams().files());
         EngineHttp http = new EngineHttp(
@@ -138,19 +143,6 @@ final class EngineLink implements AutoCloseable {
             store.close();
             throw e;
         }
-    }
-
-    private static Map<String, String> key(EngineConfig config) throws IOException {
-        if (config.apiKeyEnv().isEmpty()) {
-            return Map.of();
-        }
-        String variable = config.apiKeyEnv().get();
-        String key = System.getenv(variable);
-        if (key == null || key.isBlank()) {
-            throw new IOException("The environment variable " + variable + ", which apiKeyEnv of engine " + config.id()
-                    + " names, is not set; set it or leave apiKeyEnv out.");
-        }
-        return Map.of("Authorization", "Bearer " + key);
     }
 
     String id() {
@@ -267,6 +259,10 @@ final class EngineLink implements AutoCloseable {
                     503,
                     "Engine " + id() + " is not looked after any more (" + failed.get() + "), so nothing is held."));
         }
+        if (view().paused().isPresent()) {
+            return CompletableFuture.failedFuture(new ApiError(
+                    409, "Holding is " + view().paused().get() + ": POST /api/v1/engines/" + id() + "/resume lifts that."));
+        }
         return controller.request(request).thenApply(hold -> {
             if (hold.state() == HoldState.RELEASED) {
                 log.refused(hold);
@@ -325,6 +321,11 @@ final class EngineLink implements AutoCloseable {
     void failed(String why) {
         emergency.begin(why);
         waiting.forEach(Runnable::run);
+    }
+
+    /** The most blocks that a hold here can have. */
+    int mostBlocks() {
+        return Controller.mostBlocks(view().readings());
     }
 
     /** What a request for a hold comes down to: tokens are named as this engine names them. */
@@ -436,10 +437,12 @@ final class EngineLink implements AutoCloseable {
         logged.set(now);
     }
 
-    JsonObject json() {
-        JsonObject engine = ApiJson.engine(config, view(), events.json())
-                .put("holds", ApiJson.holds(id(), holds()))
-                .put("pins", ApiJson.pins(pins()));
+    /** @param why whether the reader may see the reasons of holds and plans */
+    JsonObject json(boolean why) {
+        JsonObject engine = ApiJson.engine(config, view(), events.json(), why)
+                .put("holds", ApiJson.holds(id(), holds(), why))
+                .put("pins", ApiJson.pins(pins()))
+                .put("paused", view().paused().isPresent());
         String fault = fault();
         if (!fault.isEmpty()) {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);

@@ -10,7 +10,6 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import java.io.IOException;
 import java.math.BigDecimal;
-import java.math.BigInteger;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
@@ -29,8 +28,6 @@ final class HoldBody {
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
-    private static final BigInteger LEAST_NAME = BigInteger.valueOf(Long.MIN_VALUE);
-    private static final BigInteger NAME_END = BigInteger.ONE.shiftLeft(64);
 
     private final Optional<int[]> tokens;
     private final Optional<long[]> hashes;
@@ -56,10 +53,14 @@ final class HoldBody {
         return lease;
     }
 
-    /** Refuses with {@link ApiError} what is not exactly such a body. */
-    static HoldBody parse(byte[] bytes) {
+    /**
+     * Refuses with {@link ApiError} what is not exactly such a body.
+     *
+     * @param mostBlocks more hashes than that are not even read
+     */
+    static HoldBody parse(byte[] bytes, int mostBlocks) {
         try (JsonParser json = JSON.createParser(bytes)) {
-            return parse(json);
+            return parse(json, mostBlocks);
         } catch (JsonProcessingException e) {
             var at = e.getLocation();
             String problem = e.getOriginalMessage().lines().findFirst().orElse("it ends too early");
@@ -71,7 +72,7 @@ final class HoldBody {
         }
     }
 
-    private static HoldBody parse(JsonParser json) throws IOException {
+    private static HoldBody parse(JsonParser json, int mostBlocks) throws IOException {
         JsonToken first = json.nextToken();
         if (first != JsonToken.START_OBJECT) {
             throw badRequest("The body must be a JSON object such as {\"tokens\":[1,2,3],\"leaseSeconds\":60}.");
@@ -83,7 +84,7 @@ final class HoldBody {
             json.nextToken();
             switch (field) {
                 case "tokens" -> tokens = tokens(json);
-                case "hashes" -> hashes = hashes(json);
+                case "hashes" -> hashes = hashes(json, mostBlocks);
                 case "leaseSeconds" -> lease = lease(json);
                 default ->
                     throw badRequest("The field " + shown(field)
@@ -110,7 +111,7 @@ final class HoldBody {
         int[] tokens = new int[1024];
         int count = 0;
         for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
-            requireRoom("tokens", count);
+            requireRoom(count);
             if (token != JsonToken.VALUE_NUMBER_INT) {
                 throw badRequest("tokens[" + count + "] is not a whole number; tokens are the engine's token ids.");
             }
@@ -130,12 +131,15 @@ final class HoldBody {
         return Arrays.copyOf(tokens, count);
     }
 
-    private static long[] hashes(JsonParser json) throws IOException {
+    private static long[] hashes(JsonParser json, int mostBlocks) throws IOException {
         startArray(json, "hashes");
         long[] hashes = new long[64];
         int count = 0;
         for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
-            requireRoom("hashes", count);
+            if (count == mostBlocks) {
+                throw new ApiError(
+                        409, "hashes has more than " + mostBlocks + " elements, which can never fit this engine.");
+            }
             if (token != JsonToken.VALUE_NUMBER_INT && token != JsonToken.VALUE_STRING) {
                 throw badRequest("hashes[" + count + "] is neither a whole number nor a string of decimal digits.");
             }
@@ -151,12 +155,13 @@ final class HoldBody {
 
     /** Engines write the same 64 bits signed or unsigned. */
     private static long name(String digits, int index) {
-        // Bounded before it is parsed: the cost of a decimal number grows with the square of its length.
-        if (digits.length() <= 20 && digits.matches("-?[0-9]+")) {
-            BigInteger value = new BigInteger(digits);
-            if (value.compareTo(LEAST_NAME) >= 0 && value.compareTo(NAME_END) < 0) {
-                return value.longValue();
+        boolean plain = !digits.startsWith("+") && digits.chars().allMatch(c -> c < 128);
+        try {
+            if (plain) {
+                return digits.startsWith("-") ? Long.parseLong(digits) : Long.parseUnsignedLong(digits);
             }
+        } catch (NumberFormatException e) {
+            // Told below.
         }
         throw badRequest("hashes[" + index + "] is " + shown(digits)
                 + "; a hash is a decimal number of 64 bits, signed or unsigned.");
@@ -185,9 +190,9 @@ final class HoldBody {
         }
     }
 
-    private static void requireRoom(String field, int count) {
+    private static void requireRoom(int count) {
         if (count == MOST_TOKENS) {
-            throw badRequest(field + " has more than " + MOST_TOKENS + " elements; no prefix is that long.");
+            throw badRequest("tokens has more than " + MOST_TOKENS + " elements; no prefix is that long.");
         }
     }
 

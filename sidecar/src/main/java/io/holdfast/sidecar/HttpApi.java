@@ -3,29 +3,35 @@ package io.holdfast.sidecar;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldState;
 import io.holdfast.core.HoldView;
-import io.holdfast.sidecar.SidecarConfig.Listen;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.WorkerExecutor;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClosedException;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import io.vertx.core.net.HostAndPort;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
-import io.vertx.ext.web.handler.BodyHandler;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,90 +39,115 @@ import org.slf4j.LoggerFactory;
  * The HTTP API: holds and engines as JSON, liveness, readiness, metrics.
  *
  * <p>No handler waits: what a controller will answer later is awaited as a future, what costs time (a long prompt's
- * names, a scrape) runs on Vert.x's workers. Every refusal is {@code {"error": one sentence}}.
+ * names, an engine's JSON, a scrape) runs on a few threads of its own. Every refusal is {@code {"error": one sentence}}.
  */
-final class HttpApi {
+final class HttpApi implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HttpApi.class);
-    private static final long MOST_BODY_BYTES = 8 << 20;
     private static final int OUTCOME_SECONDS = 2;
     /** Longer than a controller that hangs may stay in office. */
     private static final int UNPIN_SECONDS = 15;
 
+    private static final int SWEEP_MILLIS = 250;
+    /** What is made of a body takes several times its bytes for a moment, so only a few are made at once. */
+    private static final int WORKERS = 2;
+
+    private static final String JSON = "application/json";
+    private static final Pattern BAD_ESCAPE = Pattern.compile("%(?![0-9A-Fa-f]{2})");
+
     private final Vertx vertx;
-    private final Listen listen;
+    private final Access access;
+    private final ConnectionGuard guard;
     private final Map<String, EngineLink> engines;
     private final EventThread thread;
     private final PrometheusMeterRegistry registry;
     private final BooleanSupplier closing;
+    private final RequestBodies bodies;
+    private final ByteQuota answers;
+    private final WorkerExecutor workers;
+    private OptionalLong sweeping = OptionalLong.empty();
 
     HttpApi(
             Vertx vertx,
-            Listen listen,
+            Access access,
+            HttpLimits limits,
+            LongSupplier clock,
             Map<String, EngineLink> engines,
             EventThread thread,
             PrometheusMeterRegistry registry,
             BooleanSupplier closing) {
         this.vertx = vertx;
-        this.listen = listen;
+        this.access = access;
+        this.guard = new ConnectionGuard(limits, clock);
         this.engines = engines;
         this.thread = thread;
         this.registry = registry;
         this.closing = closing;
+        this.bodies = new RequestBodies(limits, guard);
+        this.answers = new ByteQuota(limits.answersBytes());
+        this.workers = vertx.createSharedWorkerExecutor("holdfast-api", WORKERS);
     }
 
-    Router router() {
+    /** What a server needs to be a door for this API: HTTP/1.1 alone, and as much of a head as fits a few lines. */
+    static HttpServerOptions serverOptions(String host, int port) {
+        return new HttpServerOptions()
+                .setHost(host)
+                .setPort(port)
+                .setHttp2ClearTextEnabled(false)
+                .setMaxInitialLineLength(4096)
+                .setMaxHeaderSize(8192);
+    }
+
+    /** Has the server, which does not listen yet, answer for this API. */
+    void serve(HttpServer server) {
+        Router router = router();
+        server.connectionHandler(guard::opened).requestHandler(request -> {
+            if (!guard.began(request)) {
+                return;
+            }
+            if (BAD_ESCAPE.matcher(String.valueOf(request.path())).find()) {
+                // The router would take it for a fault of its own.
+                send(
+                        request,
+                        400,
+                        JSON,
+                        ApiJson.error("The path has a % that no two hexadecimal digits follow; escape it as %25.")
+                                .toBuffer());
+            } else {
+                router.handle(request);
+            }
+        });
+        sweeping = OptionalLong.of(vertx.setPeriodic(SWEEP_MILLIS, timer -> guard.sweep()));
+    }
+
+    @Override
+    public void close() {
+        sweeping.ifPresent(vertx::cancelTimer);
+        workers.close();
+    }
+
+    private Router router() {
         Router router = Router.router(vertx);
-        router.route()
-                .failureHandler(this::fail)
-                .handler(this::refuseForeignNames)
-                .handler(HttpApi::refuseForeignPages);
+        router.route().failureHandler(this::fail).handler(this::admit);
         router.get("/livez").handler(this::live);
         router.get("/readyz").handler(this::ready);
         router.get("/metrics").handler(this::metrics);
         router.get("/api/v1/engines").handler(this::listEngines);
         router.get("/api/v1/engines/:engine").handler(this::showEngine);
-        router.post("/api/v1/engines/:engine/holds")
-                .handler(BodyHandler.create(false).setBodyLimit(MOST_BODY_BYTES))
-                .handler(this::hold);
         router.post("/api/v1/engines/:engine/resume").handler(this::resume);
+        router.post("/api/v1/engines/:engine/holds").handler(this::hold);
         router.get("/api/v1/engines/:engine/holds").handler(this::listHolds);
         router.delete("/api/v1/engines/:engine/holds").handler(this::releaseAll);
         router.get("/api/v1/engines/:engine/holds/:hold").handler(this::showHold);
         router.delete("/api/v1/engines/:engine/holds/:hold").handler(this::release);
-        for (int status : new int[] {400, 404, 405, 413, 500}) {
+        for (int status : new int[] {400, 404, 405, 500}) {
             router.errorHandler(status, this::fail);
         }
         return router;
     }
 
-    /** A page from elsewhere whose name was made to lead here counts as ours to a browser: only the name itself tells. */
-    private void refuseForeignNames(RoutingContext context) {
-        HostAndPort asked = context.request().authority();
-        if (!listen.loopback() || (asked != null && Listen.isLoopback(asked.host()))) {
-            context.next();
-        } else {
-            context.fail(
-                    new ApiError(403, "This API listens on the loopback address: ask for localhost or 127.0.0.1."));
-        }
-    }
-
-    /** A web page from elsewhere may make a browser on this machine send requests here; none of them is meant. */
-    private static void refuseForeignPages(RoutingContext context) {
-        String origin = context.request().getHeader("Origin");
-        if (origin == null || sameHost(origin, context.request())) {
-            context.next();
-        } else {
-            context.fail(new ApiError(403, "Pages of other sites may not use this API."));
-        }
-    }
-
-    private static boolean sameHost(String origin, HttpServerRequest request) {
-        try {
-            String host = request.getHeader("Host");
-            return host != null && host.equals(new URI(origin).getRawAuthority());
-        } catch (URISyntaxException e) {
-            return false;
-        }
+    private void admit(RoutingContext context) {
+        access.check(context.request(), context.normalizedPath());
+        context.next();
     }
 
     private void live(RoutingContext context) {
@@ -133,12 +164,17 @@ final class HttpApi {
         if (closing.getAsBoolean()) {
             reasons.add("the sidecar is shutting down");
         }
-        engines.values()
-                .forEach(engine ->
-                        engine.unreadiness().forEach(reason -> reasons.add("engine " + engine.id() + ": " + reason)));
         List<String> notes = new ArrayList<>();
-        engines.values()
-                .forEach(engine -> engine.notes().forEach(note -> notes.add("engine " + engine.id() + ": " + note)));
+        boolean mayRead = access.mayRead(context.request());
+        for (EngineLink engine : engines.values()) {
+            List<String> why = engine.unreadiness();
+            if (mayRead) {
+                why.forEach(reason -> reasons.add("engine " + engine.id() + ": " + reason));
+                engine.notes().forEach(note -> notes.add("engine " + engine.id() + ": " + note));
+            } else if (!why.isEmpty()) {
+                reasons.add("an engine is not ready; whoever may read can read why");
+            }
+        }
         reply(
                 context,
                 reasons.isEmpty() ? 200 : 503,
@@ -149,38 +185,31 @@ final class HttpApi {
     }
 
     private void metrics(RoutingContext context) {
-        vertx.executeBlocking(registry::scrape, false)
-                .onSuccess(text -> context.response()
-                        .putHeader("content-type", "text/plain; version=0.0.4; charset=utf-8")
-                        .end(text))
-                .onFailure(context::fail);
+        show(context, "text/plain; version=0.0.4; charset=utf-8", () -> Buffer.buffer(registry.scrape()));
     }
 
     private void listEngines(RoutingContext context) {
-        reply(
+        boolean why = access.mayAct(context.request());
+        show(
                 context,
-                200,
-                new JsonObject()
+                () -> new JsonObject()
                         .put(
                                 "engines",
                                 ApiJson.array(engines.values().stream()
-                                        .map(EngineLink::json)
+                                        .map(engine -> engine.json(why))
                                         .toList())));
     }
 
     private void showEngine(RoutingContext context) {
-        reply(context, 200, engine(context).json());
+        EngineLink engine = engine(context);
+        boolean why = access.mayAct(context.request());
+        show(context, () -> engine.json(why));
     }
 
     private void listHolds(RoutingContext context) {
-        reply(
-                context,
-                200,
-                new JsonObject()
-                        .put(
-                                "holds",
-                                ApiJson.holds(
-                                        engine(context).id(), engine(context).holds())));
+        EngineLink engine = engine(context);
+        boolean why = access.mayAct(context.request());
+        show(context, () -> new JsonObject().put("holds", ApiJson.holds(engine.id(), engine.holds(), why)));
     }
 
     private void showHold(RoutingContext context) {
@@ -190,7 +219,18 @@ final class HttpApi {
                 .filter(each -> each.id() == id)
                 .findFirst()
                 .orElseThrow(() -> noSuchHold(context));
-        reply(context, 200, ApiJson.hold(engine.id(), hold));
+        reply(context, 200, ApiJson.hold(engine.id(), hold, access.mayAct(context.request())));
+    }
+
+    private void show(RoutingContext context, Supplier<JsonObject> json) {
+        show(context, JSON, () -> json.get().toBuffer());
+    }
+
+    /** What is large is made away from the event loop. */
+    private void show(RoutingContext context, String type, Callable<Buffer> text) {
+        workers.executeBlocking(text, false)
+                .onSuccess(made -> send(context, 200, type, made))
+                .onFailure(context::fail);
     }
 
     private void hold(RoutingContext context) {
@@ -198,52 +238,34 @@ final class HttpApi {
         if (closing.getAsBoolean()) {
             throw new ApiError(503, "The sidecar is shutting down; ask the next one.");
         }
-        byte[] body = context.body().buffer() == null
-                ? new byte[0]
-                : context.body().buffer().getBytes();
-        vertx.executeBlocking(() -> engine.holdRequest(HoldBody.parse(body)), false)
-                .compose(request -> firstOutcome(engine, request))
+        requireJson(context.request());
+        bodies.receive(context.request())
+                .onSuccess(body -> hold(context, engine, body))
+                .onFailure(context::fail);
+    }
+
+    private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
+        workers.executeBlocking(
+                        () -> {
+                            HoldRequest request = engine.holdRequest(HoldBody.parse(body.bytes(), engine.mostBlocks()));
+                            body.becomes((long) request.blocks() * Long.BYTES);
+                            return request;
+                        },
+                        false)
+                .onFailure(refused -> body.close())
+                .compose(request -> firstOutcome(engine, request, body))
                 .onSuccess(hold -> replyHeld(context, engine, hold))
                 .onFailure(context::fail);
     }
 
-    /** The caller of a hold that comes too late does not know its id, so nothing may be left of it. */
-    private Future<HoldView> firstOutcome(EngineLink engine, HoldRequest request) {
-        CompletionStage<HoldView> outcome = engine.hold(request);
-        return await(
-                        outcome,
-                        OUTCOME_SECONDS,
-                        "The engine gave no outcome within " + OUTCOME_SECONDS
-                                + " s, so the hold is withdrawn; ask again when the engine answers.")
-                .onFailure(late -> outcome.thenCompose(hold -> engine.release(hold.id())));
-    }
-
-    private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold) {
-        if (hold.state() == HoldState.RELEASED) {
-            reply(context, 409, ApiJson.error(hold.reason()));
-        } else {
-            context.response().putHeader("location", "/api/v1/engines/" + engine.id() + "/holds/" + hold.id());
-            reply(context, 201, ApiJson.hold(engine.id(), hold));
-        }
-    }
-
-    private void release(RoutingContext context) {
-        EngineLink engine = engine(context);
-        long id = holdId(context);
-        await(
-                        engine.release(id),
-                        UNPIN_SECONDS,
-                        "The engine has not let go within " + UNPIN_SECONDS + " s; it is asked again until it does.")
-                .onSuccess(released -> released.ifPresentOrElse(
-                        hold -> replyReleased(context, engine, hold), () -> context.fail(noSuchHold(context))))
-                .onFailure(context::fail);
-    }
-
-    private void replyReleased(RoutingContext context, EngineLink engine, HoldView hold) {
-        if (hold.state() == HoldState.EXPIRING) {
-            reply(context, 503, ApiJson.error("Hold " + hold.id() + " is not released yet: " + hold.reason() + "."));
-        } else {
-            reply(context, 200, ApiJson.hold(engine.id(), hold));
+    private static void requireJson(HttpServerRequest request) {
+        String type = request.getHeader("Content-Type");
+        String media = type == null ? "" : type.split(";", 2)[0].strip();
+        if (!media.equalsIgnoreCase(JSON)) {
+            throw new ApiError(
+                    415,
+                    "The body must be JSON and say so, and its type is " + ConfigException.shown(media)
+                            + "; add -H 'Content-Type: application/json'.");
         }
     }
 
@@ -258,17 +280,71 @@ final class HttpApi {
                 .onFailure(context::fail);
     }
 
+    /** The caller of a hold that comes too late does not know its id, so nothing may be left of it. */
+    private Future<HoldView> firstOutcome(EngineLink engine, HoldRequest request, RequestBodies.Body body) {
+        CompletionStage<HoldView> outcome = engine.hold(request);
+        // Until the controller took it the request is in a queue, and counts.
+        outcome.whenComplete((hold, refusal) -> body.close());
+        return await(
+                        outcome,
+                        OUTCOME_SECONDS,
+                        "The engine gave no outcome within " + OUTCOME_SECONDS
+                                + " s, so the hold is withdrawn; ask again when the engine answers.")
+                .onFailure(late -> outcome.thenCompose(hold -> engine.release(hold.id())));
+    }
+
+    private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold) {
+        switch (hold.state()) {
+            case RELEASED, LOST, EXPIRING -> reply(context, 409, ApiJson.error(hold.reason()));
+            case REQUESTED, HELD -> {
+                context.response().putHeader("location", "/api/v1/engines/" + engine.id() + "/holds/" + hold.id());
+                reply(context, 201, ApiJson.hold(engine.id(), hold, true));
+            }
+        }
+    }
+
+    private void release(RoutingContext context) {
+        EngineLink engine = engine(context);
+        long id = holdId(context);
+        await(engine.release(id), UNPIN_SECONDS, unanswered(engine))
+                .onSuccess(released -> released.ifPresentOrElse(
+                        hold -> replyReleased(context, engine, hold), () -> context.fail(noSuchHold(context))))
+                .onFailure(context::fail);
+    }
+
+    private void replyReleased(RoutingContext context, EngineLink engine, HoldView hold) {
+        if (hold.state() == HoldState.EXPIRING) {
+            context.fail(new ApiError(503, refused(hold)));
+        } else {
+            reply(context, 200, ApiJson.hold(engine.id(), hold, true));
+        }
+    }
+
+    /** A refusal is final for now: the ledger keeps the pin, and only another call or the next start tries again. */
+    private static String refused(HoldView hold) {
+        return "Hold " + hold.id() + " is not released (" + hold.reason()
+                + "); the ledger keeps it, and it is tried again when you ask again or at the next start.";
+    }
+
+    /** Where the controller runs, it asks on by itself; where it does not, nobody does. */
+    private String unanswered(EngineLink engine) {
+        String fault = thread.fault(engine.controller());
+        return fault.isEmpty()
+                ? "The engine has not let go within " + UNPIN_SECONDS + " s; it is asked again until it does."
+                : "The engine has not let go within " + UNPIN_SECONDS + " s and is not asked again (" + fault
+                        + "); the ledger keeps what is pinned for the next start.";
+    }
+
     private void releaseAll(RoutingContext context) {
         EngineLink engine = engine(context);
-        await(
-                        engine.releaseAll(),
-                        UNPIN_SECONDS,
-                        "The engine has not let go of everything within " + UNPIN_SECONDS
-                                + " s; it is asked again until it does.")
+        await(engine.releaseAll(), UNPIN_SECONDS, unanswered(engine))
                 .onSuccess(done -> reply(
                         context,
                         done.pending() > 0 ? 503 : 200,
-                        new JsonObject().put("released", done.released()).put("pending", done.pending())))
+                        new JsonObject()
+                                .put("released", done.released())
+                                .put("pending", done.pending())
+                                .put("paused", true)))
                 .onFailure(context::fail);
     }
 
@@ -282,6 +358,8 @@ final class HttpApi {
                             case TimeoutException slow -> new ApiError(503, late);
                             case RejectedExecutionException full ->
                                 new ApiError(503, String.valueOf(full.getMessage()));
+                            case IllegalArgumentException never ->
+                                new ApiError(409, String.valueOf(never.getMessage()));
                             case Throwable other -> other;
                         }));
     }
@@ -319,7 +397,12 @@ final class HttpApi {
 
     private void fail(RoutingContext context) {
         Throwable cause = context.failure();
-        if (cause instanceof ApiError error) {
+        if (cause instanceof RequestBodies.HungUp || cause instanceof HttpClosedException) {
+            LOG.debug("A client hung up before it was answered.");
+        } else if (cause instanceof ApiError error) {
+            if (error.status() == 401) {
+                context.response().putHeader("www-authenticate", "Bearer");
+            }
             reply(context, error.status(), ApiJson.error(error.sentence()));
         } else if (cause instanceof RejectedExecutionException full) {
             reply(context, 503, ApiJson.error(String.valueOf(full.getMessage())));
@@ -328,10 +411,11 @@ final class HttpApi {
         } else {
             LOG.error(
                     "{} {} failed.",
-                    context.request().method(),
-                    context.request().path(),
+                    Metrics.method(context.request().method().name()),
+                    ConfigException.shown(String.valueOf(context.request().path())),
                     cause);
-            reply(context, 500, ApiJson.error("The sidecar failed (" + cause + "); its log says where."));
+            // What failed may quote what it failed at: that is for the log alone.
+            reply(context, 500, ApiJson.error("The sidecar failed at this request; its log says where."));
         }
     }
 
@@ -339,18 +423,37 @@ final class HttpApi {
         String path = ConfigException.shown(String.valueOf(context.request().path()));
         return switch (context.statusCode()) {
             case 404 -> "There is nothing at " + path + ".";
-            case 405 -> path + " does not take " + context.request().method() + ".";
-            case 413 -> "The body is larger than " + (MOST_BODY_BYTES >> 20) + " MiB; no prefix is that long.";
+            case 405 ->
+                path + " does not take "
+                        + Metrics.method(context.request().method().name()) + ".";
             default -> "The request is malformed (status " + context.statusCode() + ").";
         };
     }
 
-    private static void reply(RoutingContext context, int status, JsonObject body) {
-        if (!context.response().ended()) {
-            context.response()
-                    .setStatusCode(status)
-                    .putHeader("content-type", "application/json")
-                    .end(body.toBuffer());
+    private void reply(RoutingContext context, int status, JsonObject body) {
+        send(context, status, JSON, body.toBuffer());
+    }
+
+    private void send(RoutingContext context, int status, String type, Buffer text) {
+        send(context.request(), status, type, text);
+    }
+
+    private void send(HttpServerRequest request, int status, String type, Buffer text) {
+        HttpServerResponse response = request.response();
+        if (response.ended() || response.closed()) {
+            return;
+        }
+        boolean room = answers.take(text.length());
+        Buffer sent = room
+                ? text
+                : ApiJson.error("Too many answers wait to be read by their clients; ask again later.")
+                        .toBuffer();
+        Future<Void> written = response.setStatusCode(room ? status : 503)
+                .putHeader("content-type", room ? type : JSON)
+                .end(sent);
+        guard.answering(request, sent.length(), written);
+        if (room) {
+            written.onComplete(done -> answers.give(text.length()));
         }
     }
 }

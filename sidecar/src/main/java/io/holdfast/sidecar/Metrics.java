@@ -15,7 +15,11 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.TimeGauge;
+import io.micrometer.core.instrument.config.MeterFilter;
+import io.vertx.micrometer.Label;
+import io.vertx.micrometer.MicrometerMetricsOptions;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
@@ -29,10 +33,32 @@ import java.util.function.ToLongFunction;
  * give is NaN.
  */
 final class Metrics {
+    private static final Set<String> METHODS =
+            Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT");
+
     private final MeterRegistry registry;
 
     Metrics(MeterRegistry registry) {
         this.registry = registry;
+    }
+
+    /** How HTTP is measured: each label from a closed set, since every value that a client may choose would stay for good. */
+    static MicrometerMetricsOptions http() {
+        return new MicrometerMetricsOptions()
+                .setEnabled(true)
+                .addLabels(Label.HTTP_CODE, Label.HTTP_ROUTE)
+                .setServerRequestTagsProvider(
+                        request -> Tags.of("method", method(request.method().name())));
+    }
+
+    /** Requests that no route took are counted under a name. */
+    static MeterFilter unmatchedRoutes() {
+        return MeterFilter.replaceTagValues("route", route -> route.isEmpty() ? "unmatched" : route);
+    }
+
+    /** A method of HTTP, and OTHER for whatever else a client wrote. */
+    static String method(String written) {
+        return METHODS.contains(written) ? written : "OTHER";
     }
 
     void follow(EventThread thread) {

@@ -8,16 +8,14 @@ import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServer;
-import io.vertx.core.http.HttpServerOptions;
-import io.vertx.micrometer.Label;
 import io.vertx.micrometer.MicrometerMetricsFactory;
-import io.vertx.micrometer.MicrometerMetricsOptions;
 import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -75,6 +73,7 @@ public final class Sidecar implements AutoCloseable {
     private final AtomicBoolean closing = new AtomicBoolean();
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
     private final Listen listen;
+    private Optional<HttpApi> api = Optional.empty();
 
     private Sidecar(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry, Seams seams) {
         this.vertx = vertx;
@@ -86,8 +85,7 @@ public final class Sidecar implements AutoCloseable {
                 .min()
                 .orElse(MOST_POLL_MILLIS);
         this.thread = new EventThread(clock, Math.min(MOST_POLL_MILLIS, shortestTick));
-        this.server = vertx.createHttpServer(
-                new HttpServerOptions().setHost(listen.host()).setPort(listen.port()));
+        this.server = vertx.createHttpServer(HttpApi.serverOptions(listen.host(), listen.port()));
     }
 
     /**
@@ -126,16 +124,15 @@ public final class Sidecar implements AutoCloseable {
 
     /** A Vert.x whose HTTP servers and clients are measured in this registry. */
     public static Vertx instrumented(PrometheusMeterRegistry registry) {
+        registry.config().meterFilter(Metrics.unmatchedRoutes());
         return Vertx.builder()
-                .with(new VertxOptions()
-                        .setMetricsOptions(new MicrometerMetricsOptions()
-                                .setEnabled(true)
-                                .addLabels(Label.HTTP_METHOD, Label.HTTP_CODE, Label.HTTP_ROUTE)))
+                .with(new VertxOptions().setMetricsOptions(Metrics.http()))
                 .withMetrics(new MicrometerMetricsFactory(registry))
                 .build();
     }
 
     private void open(SidecarConfig config) throws IOException {
+        Access access = Access.of(listen, System.getenv());
         Metrics metrics = new Metrics(registry);
         refuseTwins(config.engines());
         SharedServices shared = new SharedServices(clock, executor, timer, watch, registry, seams);
@@ -151,7 +148,10 @@ public final class Sidecar implements AutoCloseable {
                 seams.hangLimit().toMillis() / LOOKS,
                 Math.max(1, seams.hangLimit().toMillis() / LOOKS),
                 TimeUnit.MILLISECONDS);
-        server.requestHandler(new HttpApi(vertx, listen, engines, thread, registry, closing::get).router());
+        HttpApi served =
+                new HttpApi(vertx, access, HttpLimits.defaults(), clock, engines, thread, registry, closing::get);
+        api = Optional.of(served);
+        served.serve(server);
         try {
             server.listen().toCompletionStage().toCompletableFuture().join();
         } catch (CompletionException e) {
@@ -161,12 +161,11 @@ public final class Sidecar implements AutoCloseable {
                     e);
         }
         engines.values().forEach(this::askRegularly);
-        if (!listen.loopback()) {
+        if (access.actingRefused()) {
             LOG.warn(
-                    "The API asks nobody for a key and is served at {}, beyond this machine: let only those reach port"
-                            + " {} who may hold and release.",
-                    listen.host(),
-                    server.actualPort());
+                    "The API is served at {}, beyond this machine, and has no act token, so holding and releasing"
+                            + " through it is refused: name a token with listen.actTokenEnv.",
+                    listen.host());
         }
         LOG.info("The sidecar looks after {} at {}.", engines.keySet(), uri());
     }
@@ -268,6 +267,7 @@ public final class Sidecar implements AutoCloseable {
     private void shut() {
         timers.forEach(vertx::cancelTimer);
         stopServer();
+        api.ifPresent(HttpApi::close);
         thread.close();
         watch.shutdownNow();
         engines.values().forEach(EngineLink::hangUp);

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
@@ -22,11 +23,22 @@ import java.util.regex.Pattern;
 public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines) {
 
     /**
-     * Where the HTTP API is served.
+     * Where the HTTP API is served, and to whom.
      *
      * @param port 0 takes any free one
+     * @param allowedHosts names by which it may be asked for, besides its address and, on this machine, localhost
+     * @param readTokenEnv the environment variable that has the token for reading; absent: whoever reaches the port reads
+     * @param actTokenEnv the environment variable that has the token for acting; absent: whoever reaches a loopback address
+     *     acts, and nobody beyond it
      */
-    public record Listen(String host, int port) {
+    public record Listen(
+            String host,
+            int port,
+            List<String> allowedHosts,
+            Optional<String> readTokenEnv,
+            Optional<String> actTokenEnv) {
+        private static final Pattern NAME =
+                Pattern.compile("[A-Za-z0-9]([A-Za-z0-9._-]{0,252})|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*");
         private static final Pattern LOOPBACK =
                 Pattern.compile("localhost|127(\\.[0-9]{1,3}){3}|::1|\\[::1]", Pattern.CASE_INSENSITIVE);
 
@@ -37,6 +49,31 @@ public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfi
                     host,
                     "write an address of this machine, such as 127.0.0.1");
             require(port >= 0 && port <= 65_535, "port", port, "write 0 to 65535, 0 for any free port");
+            allowedHosts = List.copyOf(allowedHosts);
+            for (int i = 0; i < allowedHosts.size(); i++) {
+                require(
+                        NAME.matcher(allowedHosts.get(i)).matches(),
+                        "allowedHosts[" + i + "]",
+                        allowedHosts.get(i),
+                        "write a name or an address without a port, such as holdfast.example; there is no wildcard");
+            }
+            readTokenEnv.ifPresent(name -> EngineConfig.requireVariable("readTokenEnv", name));
+            actTokenEnv.ifPresent(name -> EngineConfig.requireVariable("actTokenEnv", name));
+            require(
+                    readTokenEnv.isEmpty() || actTokenEnv.isPresent() || !isLoopback(host),
+                    "readTokenEnv",
+                    readTokenEnv.orElse(""),
+                    "without actTokenEnv whoever reaches this address may act, and so read: write actTokenEnv, too");
+        }
+
+        /** At this address, with no names and no tokens. */
+        public Listen(String host, int port) {
+            this(host, port, List.of(), Optional.empty(), Optional.empty());
+        }
+
+        /** Whether the configuration names this host. */
+        boolean allows(String asked) {
+            return allowedHosts.stream().anyMatch(asked::equalsIgnoreCase);
         }
 
         /** Whether only this machine can reach it. */

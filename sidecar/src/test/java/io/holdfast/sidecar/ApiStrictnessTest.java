@@ -15,6 +15,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the API refuses, and how. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -46,7 +47,8 @@ class ApiStrictnessTest {
         PUT    | /api/v1/engines/demo/holds            | {}   | 405 | '/api/v1/engines/demo/holds' does not take PUT.
         POST   | /api/v1/engines                       | {}   | 405 | '/api/v1/engines' does not take POST.
         POST   | /livez                                | {}   | 405 | '/livez' does not take POST.
-        POST   | /api/v1/engines/demo/holds            |      | 400 | The body must be a JSON object
+        POST   | /api/v1/engines/demo/holds            |      | 415 | The body must be JSON and say so, and its type is empty
+        POST   | /api/v1/engines/nope/resume           |      | 404 | There is no engine 'nope'
         POST   | /api/v1/engines/demo/holds            | nope | 400 | The body is not valid JSON at line 1
         POST   | /api/v1/engines/demo/holds            | {"leaseSeconds":1} | 400 | The body has neither tokens
         POST   | /api/v1/engines/demo/holds            | {"tokens":[1],"leaseSeconds":-1} | 400 | leaseSeconds is '-1'
@@ -71,6 +73,49 @@ class ApiStrictnessTest {
 
         assertThat(answer.status()).isEqualTo(413);
         assertThat(answer.error()).isEqualTo("The body is larger than 8 MiB; no prefix is that long.");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "application/json, 201",
+        "Application/JSON ; charset=utf-8, 201",
+        "application/x-www-form-urlencoded, 415",
+        "multipart/form-data; boundary=x, 415",
+        "text/plain, 415",
+        "application/jsonx, 415"
+    })
+    void bodyThatDoesNotSayItIsJson_isRefusedWithTheMend(String type, int status) {
+        String wish = "{\"hashes\":[7],\"leaseSeconds\":1}" + " ".repeat(20_000);
+
+        Http.Answer answer = bed.client.http.send("POST", SidecarClient.HOLDS, wish, "content-type", type);
+
+        assertThat(answer.status()).as(answer.text()).isEqualTo(status);
+        if (status == 415) {
+            assertThat(answer.error()).endsWith("; add -H 'Content-Type: application/json'.");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/%", "/api/v1/engines/%zz", "/livez%4"})
+    void pathWithABrokenEscape_isRefused(String path) {
+        try (RawClient raw = new RawClient(bed.sidecar.uri())) {
+            assertThat(raw.exchange(RawClient.get(path)))
+                    .startsWith("HTTP/1.1 400 ")
+                    .contains("The path has a % that no two hexadecimal digits follow; escape it as %25.");
+        }
+    }
+
+    @Test
+    void http2InTheClear_isNotSpoken() throws IOException {
+        try (RawClient raw = new RawClient(bed.sidecar.uri())) {
+            Socket priorKnowledge = raw.open();
+            RawClient.send(priorKnowledge, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0");
+            String upgraded = raw.exchange("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade,"
+                    + " HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n");
+
+            assertThat(RawClient.head(priorKnowledge)).get().asString().startsWith("HTTP/2.0 501 ");
+            assertThat(upgraded).startsWith("HTTP/1.1 200 ");
+        }
     }
 
     @Test

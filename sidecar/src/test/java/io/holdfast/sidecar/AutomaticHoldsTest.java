@@ -55,7 +55,7 @@ class AutomaticHoldsTest {
 
             int[] other = EngineClient.prompt(2, 64);
             bed.engine.generate(other);
-            assertThat(bed.client.hold(other, 60).status()).isEqualTo(503);
+            assertThat(bed.client.hold(other, 60).status()).isEqualTo(409);
             assertThat(bed.client
                             .http
                             .post("/api/v1/engines/demo/resume", "")

@@ -1,31 +1,40 @@
 package io.holdfast.sidecar;
 
-import io.vertx.core.Vertx;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.concurrent.CountDownLatch;
 
 /** A sidecar in a process of its own, which can be killed. */
 final class ChildSidecar implements AutoCloseable {
     private static final String SERVES = "serves ";
+    private static final String HEAP = "heap ";
 
     private final Process process;
+    private final BufferedReader out;
     private final URI uri;
 
-    private ChildSidecar(Process process, URI uri) {
+    private ChildSidecar(Process process, BufferedReader out, URI uri) {
         this.process = process;
+        this.out = out;
         this.uri = uri;
     }
 
-    /** The child: says where it serves, and then waits to be killed. */
-    public static void main(String[] args) throws InterruptedException {
-        Sidecar sidecar = Sidecar.start(Vertx.vertx(), SidecarConfig.load(Path.of(args[0])));
+    /** The child: says where it serves, then answers each line that it is sent with its heap, until it is killed. */
+    public static void main(String[] args) throws IOException {
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        Sidecar sidecar = Sidecar.start(Sidecar.instrumented(registry), SidecarConfig.load(Path.of(args[0])), registry);
         System.out.println(SERVES + sidecar.uri());
-        new CountDownLatch(1).await();
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            System.gc();
+            Runtime runtime = Runtime.getRuntime();
+            System.out.println(HEAP + (runtime.totalMemory() - runtime.freeMemory()));
+        }
     }
 
     static ChildSidecar start(Path config) throws IOException {
@@ -43,13 +52,28 @@ final class ChildSidecar implements AutoCloseable {
                 .start();
         BufferedReader out =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+        try {
+            return new ChildSidecar(process, out, URI.create(said(out, SERVES)));
+        } catch (AssertionError e) {
+            process.destroyForcibly();
+            throw e;
+        }
+    }
+
+    private static String said(BufferedReader out, String beginning) throws IOException {
         for (String line = out.readLine(); line != null; line = out.readLine()) {
-            if (line.startsWith(SERVES)) {
-                return new ChildSidecar(process, URI.create(line.substring(SERVES.length())));
+            if (line.startsWith(beginning)) {
+                return line.substring(beginning.length());
             }
         }
-        process.destroyForcibly();
-        throw new AssertionError("The child ended before it served.");
+        throw new AssertionError("The child ended before it said " + beginning);
+    }
+
+    /** Bytes of its heap that are in use after a collection. */
+    long heap() throws IOException {
+        process.getOutputStream().write('\n');
+        process.getOutputStream().flush();
+        return Long.parseLong(said(out, HEAP));
     }
 
     URI uri() {

@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.HoldRequest;
+import io.holdfast.core.HoldState;
 import io.holdfast.core.HoldView;
 import io.holdfast.core.Released;
 import java.io.IOException;
@@ -71,6 +72,48 @@ class EngineLinkTest {
         var hold = engine.hold(REQUEST).toCompletableFuture();
         poll();
         return hold.join().reason();
+    }
+
+    @Test
+    void resumeThatIsTurnedAway_leavesThePauseToTheNext() {
+        CompletableFuture<Released> released = engine.releaseAll().toCompletableFuture();
+        poll();
+        assertThat(released.join()).isEqualTo(new Released(0, 0));
+        Unstarted.fillMailbox(engine);
+        assertThat(engine.resume().toCompletableFuture().exceptionNow()).isInstanceOf(RejectedExecutionException.class);
+        poll();
+
+        assertThat(engine.hold(REQUEST).toCompletableFuture().exceptionNow()).isInstanceOf(ApiError.class);
+        CompletableFuture<Boolean> resumed = engine.resume().toCompletableFuture();
+        poll();
+        assertThat(resumed.join()).isTrue();
+        var hold = engine.hold(REQUEST).toCompletableFuture();
+        poll();
+        assertThat(hold.join().reason()).contains("was not probed yet");
+    }
+
+    @Test
+    void lettingGoBesideHolds_leavesNoneBehind() throws Exception {
+        CyclicBarrier both = new CyclicBarrier(2);
+        for (int round = 0; round < 1000; round++) {
+            Future<?> letGo = around.executor.submit(() -> {
+                both.await();
+                return engine.releaseAll();
+            });
+            Future<?> hold = around.executor.submit(() -> {
+                both.await();
+                return engine.hold(REQUEST);
+            });
+            letGo.get();
+            hold.get();
+            poll();
+
+            assertThat(engine.view().holds())
+                    .as("round " + round)
+                    .noneMatch(each -> each.state() == HoldState.REQUESTED || each.state() == HoldState.HELD);
+            engine.resume();
+            poll();
+        }
     }
 
     private void poll() {

@@ -21,16 +21,16 @@ class FullMailboxTest {
                 EngineLink engine = around.engine("demo")) {
             HttpApi api = new HttpApi(
                     vertx,
-                    Listen.defaults(),
+                    Access.of(Listen.defaults(), Map.of()),
+                    HttpLimits.defaults(),
+                    System::nanoTime,
                     Map.of("demo", engine),
                     around.thread,
                     new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
                     () -> false);
-            HttpServer server = vertx.createHttpServer().requestHandler(api.router());
-            server.listen(0, "127.0.0.1")
-                    .toCompletionStage()
-                    .toCompletableFuture()
-                    .join();
+            HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
+            api.serve(server);
+            server.listen().toCompletionStage().toCompletableFuture().join();
             Unstarted.fillMailbox(engine);
 
             try (SidecarClient client = new SidecarClient(URI.create("http://127.0.0.1:" + server.actualPort()))) {

@@ -106,6 +106,6 @@ class HoldBodyTest {
     }
 
     private static HoldBody parse(String json) {
-        return HoldBody.parse(json.getBytes(StandardCharsets.UTF_8));
+        return HoldBody.parse(json.getBytes(StandardCharsets.UTF_8), 65_536);
     }
 }

@@ -125,7 +125,8 @@ class HoldsTest {
         Http.Answer answer = bed.client.http.delete(SidecarClient.HOLDS);
 
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
-        assertThat(answer.json()).isEqualTo(new JsonObject().put("released", 2).put("pending", 0));
+        assertThat(answer.json())
+                .isEqualTo(new JsonObject().put("released", 2).put("pending", 0).put("paused", true));
         assertThat(bed.engine.usedTokens()).isZero();
         Http.Answer paused = bed.client.hold(PREFIX, 60);
         assertThat(paused.status()).as(paused.text()).isEqualTo(503);

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,7 +40,12 @@ class SidecarConfigTest {
     @Test
     void everyKey_isRead() {
         SidecarConfig config = SidecarConfig.parse("""
-            listen: {host: 0.0.0.0, port: 0}
+            listen:
+              host: 0.0.0.0
+              port: 0
+              allowedHosts: [holdfast.example, "fd00::1"]
+              readTokenEnv: READ
+              actTokenEnv: ACT
             stateDirectory: state
             engines:
               - id: demo
@@ -62,7 +68,9 @@ class SidecarConfigTest {
               - {id: v, type: vllm, url: "http://[::1]:8000"}
             """, "test");
 
-        assertThat(config.listen()).isEqualTo(new SidecarConfig.Listen("0.0.0.0", 0));
+        assertThat(config.listen())
+                .isEqualTo(new SidecarConfig.Listen(
+                        "0.0.0.0", 0, List.of("holdfast.example", "fd00::1"), Optional.of("READ"), Optional.of("ACT")));
         assertThat(config.stateDirectory()).isEqualTo(Path.of("state"));
         EngineConfig demo = config.engines().getFirst();
         assertThat(demo.backend()).isEqualTo(BackendKind.DRY_RUN);
@@ -93,7 +101,7 @@ class SidecarConfigTest {
         {E}, colour: red}]            | engines[0].colour is an unknown key; known here are apiKeyEnv, automaticHolds,
         {E}}], lisen: {}              | lisen is an unknown key; did you mean listen?
         {E}}], listen: {prot: 1}      | listen.prot is an unknown key; did you mean port?
-        {E}}], listen: [1]            | listen is a list; write a mapping with the keys host, port
+        {E}}], listen: [1]            | listen is a list; write a mapping with the keys actTokenEnv, allowedHosts, host
         {E}}], listen: {port: 70000}  | listen.port is '70000'; write 0 to 65535
         {E}}], listen: {port: -1}     | listen.port is '-1'; write 0 to 65535
         {E}}], listen: {port: 1.5}    | listen.port is the value '1.5'; write a whole number
@@ -101,6 +109,12 @@ class SidecarConfigTest {
         {E}}], listen: {host: ' '}    | listen.host is ' '; write an address
         {E}}], listen: {host: 7}      | listen.host is the value '7'; write text (in quotes)
         {E}}], listen: {host:}        | listen.host is empty; write an address of this machine
+        {E}}], listen: {allowedHosts: x} | listen.allowedHosts is the text 'x'; write a list
+        {E}}], listen: {allowedHosts: [7]} | listen.allowedHosts[0] is the value '7'; write text
+        {E}}], listen: {allowedHosts: ['*']} | listen.allowedHosts[0] is '*'; write a name or an address
+        {E}}], listen: {allowedHosts: ['h:1']} | listen.allowedHosts[0] is 'h:1'; write a name or an address
+        {E}}], listen: {actTokenEnv: 'top secret'} | listen.actTokenEnv is not the name of an environment variable
+        {E}}], listen: {readTokenEnv: R} | listen.readTokenEnv is 'R'; without actTokenEnv whoever reaches
         {E}, share: -0.5}]            | engines[0].share is '-0.5'; write a number above 0 and at most 1
         {E}, share: 0}]               | engines[0].share is '0.0'; write a number above 0
         {E}, share: 1.01}]            | engines[0].share is '1.01'; write a number above 0 and at most 1
@@ -126,7 +140,7 @@ class SidecarConfigTest {
         {E}, replay: 'tcp://*:5558'}] | engines[0].replay is 'tcp://*:5558'; write where the engine answers
         {E}, events: 'tcp://h:1', replay: 'tcp://h:1'}] | engines[0].replay is 'tcp://h:1'; the engine publishes there
         {E}, kvcachedSegment: ''}]    | engines[0].kvcachedSegment is empty; write the segment's name
-        {E}, apiKeyEnv: 'sk-123 4'}]  | engines[0].apiKeyEnv is 'sk-123 4'; write the name of an environment
+        {E}, apiKeyEnv: 'sk-123 4'}]  | engines[0].apiKeyEnv is not the name of an environment variable; write the name of one
         {E}}, 7]                      | engines[1] is the value '7'; write a mapping
         {E}}, {id: a, type: vllm, url: 'http://x'}] | engines[1].id is 'a' like that of engines[0]; give each
         {E}}, {id: b, type: vllm, url: 'http://127.0.0.1:30000'}] | engines[1].url is 'http://127.0.0.1:30000' like

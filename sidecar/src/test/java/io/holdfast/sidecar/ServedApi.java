@@ -1,0 +1,56 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.sidecar.SidecarConfig.Listen;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.Map;
+
+/** The API on a loopback port, whatever its configuration says, with an engine that nobody asks. */
+final class ServedApi implements AutoCloseable {
+    static final String READ = "read-token-of-the-test";
+    static final String ACT = "act-token-of-the-test-";
+
+    final EngineLink engine;
+    final Http http;
+    final URI uri;
+    private final Vertx vertx;
+    private final Unstarted around;
+    private final HttpApi api;
+
+    ServedApi(Path state, Listen listen, HttpLimits limits) throws IOException {
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        vertx = Sidecar.instrumented(registry);
+        around = new Unstarted(state);
+        engine = around.engine("demo");
+        api = new HttpApi(
+                vertx,
+                Access.of(listen, Map.of("READ", READ + "\n", "ACT", " " + ACT + "\r\n")),
+                limits,
+                System::nanoTime,
+                Map.of("demo", engine),
+                around.thread,
+                registry,
+                () -> false);
+        HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
+        api.serve(server);
+        server.listen().toCompletionStage().toCompletableFuture().join();
+        uri = URI.create("http://127.0.0.1:" + server.actualPort());
+        http = new Http(uri);
+        around.thread.drive(engine.controller());
+        around.thread.start();
+    }
+
+    @Override
+    public void close() {
+        http.close();
+        api.close();
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+        around.close();
+        engine.close();
+    }
+}
