@@ -37,6 +37,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -447,7 +448,7 @@ final class EngineLink implements AutoCloseable {
         if (!fault.isEmpty()) {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);
         }
-        view().paused().ifPresent(why -> engine.put("paused", why));
+        view().paused().ifPresent(sentence -> engine.put("pausedWhy", sentence));
         segment.ifPresent(seen -> engine.put("kvcached", ApiJson.segment(seen)));
         return engine;
     }

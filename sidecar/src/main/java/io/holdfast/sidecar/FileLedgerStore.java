@@ -272,8 +272,10 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         closed = true;
         Optional<Writing> held = writing;
         if (held.isPresent()) {
-            try (LedgerLock lock = held.get().lock()) {
+            try {
                 held.get().channel().close();
+            } finally {
+                held.get().lock().close();
             }
         }
         Optional<LedgerLock> reading = readingLock;
