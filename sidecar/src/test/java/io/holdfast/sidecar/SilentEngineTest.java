@@ -79,7 +79,9 @@ class SilentEngineTest {
                         .put("page_size", TestBed.BLOCK)
                         .put("max_req_input_len", 1024)
                         .put("kv_events", new JsonObject().put("publisher", "zmq"))));
-        router.get("/metrics").handler(call -> call.end("sglang:num_running_reqs 0\nsglang:num_queue_reqs 0\n"));
+        router.get("/metrics")
+                .handler(call ->
+                        call.end("sglang:num_running_reqs 0\nsglang:num_queue_reqs 0\nsglang:num_used_tokens 0\n"));
         router.post("/hicache/pin_blocks").handler(call -> {
             if (EMPTY.equals(call.body().asString())) {
                 call.json(new JsonObject().put("status", "ok").put("pinned_count", 0));

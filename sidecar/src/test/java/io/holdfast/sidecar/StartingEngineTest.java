@@ -95,7 +95,9 @@ class StartingEngineTest {
                         .put("page_size", TestBed.BLOCK)
                         .put("max_req_input_len", 1024)
                         .put("kv_events", new JsonObject().put("publisher", "zmq"))));
-        router.get("/metrics").handler(call -> call.end("sglang:num_running_reqs 0\nsglang:num_queue_reqs 0\n"));
+        router.get("/metrics")
+                .handler(call ->
+                        call.end("sglang:num_running_reqs 0\nsglang:num_queue_reqs 0\nsglang:num_used_tokens 0\n"));
         router.post("/hicache/pin_blocks").handler(call -> count(call, "pinned_count"));
         // Whatever it had is gone, and it says so.
         router.post("/hicache/unpin_blocks")
