@@ -208,10 +208,14 @@ public final class Controller {
                     + (most == MOST_BLOCKS_OF_UNKNOWN ? "an unknown number, so at most " + most + " are taken" : most)
                     + ": hold a shorter one."));
         }
-        if (holds.fullFor(request.blocks())) {
+        if (holds.full()) {
             return Optional.of(new RejectedExecutionException("Engine " + settings.engineId() + " has "
-                    + holds.living().size() + " holds of " + holds.blocks() + " blocks in all, and "
-                    + Holds.MOST_LIVING + " of " + Holds.MOST_BLOCKS + " are the most: release one first."));
+                    + Holds.MOST_LIVING + " holds, which is the most: release one first."));
+        }
+        if (!holds.fits(request.blocks())) {
+            return Optional.of(new RejectedExecutionException("The holds of engine " + settings.engineId() + " have "
+                    + holds.blocks() + " blocks in all, and with this one they would have more than "
+                    + Holds.MOST_BLOCKS + ": release one first."));
         }
         return Optional.empty();
     }
@@ -490,7 +494,7 @@ public final class Controller {
     private void carryOut(Plan.Line line) {
         switch (line.action()) {
             case PIN -> {
-                if (holds.living(line.holdId()).isEmpty() && holds.full()) {
+                if (holds.living(line.holdId()).isEmpty() && (holds.full() || !holds.fits(line.blocks()))) {
                     return;
                 }
                 Hold hold = holds.living(line.holdId()).orElseGet(() -> automatic(line));

@@ -58,14 +58,14 @@ final class Holds {
         return hold;
     }
 
-    /** Whether there are as many as there may be, or as many blocks in them. */
+    /** Whether there are as many as there may be. */
     boolean full() {
-        return fullFor(1);
+        return living.size() >= MOST_LIVING;
     }
 
-    /** Whether another one of so many blocks is one too many. */
-    boolean fullFor(int more) {
-        return living.size() >= MOST_LIVING || more > MOST_BLOCKS - blocks;
+    /** Whether there is room for the names of so many blocks more. */
+    boolean fits(int more) {
+        return more <= MOST_BLOCKS - blocks;
     }
 
     /** Blocks of all that live, those that holds share counted for each. */

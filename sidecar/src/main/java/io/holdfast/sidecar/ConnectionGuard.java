@@ -119,9 +119,9 @@ final class ConnectionGuard {
     /** Closing as the API offers it waits until everything is written, which a client that does not read prevents for ever. */
     private static void cut(HttpConnection connection) {
         if (connection instanceof VertxConnection channel) {
-            channel.channelHandlerContext().close();
+            var _ = channel.channelHandlerContext().close();
         } else {
-            connection.close();
+            var _ = connection.close();
         }
     }
 
