@@ -9,7 +9,7 @@ import io.holdfast.core.Outcome;
 import io.holdfast.core.PinsView;
 import io.holdfast.core.Released;
 import io.holdfast.sidecar.EngineCalls.Call;
-import io.holdfast.sidecar.EngineCalls.Key;
+import io.holdfast.sidecar.EngineCalls.PinKey;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -104,7 +104,7 @@ final class EmergencyRelease {
     private final ScheduledExecutorService timer;
 
     private final CompletableFuture<String> begun = new CompletableFuture<>();
-    private final Map<Key, Work> works = new LinkedHashMap<>();
+    private final Map<PinKey, Work> works = new LinkedHashMap<>();
     private final List<CompletableFuture<Released>> waiting = new ArrayList<>();
     private Optional<Future<?>> next = Optional.empty();
 
@@ -224,7 +224,7 @@ final class EmergencyRelease {
 
     private synchronized void lookAtAll() {
         for (Entry entry : ledger.outstanding()) {
-            Work work = works.computeIfAbsent(Key.of(entry), key -> new Work());
+            Work work = works.computeIfAbsent(PinKey.of(entry), key -> new Work());
             boolean late = work.entries.put(entry.holdId(), entry) == null && work.state == State.GONE;
             if (late) {
                 // Its line was held up by the disk; its pin was not sent any more.
@@ -256,7 +256,7 @@ final class EmergencyRelease {
                 : Optional.of("the ledger belongs to another engine");
     }
 
-    private void decide(Key key, Work work) {
+    private void decide(PinKey key, Work work) {
         Optional<Backend> backend = calls.backend(key.backend());
         Optional<Call> last = calls.last(key);
         if (has(work, Step.KEPT)) {
@@ -278,7 +278,7 @@ final class EmergencyRelease {
             }
         } else if (!last.get().outcome().isDone()) {
             work.state = State.UNDER_WAY;
-            last.get().outcome().whenComplete((outcome, failure) -> wakeUp(work));
+            CompletionStage<Outcome> _ = last.get().outcome().whenComplete((outcome, failure) -> wakeUp(work));
         } else {
             decide(key, work, backend.get(), last.get());
         }
@@ -291,7 +291,7 @@ final class EmergencyRelease {
         later(0);
     }
 
-    private void decide(Key key, Work work, Backend backend, Call last) {
+    private void decide(PinKey key, Work work, Backend backend, Call last) {
         Outcome.Kind came = kind(last.outcome());
         switch (last.kind()) {
             case PIN -> {
@@ -329,7 +329,7 @@ final class EmergencyRelease {
                 : outcome.join().kind();
     }
 
-    private void unpin(Key key, Work work, Backend backend) {
+    private void unpin(PinKey key, Work work, Backend backend) {
         work.state = State.UNDER_WAY;
         work.attempts++;
         backend.unpin(List.of(key.handle())).whenComplete((outcome, failure) -> {
@@ -418,7 +418,7 @@ final class EmergencyRelease {
             }
             Released soFar = new Released(released, pending);
             waiting.forEach(answer -> {
-                boolean unused = answer.complete(soFar);
+                boolean _ = answer.complete(soFar);
             });
             waiting.clear();
         }

@@ -29,9 +29,9 @@ final class EngineCalls {
             "It was not sent: after a fault of the sidecar its controller pins and unpins nothing any more.";
 
     /** A pin, as its backend calls it. */
-    record Key(String backend, String handle) {
-        static Key of(Entry entry) {
-            return new Key(entry.backend(), entry.handle());
+    record PinKey(String backend, String handle) {
+        static PinKey of(Entry entry) {
+            return new PinKey(entry.backend(), entry.handle());
         }
     }
 
@@ -45,15 +45,15 @@ final class EngineCalls {
 
     private final Ledger ledger;
     private final Map<String, Backend> backends = new HashMap<>();
-    private final Map<Key, Call> last = new HashMap<>();
+    private final Map<PinKey, Call> last = new HashMap<>();
     /** What an earlier process may have pinned, and nothing was asked of yet. */
-    private final Set<Key> inherited;
+    private final Set<PinKey> inherited;
 
     private boolean taken;
 
     EngineCalls(Ledger ledger) {
         this.ledger = ledger;
-        this.inherited = ledger.outstanding().stream().map(Key::of).collect(Collectors.toCollection(HashSet::new));
+        this.inherited = ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toCollection(HashSet::new));
     }
 
     /** The backend for the controller's use. */
@@ -72,12 +72,12 @@ final class EngineCalls {
         return Optional.ofNullable(backends.get(name));
     }
 
-    synchronized Optional<Call> last(Key key) {
+    synchronized Optional<Call> last(PinKey key) {
         return Optional.ofNullable(last.get(key));
     }
 
     /** Of a pin that nothing was asked of: whether an earlier process wrote of it; else it was never sent. */
-    synchronized boolean inherited(Key key) {
+    synchronized boolean inherited(PinKey key) {
         return inherited.contains(key);
     }
 
@@ -101,7 +101,7 @@ final class EngineCalls {
     }
 
     private void remember(Backend backend, String handle, Call.Kind kind, CompletableFuture<Outcome> outcome) {
-        Key key = new Key(backend.name(), handle);
+        PinKey key = new PinKey(backend.name(), handle);
         last.put(key, new Call(kind, outcome));
         inherited.remove(key);
     }
@@ -113,7 +113,7 @@ final class EngineCalls {
     /** What the ledger has closed needs no memory; done now and then, since it looks at all of it. */
     private void prune() {
         if (last.size() > PRUNE_ABOVE) {
-            Set<Key> open = ledger.outstanding().stream().map(Key::of).collect(Collectors.toSet());
+            Set<PinKey> open = ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toSet());
             last.entrySet().removeIf(each -> each.getValue().outcome().isDone() && !open.contains(each.getKey()));
         }
     }

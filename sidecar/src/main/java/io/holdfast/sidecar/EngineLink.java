@@ -304,7 +304,7 @@ final class EngineLink implements AutoCloseable {
         CompletableFuture<T> answer = new CompletableFuture<>();
         Runnable instead = () -> complete(emergencys.get(), answer);
         waiting.add(instead);
-        answer.whenComplete((value, failure) -> waiting.remove(instead));
+        CompletionStage<T> _ = answer.whenComplete((value, failure) -> waiting.remove(instead));
         complete(controllers.get(), answer);
         if (emergency.reason().isPresent()) {
             instead.run();
@@ -314,7 +314,7 @@ final class EngineLink implements AutoCloseable {
 
     private static <T> void complete(CompletionStage<T> stage, CompletableFuture<T> answer) {
         stage.whenComplete((value, failure) -> {
-            boolean unused = failure == null ? answer.complete(value) : answer.completeExceptionally(failure);
+            boolean _ = failure == null ? answer.complete(value) : answer.completeExceptionally(failure);
         });
     }
 

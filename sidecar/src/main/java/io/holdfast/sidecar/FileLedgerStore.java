@@ -46,6 +46,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     /** What is held while the ledger can be written. */
     private record Writing(LedgerLock lock, FileChannel channel) {}
 
+    private final Path directory;
     private final Path file;
     private final Path lockFile;
     private final LedgerFiles files;
@@ -57,9 +58,10 @@ final class FileLedgerStore implements LedgerStore, Closeable {
 
     private boolean endLacksLineFeed;
 
-    private FileLedgerStore(Path file, Path lockFile, LedgerFiles files) {
-        this.file = file;
-        this.lockFile = lockFile;
+    private FileLedgerStore(Path directory, String engineId, LedgerFiles files) {
+        this.directory = directory;
+        this.file = directory.resolve(engineId + ".ledger");
+        this.lockFile = directory.resolve(engineId + ".lock");
         this.files = files;
     }
 
@@ -79,8 +81,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
                             + "); name another one or mend its permissions.",
                     e);
         }
-        FileLedgerStore store = new FileLedgerStore(
-                directory.resolve(engineId + ".ledger"), directory.resolve(engineId + ".lock"), files);
+        FileLedgerStore store = new FileLedgerStore(directory, engineId, files);
         try {
             store.beginWriting();
         } catch (LedgerLock.InUse e) {
@@ -111,7 +112,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     /** Looks whether the disk was mended, where it could not be written. */
     synchronized void tryToWrite() {
         try {
-            FileChannel unused = writable();
+            FileChannel _ = writable();
         } catch (IOException e) {
             LOG.debug("The ledger is not writable yet: {}", e.getMessage());
         }
@@ -157,7 +158,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     public synchronized void append(LedgerLine line) throws IOException {
         FileChannel channel = writable();
         if (end == NOT_READ) {
-            List<LedgerLine> unused = read();
+            List<LedgerLine> _ = read();
         }
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         if (endLacksLineFeed) {
@@ -201,8 +202,8 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         end = all.size();
         endLacksLineFeed = false;
         old.close();
-        try (FileChannel directory = files.open(file.toAbsolutePath().getParent(), StandardOpenOption.READ)) {
-            directory.force(true);
+        try (FileChannel renamed = files.open(directory, StandardOpenOption.READ)) {
+            renamed.force(true);
         }
     }
 

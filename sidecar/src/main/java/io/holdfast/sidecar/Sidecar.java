@@ -143,7 +143,7 @@ public final class Sidecar implements AutoCloseable {
         }
         metrics.follow(thread);
         thread.start();
-        Future<?> unused = watch.scheduleWithFixedDelay(
+        Future<?> _ = watch.scheduleWithFixedDelay(
                 () -> thread.look(LOOKS),
                 seams.hangLimit().toMillis() / LOOKS,
                 Math.max(1, seams.hangLimit().toMillis() / LOOKS),

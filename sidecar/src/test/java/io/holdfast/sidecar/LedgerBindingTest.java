@@ -111,6 +111,10 @@ class LedgerBindingTest {
                 Sidecar sidecar = bed.sidecar("");
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             client.meet(bed.engine);
+            // Numbers high enough that those of the next life fall behind them.
+            for (int i = 10; i < 20; i++) {
+                bed.engine.generate(EngineClient.prompt(i, 64));
+            }
             bed.engine.generate(PREFIX);
             String id = client.held(PREFIX);
             bed.emulator.faults().begin(new LifeFault.OtherModel("other/model"));
