@@ -11,7 +11,7 @@ import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.fault.Faults;
-import io.holdfast.emulator.kvcached.ElasticPool;
+import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;

@@ -41,7 +41,7 @@ final class ServedApi implements AutoCloseable {
         server.listen().toCompletionStage().toCompletableFuture().join();
         uri = URI.create("http://127.0.0.1:" + server.actualPort());
         http = new Http(uri);
-        around.thread.drive(engine.controller());
+        around.thread.drive(engine.controller(), engine::failed);
         around.thread.start();
     }
 
