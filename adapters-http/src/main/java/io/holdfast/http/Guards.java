@@ -72,8 +72,8 @@ final class Guards {
     /** One sentence why the call must not be made; empty when it may, and then {@link #leave} must follow. */
     Optional<String> enter() {
         if (!breaker.tryAcquirePermission()) {
-            return Optional.of("Calls to " + engine + " are suspended because too many have failed lately, the last one so: "
-                    + lastFailure);
+            return Optional.of("Calls to " + engine
+                    + " are suspended because too many have failed lately, the last one so: " + lastFailure);
         }
         if (!bulkhead.tryAcquirePermission()) {
             breaker.releasePermission();

@@ -220,7 +220,8 @@ final class EngineHttpTest {
                 assertThat(await(http.post("/", "{}"))).isEqualTo(new Reply.Answer(500, ""));
             }
             Reply suspended = new Reply.NoAnswer(
-                    "Calls to " + base + " are suspended because too many have failed lately, the last one so: it answered"
+                    "Calls to " + base
+                            + " are suspended because too many have failed lately, the last one so: it answered"
                             + " with HTTP 500.",
                     false);
             assertThat(await(http.post("/", "{}"))).isEqualTo(suspended);

@@ -405,14 +405,13 @@ public final class Controller {
         switchback.ifPresent(loop -> loop.tick(nowNanos, holding));
         holds.age();
         EngineReadings readings = effectiveReadings(clockNanos);
-        budget =
-                BudgetRule.compute(
-                        settings,
-                        readings,
-                        guard.observed(events.prompts(), events.answers(), nowNanos),
-                        pins.pinnedBlocks(),
-                        hardPins(),
-                        clockNanos);
+        budget = BudgetRule.compute(
+                settings,
+                readings,
+                guard.observed(events.prompts(), events.answers(), nowNanos),
+                pins.pinnedBlocks(),
+                hardPins(),
+                clockNanos);
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
@@ -442,7 +441,8 @@ public final class Controller {
             holds.withdrawn(
                     hold.id(),
                     new RejectedExecutionException(
-                            "The engine gave no outcome in time, so the hold is withdrawn; ask again when it answers."));
+                            "The engine gave no outcome in time, so the hold is withdrawn; ask again when it"
+                                    + " answers."));
             giveUp(hold, "withdrawn: nothing became of it in time");
         }
         noticeCalls();

@@ -19,8 +19,7 @@ public record EngineIdentity(String address, String resolved, Optional<String> m
             return true;
         }
         boolean samePlace = address.equals(other.address) || resolved.equals(other.resolved);
-        boolean otherModel =
-                model.isPresent() && other.model.isPresent() && !model.equals(other.model);
+        boolean otherModel = model.isPresent() && other.model.isPresent() && !model.equals(other.model);
         return samePlace && !otherModel;
     }
 

@@ -124,6 +124,7 @@ final class Pins {
         int attempts;
         /** Whether the engine has been asked in this life, and answered something. */
         boolean answered;
+
         boolean refused;
         /** The last step of its leavers' entries. */
         Step written = Step.PINNED;
@@ -260,15 +261,13 @@ final class Pins {
             return;
         }
         for (Pin pin : List.copyOf(pins.values())) {
-            boolean due =
-                    switch (pin.state) {
-                        case UNPIN_DUE -> pin.dueNanos <= nanos;
-                        case UNSURE -> mayAskAgain(pin);
-                        case KEPT ->
-                            (pin.counted || certainForNanos >= ARRIVAL_NANOS)
-                                    && !tree.ambiguous(pin.command.lastBlock());
-                        default -> false;
-                    };
+            boolean due = switch (pin.state) {
+                case UNPIN_DUE -> pin.dueNanos <= nanos;
+                case UNSURE -> mayAskAgain(pin);
+                case KEPT ->
+                    (pin.counted || certainForNanos >= ARRIVAL_NANOS) && !tree.ambiguous(pin.command.lastBlock());
+                default -> false;
+            };
             if (due) {
                 unpin(pin);
             }
@@ -284,8 +283,7 @@ final class Pins {
     }
 
     private boolean ours() {
-        return engine.isPresent()
-                && ledger.engine().map(engine.get()::sameAs).orElse(true);
+        return engine.isPresent() && ledger.engine().map(engine.get()::sameAs).orElse(true);
     }
 
     /** Why nothing may be pinned, whatever it is; absent when nothing is in the way. */
@@ -317,7 +315,8 @@ final class Pins {
         }
         if (!abandoned.isEmpty()) {
             return Optional.of(abandoned.size() + " pins in the ledger were made by the backend "
-                    + abandoned.getFirst().backend() + ", which is not in use: they are left alone; start once with that"
+                    + abandoned.getFirst().backend()
+                    + ", which is not in use: they are left alone; start once with that"
                     + " backend, so that it releases them");
         }
         return Optional.empty();
@@ -340,9 +339,8 @@ final class Pins {
 
     /** Pins from an earlier life of this process that the engine was not asked for yet, or has not answered for. */
     private int leftovers() {
-        return count(pin -> pin.fromEarlierLife
-                && !pin.answered
-                && (pin.state == State.UNPINNING || pin.state == State.UNPIN_DUE));
+        return count(pin ->
+                pin.fromEarlierLife && !pin.answered && (pin.state == State.UNPINNING || pin.state == State.UNPIN_DUE));
     }
 
     /** Asks once more for what this hold waits for, since a person wants it; says why where that is not done. */
@@ -397,8 +395,8 @@ final class Pins {
 
     /** Those whose unpin is under way or repeated and will take their path out of the tree. */
     Set<Long> freeing() {
-        return blocks(pin ->
-                pin.counted && (pin.state == State.UNPINNING || (pin.state == State.UNPIN_DUE && !pin.refused)));
+        return blocks(
+                pin -> pin.counted && (pin.state == State.UNPINNING || (pin.state == State.UNPIN_DUE && !pin.refused)));
     }
 
     private Set<Long> blocks(Predicate<Pin> which) {
@@ -465,15 +463,11 @@ final class Pins {
     }
 
     private void written(Pin pin, Optional<String> unwritten) {
-        unwritten.ifPresentOrElse(
-                why -> pinAnswered(pin, new Outcome(Kind.REJECTED, why)), () -> send(pin));
+        unwritten.ifPresentOrElse(why -> pinAnswered(pin, new Outcome(Kind.REJECTED, why)), () -> send(pin));
     }
 
     private void send(Pin pin) {
-        calls.pin(
-                () -> refusal(pin),
-                () -> pin.backend.pin(pin.command),
-                outcome -> pinAnswered(pin, outcome));
+        calls.pin(() -> refusal(pin), () -> pin.backend.pin(pin.command), outcome -> pinAnswered(pin, outcome));
     }
 
     private Optional<String> refusal(Pin pin) {
@@ -655,7 +649,10 @@ final class Pins {
                 }
             }
             case NOT_SENT ->
-                dueAt(pin, nowNanos + backOff(pin), "its unpin is sent again, since it could not be: " + outcome.reason());
+                dueAt(
+                        pin,
+                        nowNanos + backOff(pin),
+                        "its unpin is sent again, since it could not be: " + outcome.reason());
             case REJECTED -> {
                 pin.refused = true;
                 dueAt(
@@ -711,8 +708,7 @@ final class Pins {
 
     /** A hold may have an old pin on its way out while a newer one is made: it has left when both are gone. */
     private void leftUnlessNeeded(long holdId) {
-        if (!needed.containsKey(holdId)
-                && pins.values().stream().noneMatch(pin -> pin.leavers.containsKey(holdId))) {
+        if (!needed.containsKey(holdId) && pins.values().stream().noneMatch(pin -> pin.leavers.containsKey(holdId))) {
             results.left(holdId);
         }
     }

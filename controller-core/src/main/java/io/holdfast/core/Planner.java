@@ -244,7 +244,8 @@ final class Planner {
         long blockTokens = Math.max(1, in.blockTokens());
         long outside = in.budget().pinnedTokens() - in.tree().pinnedBlocks() * in.blockTokens();
         long most = Math.floorDiv(bound - outside, blockTokens);
-        int enough = in.tree().pathsToUnpin(goes.stream().mapToLong(Long::longValue).toArray(), goneAnyway.size(), most);
+        int enough =
+                in.tree().pathsToUnpin(goes.stream().mapToLong(Long::longValue).toArray(), goneAnyway.size(), most);
         order.stream().limit(enough == 0 ? 0 : after.get(enough - 1)).forEach(hold -> chosen.add(hold.id()));
         return chosen;
     }
@@ -252,10 +253,11 @@ final class Planner {
     private void candidates() {
         long id = in.nextHoldId();
         List<Long> longestFirst = in.candidates().stream()
-                .filter(block -> (in.tree().endedInsertion(block) || !in.traits().needsInsertionEnd())
-                        && !in.tree().pinned(block)
-                        && !in.leaving().contains(block)
-                        && in.tree().depth(block) > 0)
+                .filter(block ->
+                        (in.tree().endedInsertion(block) || !in.traits().needsInsertionEnd())
+                                && !in.tree().pinned(block)
+                                && !in.leaving().contains(block)
+                                && in.tree().depth(block) > 0)
                 .sorted(Comparator.comparingInt((Long block) -> in.tree().depth(block))
                         .reversed())
                 .toList();

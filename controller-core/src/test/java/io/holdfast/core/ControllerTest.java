@@ -150,7 +150,9 @@ final class ControllerTest {
         bench.settle();
         assertThat(answer.join()).isEqualTo(new Released(1, 1));
         assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.EXPIRING);
-        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::lastBlock).containsExactly(2L);
+        assertThat(bench.disk.outstanding())
+                .extracting(LedgerLine.Entry::lastBlock)
+                .containsExactly(2L);
 
         var again = bench.controller.releaseAll("x").toCompletableFuture();
         bench.settle();
@@ -227,7 +229,9 @@ final class ControllerTest {
         var answer = bench.controller.releaseAll("shutting down").toCompletableFuture();
         bench.settle();
         assertThat(answer.join()).isEqualTo(new Released(0, 1));
-        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::lastBlock).containsExactly(2L);
+        assertThat(bench.disk.outstanding())
+                .extracting(LedgerLine.Entry::lastBlock)
+                .containsExactly(2L);
     }
 
     @Test

@@ -92,8 +92,7 @@ final class LedgerTest {
         next.pass(Duration.ofMillis(1_900));
         assertThat(next.takeLog()).isEmpty();
         next.pass(Duration.ofMillis(200));
-        assertThat(next.takeLog())
-                .containsExactly("unpin 99", "write RELEASED 99 for 5");
+        assertThat(next.takeLog()).containsExactly("unpin 99", "write RELEASED 99 for 5");
     }
 
     @Test
@@ -221,7 +220,9 @@ final class LedgerTest {
         bench.pass(Duration.ofMinutes(1));
         assertThat(bench.takeLog()).containsExactly("write KEPT 2 for 1");
         assertThat(bench.controller.view().budget().pinnedTokens()).isEqualTo(32);
-        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::lastBlock).containsExactly(2L);
+        assertThat(bench.disk.outstanding())
+                .extracting(LedgerLine.Entry::lastBlock)
+                .containsExactly(2L);
 
         bench.removed(2);
         bench.settle();
@@ -416,7 +417,9 @@ final class LedgerTest {
             book.append(line(Step.RELEASED, id, 2));
             assertThat(bench.disk.lines).hasSizeLessThan(10_010);
         }
-        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::lastBlock).containsExactly(77L);
+        assertThat(bench.disk.outstanding())
+                .extracting(LedgerLine.Entry::lastBlock)
+                .containsExactly(77L);
         assertThat(new Ledger(bench.disk).largestId()).isEqualTo(29_999);
     }
 

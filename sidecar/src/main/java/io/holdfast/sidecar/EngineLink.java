@@ -1,9 +1,9 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.Backends;
-import io.holdfast.core.Capabilities;
 import io.holdfast.core.Budget;
 import io.holdfast.core.Budget.AlarmKind;
+import io.holdfast.core.Capabilities;
 import io.holdfast.core.Controller;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.HoldRequest;
@@ -262,7 +262,8 @@ final class EngineLink implements AutoCloseable {
         }
         if (view().paused().isPresent()) {
             return CompletableFuture.failedFuture(new ApiError(
-                    409, "Holding is " + view().paused().get() + ": POST /api/v1/engines/" + id() + "/resume lifts that."));
+                    409,
+                    "Holding is " + view().paused().get() + ": POST /api/v1/engines/" + id() + "/resume lifts that."));
         }
         return controller.request(request).thenApply(hold -> {
             if (hold.state() == HoldState.RELEASED) {

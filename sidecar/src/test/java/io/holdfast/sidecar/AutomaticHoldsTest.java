@@ -56,10 +56,7 @@ class AutomaticHoldsTest {
             int[] other = EngineClient.prompt(2, 64);
             bed.engine.generate(other);
             assertThat(bed.client.hold(other, 60).status()).isEqualTo(409);
-            assertThat(bed.client
-                            .http
-                            .post("/api/v1/engines/demo/resume", "")
-                            .status())
+            assertThat(bed.client.http.post("/api/v1/engines/demo/resume", "").status())
                     .isEqualTo(200);
             bed.client.held(other);
             bed.engine.flood(300, 60, 160);

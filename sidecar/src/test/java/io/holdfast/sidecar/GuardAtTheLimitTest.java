@@ -2,6 +2,7 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Generation;
@@ -15,7 +16,6 @@ import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
-import io.holdfast.events.SglangBlockNames;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

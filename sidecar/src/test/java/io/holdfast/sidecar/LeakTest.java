@@ -2,9 +2,9 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.fault.EventFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
-import io.holdfast.events.SglangBlockNames;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
