@@ -129,7 +129,7 @@ class HoldsTest {
                 .isEqualTo(new JsonObject().put("released", 2).put("pending", 0).put("paused", true));
         assertThat(bed.engine.usedTokens()).isZero();
         Http.Answer paused = bed.client.hold(PREFIX, 60);
-        assertThat(paused.status()).as(paused.text()).isEqualTo(503);
+        assertThat(paused.status()).as(paused.text()).isEqualTo(409);
         assertThat(bed.client.http.get("/readyz").text()).contains("only resume lifts that");
 
         assertThat(bed.client.http.post("/api/v1/engines/demo/resume", "").json())

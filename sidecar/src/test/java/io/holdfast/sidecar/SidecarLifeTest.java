@@ -161,9 +161,10 @@ class SidecarLifeTest {
     }
 
     @Test
-    void whoeverListensBeyondThisMachine_asksForNoCertainName() throws IOException {
+    void whoeverListensBeyondThisMachine_isAskedForByAnAllowedName() throws IOException {
         SidecarConfig config = SidecarConfig.parse(
-                TestBed.yaml(state, NOBODY, "").replace("{port: 0}", "{host: 0.0.0.0, port: 0}"), "test");
+                TestBed.yaml(state, NOBODY, "").replace("{port: 0}", "{host: 0.0.0.0, port: 0, allowedHosts: [gpu-1]}"),
+                "test");
         try (Sidecar sidecar = Sidecar.start(vertx, config);
                 Socket socket = new Socket(
                         InetAddress.getLoopbackAddress(), sidecar.uri().getPort())) {
@@ -201,9 +202,9 @@ class SidecarLifeTest {
         engine.listen(0, "127.0.0.1").toCompletionStage().toCompletableFuture().join();
         URI address = URI.create("http://127.0.0.1:" + engine.actualPort());
 
-        try (Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, address, "apiKeyEnv: PATH"))) {
+        try (Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, address, "apiKeyEnv: HOME"))) {
             assertThat(sidecar.uri().getPort()).isPositive();
-            assertThat(sent.join()).isEqualTo("Bearer " + System.getenv("PATH"));
+            assertThat(sent.join()).isEqualTo("Bearer " + System.getenv("HOME"));
         }
     }
 
@@ -211,9 +212,8 @@ class SidecarLifeTest {
     void missingKey_isOneSentence() {
         assertThatThrownBy(() -> Sidecar.start(vertx, TestBed.config(state, NOBODY, "apiKeyEnv: HOLDFAST_NO_SUCH_KEY")))
                 .isInstanceOf(SidecarException.class)
-                .hasMessage(
-                        "The environment variable HOLDFAST_NO_SUCH_KEY, which apiKeyEnv of engine demo names, is not"
-                                + " set; set it or leave apiKeyEnv out.");
+                .hasMessage("The environment variable HOLDFAST_NO_SUCH_KEY, which engines.demo.apiKeyEnv names, is not"
+                        + " set; set it or leave apiKeyEnv out.");
     }
 
     @Test
