@@ -324,7 +324,7 @@ public final class Controller {
         long asked = readings.usedTokens() instanceof Reading.Known used ? used.atNanos() - originNanos : nowNanos;
         long ours = pins.pinnedBlocks() * blockTokens(readings);
         guard.look(readings, ours, events.counters().batches(), asked, nowNanos);
-        pins.othersHave(guard.foreignTokens(nowNanos));
+        guard.seenAlone().ifPresent(pins::aloneAt);
     }
 
     private void giveUp(Hold hold, String reason) {

@@ -30,6 +30,7 @@ final class ForeignPins {
     private long slot;
     private long atRest = NONE;
     private long restNanos;
+    private long aloneNanos = NONE;
     private double servedWhenQuiet = Double.NaN;
     private long quietNanos = NONE;
 
@@ -85,6 +86,9 @@ final class ForeignPins {
     }
 
     private void take(long beside, boolean rests, long nowNanos) {
+        if (beside == 0) {
+            aloneNanos = nowNanos;
+        }
         if (rests) {
             atRest = beside;
             restNanos = nowNanos;
@@ -102,6 +106,11 @@ final class ForeignPins {
         boolean restedLately = atRest != NONE && nowNanos - restNanos <= SLOTS * SLOT_NANOS;
         long believed = restedLately || hour == NONE ? atRest : hour;
         return believed == NONE ? 0 : believed;
+    }
+
+    /** When a look last showed nothing but ours; every look is an upper bound, so one under load says it as well. */
+    OptionalLong seenAlone() {
+        return aloneNanos == NONE ? OptionalLong.empty() : OptionalLong.of(aloneNanos);
     }
 
     /** Whether {@link #tokens} was seen while nothing ran, so that it is pins and nothing else. */

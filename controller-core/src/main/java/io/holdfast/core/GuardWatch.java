@@ -59,10 +59,9 @@ final class GuardWatch {
         return stalls.hindrance(nowNanos);
     }
 
-    /** What others have pinned; absent while that is not known. */
-    OptionalLong foreignTokens(long nowNanos) {
-        long tokens = foreign.tokens(nowNanos);
-        return tokens > 0 || foreign.seenAtRest(nowNanos) ? OptionalLong.of(tokens) : OptionalLong.empty();
+    /** When it was last seen that nobody else has pinned anything, on the clock of the looks. */
+    OptionalLong seenAlone() {
+        return foreign.seenAlone();
     }
 
     Observed observed(PromptSizes.Facts prompts, PromptSizes.Facts answers, long nowNanos) {

@@ -57,11 +57,6 @@ final class PinCalls {
         start(unpins, new Call(Optional::empty, call, then));
     }
 
-    /** Whether nothing is asked of the engine now. */
-    boolean quiet() {
-        return pins.underWay == 0 && unpins.underWay == 0;
-    }
-
     private void make(Lane lane, Call call) {
         lane.waiting.add(call);
         next(lane);

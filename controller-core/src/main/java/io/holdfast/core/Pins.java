@@ -12,7 +12,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.LongFunction;
@@ -45,8 +44,8 @@ final class Pins {
      * * A clear or a restart of the engine that is heard is no proof that a pin is gone: events and answers are two
      *   clocks, and the news may be older than the pin. What is believed gone is unpinned all the same; "there is none" is
      *   the usual answer.
-     * * An unpin without a clear answer is UNSURE. Another one is harmless where nobody else pins, which is what the
-     *   engine's own count says at rest; there it is repeated. Where somebody else pins it is not, until a person asks for
+     * * An unpin without a clear answer is UNSURE. Another one is harmless where nobody else pins; so it is repeated once
+     *   the engine's own count has said so since, at rest. Where it does not say so nothing is asked, until a person wants
      *   it: until then the pin counts, and the ledger says so.
      *
      * Twins
@@ -176,7 +175,8 @@ final class Pins {
     private final List<Pin> together = new ArrayList<>();
     private boolean gathering;
     private Optional<EngineIdentity> engine = Optional.empty();
-    private OptionalLong othersTokens = OptionalLong.empty();
+    /** When the engine's own count last said that nobody else has pinned anything. */
+    private long aloneNanos = NEVER;
     private long nowNanos;
 
     /** {@code lastLook} says of a block why it is not to be pinned after all; asked when a pin is about to be sent. */
@@ -240,14 +240,16 @@ final class Pins {
         engine = Optional.of(identity);
     }
 
-    /** What the engine itself says others than us have taken for good; absent while that is not known. */
-    void othersHave(OptionalLong tokens) {
-        othersTokens = tokens;
+    /** The engine's own count said at this time that nobody else has pinned anything. */
+    void aloneAt(long nanos) {
+        aloneNanos = nanos;
     }
 
-    /** Whether no call about a pin is under way. */
+    /** Whether what is counted as ours is what the engine has: nothing is planned, and no call is under way. */
     boolean quiet() {
-        return calls.quiet();
+        return count(pin ->
+                        pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
+                == 0;
     }
 
     /**
@@ -274,12 +276,9 @@ final class Pins {
         }
     }
 
-    /** An unpin too many takes nothing where nobody else pins. */
+    /** An unpin too many takes nothing where nobody else pins, as far as that was seen since the last one. */
     private boolean mayAskAgain(Pin pin) {
-        if (othersTokens.isEmpty()) {
-            return pin.dueNanos <= nowNanos && nowNanos - pin.askedNanos >= ARRIVAL_NANOS;
-        }
-        return pin.dueNanos <= nowNanos && othersTokens.getAsLong() == 0;
+        return pin.dueNanos <= nowNanos && aloneNanos > pin.askedNanos && aloneNanos >= pin.dueNanos;
     }
 
     private boolean ours() {

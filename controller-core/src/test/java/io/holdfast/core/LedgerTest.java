@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.LedgerLine.Step;
+import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
@@ -80,18 +82,18 @@ final class LedgerTest {
         next.idle();
         next.settle();
         next.stored(1, 2);
-        assertThat(next.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+        assertThat(next.hold(Duration.ofMinutes(5), 1, 2).state()).isEqualTo(HoldState.HELD);
         assertThat(next.takeLog())
                 .containsExactly(
                         "unpin 99", "write UNSURE 99 for 5", "write PINNING 2 for 6", "pin 2", "write PINNED 2 for 6");
         next.pass(Duration.ofMillis(900));
         assertThat(next.controller.view().budget().pinnedTokens()).isEqualTo(4 * 16);
         assertThat(next.takeLog()).isEmpty();
-        next.pass(Duration.ofMillis(200));
+        next.pass(Duration.ofSeconds(36));
         assertThat(next.takeLog()).containsExactly("unpin 99");
-        next.pass(Duration.ofMillis(1_900));
+        next.pass(Duration.ofSeconds(30));
         assertThat(next.takeLog()).isEmpty();
-        next.pass(Duration.ofMillis(200));
+        next.pass(Duration.ofSeconds(6));
         assertThat(next.takeLog()).containsExactly("unpin 99", "write RELEASED 99 for 5");
     }
 
@@ -301,15 +303,202 @@ final class LedgerTest {
         bench.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
         bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
         bench.stored(1, 2);
-        bench.hold(1, 2);
+        bench.hold(Duration.ofMinutes(5), 1, 2);
         for (int i = 0; i < 50; i++) {
-            bench.pass(Duration.ofMillis(100));
+            bench.pass(Duration.ofSeconds(2));
             assertThat(bench.engine.pins.getOrDefault(2L, 0)).isLessThanOrEqualTo(1);
         }
         assertThat(bench.takeLog())
                 .containsSubsequence("pin 2", "unpin 2", "unpin 2", "write RELEASED 2 for 1", "pin 2")
                 .filteredOn("pin 2"::equals)
                 .hasSize(2);
+    }
+
+    @Test
+    void unpin_deferredWhereOthersPin_isNotAskedAgainByItself() throws IOException {
+        bench.stored(1, 2);
+        long id = bench.hold(Duration.ofMinutes(1), 1, 2).id();
+        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        bench.controller.release(id);
+        bench.settle();
+        bench.takeLog();
+        for (int i = 0; i < 100; i++) {
+            bench.now += 10 * Bench.SECOND;
+            bench.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, bench.now));
+            bench.settle();
+        }
+        assertThat(bench.takeLog()).isEmpty();
+        assertThat(bench.disk.outstanding())
+                .extracting(LedgerLine.Entry::step)
+                .containsExactly(Step.UNSURE);
+
+        var asked = bench.controller.release(id).toCompletableFuture();
+        bench.settle();
+        assertThat(asked.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
+        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+    }
+
+    @Test
+    void pin_neverSent_isNeverUnpinned() throws IOException {
+        bench.engine.pinAnswers.add(Outcome.Kind.NOT_SENT);
+        bench.stored(1, 2);
+        bench.engine.pins.put(2L, 1);
+        assertThat(bench.hold(1, 2).reason()).startsWith("its pin was not sent");
+        assertThat(bench.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write RELEASED 2 for 1");
+        assertThat(bench.engine.pins).as("somebody else's pin").containsEntry(2L, 1);
+        assertThat(bench.disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void pin_thatArrivesLate_isTakenBackThen() {
+        bench.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        bench.stored(1, 2);
+        bench.engine.pins.clear();
+        bench.engine.unpinAnswers.add(Outcome.Kind.MISSING);
+        var asked = bench.ask(Duration.ofSeconds(30), 1, 2);
+        bench.settle();
+        assertThat(asked.join().reason()).startsWith("no clear answer to the pin");
+        assertThat(bench.engine.pins).as("it arrived after its unpin").containsEntry(2L, 1);
+        bench.pass(Duration.ofSeconds(50));
+        assertThat(bench.engine.pins).containsEntry(2L, 1);
+        bench.pass(Duration.ofSeconds(11));
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void stall_unpinsEverythingByOneCall() {
+        bench.stored(1, 2);
+        bench.stored(3, 4);
+        bench.stored(5, 6);
+        bench.hold(1, 2);
+        bench.hold(3, 4);
+        bench.hold(5, 6);
+        bench.takeLog();
+        bench.readings(0, 1);
+        bench.settle();
+        bench.now += StallWatch.STANDSTILL_NANOS;
+        bench.readings(0, 1);
+        bench.settle();
+        assertThat(bench.takeLog()).filteredOn(line -> line.startsWith("unpin")).containsExactly("unpin 2 4 6");
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void stall_someOfOneCallMissing_putsAllInQuarantine() throws IOException {
+        bench.stored(1, 2);
+        bench.stored(3, 4);
+        bench.hold(1, 2);
+        bench.hold(3, 4);
+        bench.engine.unpinAnswers.add(Outcome.Kind.CLIPPED);
+        bench.readings(0, 1);
+        bench.settle();
+        bench.now += StallWatch.STANDSTILL_NANOS;
+        bench.readings(0, 1);
+        bench.settle();
+        assertThat(bench.controller.view().pins().unsure()).isEqualTo(2);
+        assertThat(bench.disk.outstanding())
+                .extracting(LedgerLine.Entry::step)
+                .containsExactly(Step.UNSURE, Step.UNSURE);
+    }
+
+    @Test
+    void pin_waitingForItsTurn_isNotSentOnceEverythingIsLetGo() {
+        for (long root = 0; root < 40; root += 2) {
+            bench.stored(root, root + 1);
+        }
+        bench.engine.late = true;
+        List<CompletableFuture<HoldView>> asked = new ArrayList<>();
+        for (long root = 0; root < 40; root += 2) {
+            asked.add(bench.ask(root, root + 1));
+        }
+        bench.settle();
+        bench.takeLog();
+        bench.controller.releaseAll("enough");
+        answerAll();
+        assertThat(bench.takeLog()).noneMatch(line -> line.startsWith("pin "));
+        assertThat(asked).allSatisfy(hold -> assertThat(hold).isDone());
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void unpin_doesNotWaitForADiskThatHangs() {
+        bench.stored(1, 2);
+        bench.stored(3, 4);
+        bench.hold(1, 2);
+        bench.takeLog();
+        var asked = bench.ask(3, 4);
+        bench.controller.poll(bench.now);
+        Runnable hanging = bench.acting.remove();
+        bench.controller.releaseAll("enough");
+        bench.settle();
+        assertThat(bench.takeLog()).contains("unpin 2").doesNotContain("pin 4");
+        assertThat(bench.engine.pins).isEmpty();
+        hanging.run();
+        bench.settle();
+        assertThat(asked).isDone();
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void kept_byAnEarlierLife_isNotAskedBeforeTheViewWasCertainLongEnough() throws IOException {
+        Bench.Disk disk = new Bench.Disk();
+        disk.append(Step.KEPT, 3, 2, 2);
+        Bench next = new Bench(Bench.SETTINGS, disk, new Bench.Engine());
+        next.engine.pins.put(2L, 1);
+        next.idle();
+        next.settle();
+        next.stored(5, 6);
+        next.controller.releaseAll("x");
+        next.pass(Duration.ofSeconds(50));
+        assertThat(next.takeLog()).doesNotContain("unpin 2");
+        next.pass(Duration.ofSeconds(61));
+        assertThat(next.takeLog()).contains("unpin 2", "write RELEASED 2 for 3");
+    }
+
+    @Test
+    void ledger_ofAnotherEngine_isLeftAsItIs() throws IOException {
+        EngineIdentity other = new EngineIdentity("http://other:1", "http://10.0.0.9:1", Optional.of("m"));
+        bench.disk.append(new LedgerLine.Header(LedgerLine.Header.VERSION, other));
+        bench.disk.append(Step.PINNED, 9, 77, 2);
+        List<LedgerLine> before = bench.disk.read();
+        bench.engine.pins.put(77L, 1);
+        Bench.Engine engine = bench.engine;
+        Controller controller = new Controller(
+                Bench.SETTINGS,
+                RequestRules.sglang(),
+                Backends.only(engine),
+                new Ledger(bench.disk),
+                Runnable::run,
+                new SplittableRandom(1));
+        controller.poll(0);
+        assertThat(engine.pins).as("before it is known which engine answers").containsEntry(77L, 1);
+        controller.engineIs(new EngineIdentity("http://here:1", "http://127.0.0.1:1", Optional.of("m")));
+        for (int i = 1; i < 100; i++) {
+            controller.poll(i * Bench.SECOND);
+        }
+        assertThat(engine.pins).containsEntry(77L, 1);
+        assertThat(bench.disk.read()).isEqualTo(before);
+        assertThat(controller.view().pins().trouble().orElseThrow()).contains("http://other:1 with model m");
+    }
+
+    @Test
+    void pause_outlivesTheProcess_untilSomebodyResumes() throws IOException {
+        bench.stored(1, 2);
+        bench.hold(1, 2);
+        bench.controller.releaseAll("at night");
+        bench.settle();
+        Bench next = new Bench(Bench.SETTINGS, bench.disk, bench.engine);
+        next.idle();
+        next.settle();
+        next.stored(1, 2);
+        var refused = next.ask(1, 2);
+        next.settle();
+        assertThat(refused.exceptionNow()).hasMessageContaining("paused: at night");
+        next.controller.resumeHolding();
+        next.settle();
+        assertThat(next.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+        Bench third = new Bench(Bench.SETTINGS, bench.disk, bench.engine);
+        assertThat(third.controller.view().paused()).isEmpty();
     }
 
     @Test

@@ -46,7 +46,6 @@ class EngineLinkTest {
         assertThat(released.join()).isEqualTo(new Released(0, 0));
 
         CompletableFuture<HoldView> hold = engine.hold(REQUEST).toCompletableFuture();
-        poll();
         assertThat(hold)
                 .failsWithin(Duration.ofMinutes(1))
                 .withThrowableOfType(ExecutionException.class)
@@ -92,7 +91,7 @@ class EngineLinkTest {
         assertThat(resumed.join()).isTrue();
         var hold = engine.hold(REQUEST).toCompletableFuture();
         poll();
-        assertThat(hold.join().reason()).contains("was not probed yet");
+        assertThat(hold.join().reason()).contains("which engine this is is not known yet");
     }
 
     @Test

@@ -199,8 +199,8 @@ class HttpLimitsTest {
             Http.Answer paused = api.http.post(SidecarClient.HOLDS, wish);
             assertThat(paused.status()).isEqualTo(409);
             assertThat(paused.error())
-                    .matches("Holding is paused by a release of everything \\d+ s ago;"
-                            + " POST /api/v1/engines/demo/resume lifts it\\.");
+                    .matches("Holding is paused: everything was let go by one call; only resume lifts that, by POST"
+                        + " /api/v1/engines/demo/resume.");
             assertThat(api.http.get("/api/v1/engines/demo").json().getBoolean("paused"))
                     .isTrue();
 

@@ -66,6 +66,9 @@ class WedgeTest {
                                 "test"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             client.meet(engine);
+            int[] first = EngineClient.prompt(8_000, 256);
+            engine.generate(first);
+            client.held(first);
 
             List<CompletableFuture<Http.Answer>> answers = new Storm(seed, engine)
                     .run(prefix ->
