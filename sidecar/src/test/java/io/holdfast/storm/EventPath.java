@@ -5,7 +5,9 @@ import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.events.QuietStream;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
@@ -158,6 +160,7 @@ final class EventPath implements VirtualEngine.Ear, QuietStream.Asker {
     /** Notes for the oracle when the sidecar hears that a cache is empty. */
     private final class News implements KvEventSink {
         private final KvEventSink sink;
+        private final Map<Long, Integer> heardCopies = new HashMap<>();
 
         News(KvEventSink sink) {
             this.sink = sink;
@@ -170,16 +173,27 @@ final class EventPath implements VirtualEngine.Ear, QuietStream.Asker {
 
         @Override
         public void stored(StoredBlocks chain) {
+            for (int i = 0; i < chain.count(); i++) {
+                if (heardCopies.merge(chain.hash(i), 1, Integer::sum) > 1) {
+                    oracle.heardTwin(who, chain.hash(i));
+                }
+            }
             sink.stored(chain);
         }
 
         @Override
         public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+            for (int i = from; i < to; i++) {
+                if (heardCopies.merge(hashes[i], -1, Integer::sum) < 2) {
+                    oracle.heardTwinGone(who, hashes[i]);
+                }
+            }
             sink.removed(hashes, from, to, tier, group);
         }
 
         @Override
         public void cleared() {
+            heardCopies.clear();
             oracle.heardClear(who);
             sink.cleared();
         }
@@ -191,11 +205,13 @@ final class EventPath implements VirtualEngine.Ear, QuietStream.Asker {
 
         @Override
         public void gap(Gap gap) {
+            heardCopies.clear();
             sink.gap(gap);
         }
 
         @Override
         public void restarted(long seen) {
+            heardCopies.clear();
             oracle.heardRestart(who);
             sink.restarted(seen);
         }

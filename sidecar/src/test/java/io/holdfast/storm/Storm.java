@@ -49,7 +49,7 @@ final class Storm {
     private final long seed;
     private final SplittableRandom random;
     private final Timeline time = new Timeline();
-    private final StormOracle oracle = new StormOracle(time);
+    private final StormOracle oracle;
     private final List<VirtualEngine> engines = new ArrayList<>();
     private final Map<VirtualEngine, Traffic> traffic = new HashMap<>();
     private final List<StormProcess> processes = new ArrayList<>();
@@ -63,7 +63,12 @@ final class Storm {
 
     /** @param holding whether clients ask for holds: without any, nothing that goes wrong is a sidecar's fault */
     Storm(long seed, boolean holding) {
+        this(seed, holding, false);
+    }
+
+    Storm(long seed, boolean holding, boolean tracing) {
         this.seed = seed;
+        this.oracle = new StormOracle(time, tracing);
         this.holding = holding;
         this.random = new SplittableRandom(seed);
         this.end = random.nextLong(80, 130) * Timeline.SECOND;
@@ -103,7 +108,7 @@ final class Storm {
         boolean two = engines.size() == 1 && random.nextInt(4) == 0;
         for (int i = 0; i < (two ? 2 : 1); i++) {
             StormSidecar.Written written = new StormSidecar.Written(
-                    Duration.ofMillis(random.nextInt(1, 5) * 100L),
+                    Duration.ofMillis(random.nextInt(2, 8) * 100L),
                     !two && random.nextInt(4) == 0,
                     false,
                     longestAnswer,
@@ -231,7 +236,7 @@ final class Storm {
     }
 
     private void network(StormProcess process) {
-        process.network.weather(
+        process.networkWeather(
                 switch (random.nextInt(6)) {
                     case 0 -> new VirtualNetwork.Weather(30, 0, 0, 0, 0, 50 * Timeline.MILLI);
                     case 1 -> new VirtualNetwork.Weather(0, 30, 0, 0, 0, 50 * Timeline.MILLI);
@@ -242,7 +247,7 @@ final class Storm {
                 });
         time.after(
                 random.nextLong(12 * Timeline.SECOND),
-                () -> process.network.weather(VirtualNetwork.Weather.FAIR));
+                () -> process.networkWeather(VirtualNetwork.Weather.FAIR));
     }
 
     private void events(StormProcess process) {
@@ -386,6 +391,8 @@ final class Storm {
             return;
         }
         time.after(500 * Timeline.MILLI, () -> sample(engine));
+        oracle.look(engine);
+        engine.lookAtEnds(traffic.get(engine).ends());
         samples++;
         biting += engine.isUp() && engine.guard() > 0 && 4 * oracle.heldTokens(engine) >= engine.guard() ? 1 : 0;
         if (oracle.stopped(engine) && random.nextInt(10) == 0) {
@@ -411,9 +418,10 @@ final class Storm {
             traffic.get(engine).calm(true);
         }
         for (StormProcess process : processes) {
-            process.network.weather(VirtualNetwork.Weather.FAIR);
+            process.networkWeather(VirtualNetwork.Weather.FAIR);
             process.weather(EventPath.Weather.FAIR);
             process.badReadings(0);
+            process.quiet();
             process.disk.full(false);
             home(process);
             process.start();

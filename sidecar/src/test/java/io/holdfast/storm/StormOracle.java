@@ -1,6 +1,10 @@
 package io.holdfast.storm;
 
 import io.holdfast.rules.sglang.SglangStats;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -24,6 +28,9 @@ import java.util.Set;
  */
 final class StormOracle {
     static final String FOREIGNER = "foreigner";
+    private static final long MOMENT = 300 * Timeline.MILLI;
+
+    private record Look(int held, int pinned, int locked, int guard) {}
 
     private record Key(String who, VirtualEngine engine, long block) {}
 
@@ -31,10 +38,14 @@ final class StormOracle {
         int sent;
         int undone;
         int counted;
-        long lastPin = -1;
+        /** Since when the engine has counted one without a break. */
+        long since = -1;
         long lastSent = -1;
+        long lastUnpin = -1;
         boolean arrivedLate;
         boolean forbidden;
+        /** Undone while the disk could not say so. */
+        boolean unrecorded;
     }
 
     /** What a sidecar went through. */
@@ -44,20 +55,34 @@ final class StormOracle {
         long restart = -1;
         long moved = -1;
         long dry = -1;
+        long unfair = -100 * Timeline.SECOND;
+        /** Since when it was told that a block has a second copy. */
+        final Map<Long, Long> twins = new HashMap<>();
     }
 
     private final Timeline time;
+    private final boolean tracing;
     private final Map<Key, Account> accounts = new LinkedHashMap<>();
     private final Map<String, Story> stories = new HashMap<>();
     private final Map<Long, Long> parents = new HashMap<>();
     private final Map<VirtualEngine, Set<Long>> murky = new HashMap<>();
     private final Set<VirtualEngine> stopped = new HashSet<>();
-    private final Map<VirtualEngine, Long> autoUnpins = new HashMap<>();
+    private final Set<VirtualEngine> strays = new HashSet<>();
+    /** What was pinned at the last looks, the newest last. */
+    private final Map<VirtualEngine, Deque<Look>> looks = new HashMap<>();
     /** The first sentence of each kind of failure. */
     private final Map<String, String> failures = new LinkedHashMap<>();
 
-    StormOracle(Timeline time) {
+    StormOracle(Timeline time, boolean tracing) {
         this.time = time;
+        this.tracing = tracing;
+    }
+
+    /** Tells each step, for whoever looks into one storm. */
+    void trace(String sentence) {
+        if (tracing) {
+            System.out.println(time.now() / Timeline.MILLI + " ms " + sentence);
+        }
     }
 
     Map<String, String> failures() {
@@ -71,23 +96,58 @@ final class StormOracle {
     // What sidecars went through
 
     void began(String who) {
+        trace(who + " begins");
         story(who).began = time.now();
     }
 
+    /** What was under way or could not be written down may be done once more by the next life. */
+    void killed(String who) {
+        trace(who + " is gone");
+        accounts.forEach((key, account) -> {
+            boolean underWay = account.lastUnpin >= 0
+                    && time.now() - account.lastUnpin <= VirtualNetwork.TIME_LIMIT + Timeline.SECOND;
+            boolean pinUnderWay =
+                    account.lastSent >= 0 && time.now() - account.lastSent <= VirtualNetwork.TIME_LIMIT;
+            if (key.who().equals(who) && (underWay || pinUnderWay || account.unrecorded)) {
+                account.sent++;
+                account.unrecorded = false;
+            }
+        });
+    }
+
+    void troubledDisk(String who, long block, VirtualEngine engine) {
+        account(who, engine, block).unrecorded = true;
+    }
+
+    /** The sidecar heard of a block that it has already. */
+    void heardTwin(String who, long block) {
+        story(who).twins.putIfAbsent(block, time.now());
+    }
+
+    void heardTwinGone(String who, long block) {
+        story(who).twins.remove(block);
+    }
+
     void moved(String who) {
+        trace(who + " is to go elsewhere");
         story(who).moved = time.now();
     }
 
     void ranDry(String who) {
+        trace(who + " runs dry");
         story(who).dry = time.now();
     }
 
     void heardClear(String who) {
+        trace(who + " hears a clear");
         story(who).clear = time.now();
+        story(who).twins.clear();
     }
 
     void heardRestart(String who) {
+        trace(who + " hears a restart");
         story(who).restart = time.now();
+        story(who).twins.clear();
     }
 
     // What happened to pins
@@ -97,6 +157,7 @@ final class StormOracle {
     }
 
     void sent(String who, VirtualEngine engine, long[] blocks) {
+        trace(who + " sends pins of " + Arrays.toString(blocks) + " to " + engine.name);
         for (long block : blocks) {
             Account account = account(who, engine, block);
             account.sent++;
@@ -106,38 +167,67 @@ final class StormOracle {
 
     /** The engine said that it has no such block, and the caller heard it: that call is accounted for. */
     void missed(String who, VirtualEngine engine, long[] blocks) {
+        trace(who + " hears that " + Arrays.toString(blocks) + " are missing");
         for (long block : blocks) {
             account(who, engine, block).sent--;
         }
     }
 
     void forbidden(String who, VirtualEngine engine, long[] blocks) {
+        trace(who + " may not touch " + Arrays.toString(blocks));
         for (long block : blocks) {
             account(who, engine, block).forbidden = true;
         }
     }
 
     void pinned(String who, VirtualEngine engine, long block, boolean counted) {
+        trace(engine.name + " pins " + block + " for " + who + ": " + counted + ", ends a node " + engine.endsNode(block));
         Account account = account(who, engine, block);
         if (who.equals(FOREIGNER)) {
             account.sent++;
             account.lastSent = time.now();
         }
         if (counted) {
-            account.counted++;
-            account.lastPin = time.now();
-            account.arrivedLate |= time.now() - account.lastSent > VirtualNetwork.TIME_LIMIT;
+            if (account.counted++ == 0) {
+                account.since = time.now();
+            }
+            look(engine);
+            if (!engine.endsNode(block)) {
+                astray(who, engine, block);
+            }
+        }
+    }
+
+    void unpinSent(String who, VirtualEngine engine, long[] blocks) {
+        trace(who + " sends unpins of " + Arrays.toString(blocks) + " to " + engine.name);
+        for (long block : blocks) {
+            account(who, engine, block).lastUnpin = time.now();
+        }
+    }
+
+    /** The pin calls come after their caller has given up. */
+    void late(String who, VirtualEngine engine, long[] blocks) {
+        for (long block : blocks) {
+            account(who, engine, block).arrivedLate = true;
         }
     }
 
     /** Before the engine is asked: what it dies of is known then. */
     void unpinning(String who, VirtualEngine engine, long block) {
-        if (engine.hadTwin(block) && engine.pins().containsKey(block)) {
-            fail("an unpin that twins make deadly", who + " unpins block " + block + " of " + engine.name);
+        if (engine.hasTwin(block) && engine.pins().containsKey(block)) {
+            Long told = story(who).twins.get(block);
+            String sentence = who + " unpins block " + block + " of " + engine.name;
+            long sent = account(who, engine, block).lastUnpin;
+            if (told != null && told > story(who).began && told + MOMENT < sent) {
+                fail("a twin unpinned although it was known", sentence);
+            } else if (told != null && sent - told > 60 * Timeline.SECOND) {
+                fail("a twin unpinned after a start", sentence);
+            }
         }
     }
 
     void unpinned(String who, VirtualEngine engine, long block, boolean done, boolean counted) {
+        trace(engine.name + " unpins " + block + " for " + who + ": " + done + ", it was counted " + counted);
         Account account = account(who, engine, block);
         if (done) {
             account.undone++;
@@ -155,12 +245,14 @@ final class StormOracle {
 
     /** The cache is empty, and no pin is left. */
     void cleared(VirtualEngine engine) {
+        trace(engine.name + " is empty");
         accounts.forEach((key, account) -> {
             if (key.engine() == engine) {
                 account.counted = 0;
             }
         });
         murky.remove(engine);
+        strays.remove(engine);
     }
 
     /** Notices pins that the engine took off by itself. */
@@ -173,13 +265,34 @@ final class StormOracle {
                         entry.getValue().counted, Math.max(0, left.getOrDefault(entry.getKey().block(), 0)));
                 left.merge(entry.getKey().block(), -mine, Integer::sum);
                 if (mine < entry.getValue().counted) {
+                    trace(engine.name + " lets go of " + entry.getKey().block() + " by itself");
                     entry.getValue().counted = mine;
                     murky.computeIfAbsent(engine, _ -> new HashSet<>())
                             .add(entry.getKey().block());
-                    autoUnpins.put(engine, time.now());
                 }
             }
         }
+    }
+
+    /**
+     * A pin of a block in the middle of a node, which can end the engine. Who sees old events, or whose calls take their
+     * time, cannot know; in fair weather it is a fault.
+     */
+    private void astray(String who, VirtualEngine engine, long block) {
+        strays.add(engine);
+        long unfair = story(who).unfair;
+        long ended = engine.lastEnded(block);
+        if (unfair != Long.MAX_VALUE
+                && time.now() - unfair > 20 * Timeline.SECOND
+                && ended >= 0
+                && time.now() - ended > 3 * Timeline.SECOND) {
+            fail("a pin astray in fair weather", who + " pins block " + block + " of " + engine.name);
+        }
+    }
+
+    /** Whatever comes between a sidecar and its engine begins or ends. */
+    void unfair(String who, boolean begins) {
+        story(who).unfair = begins ? Long.MAX_VALUE : time.now();
     }
 
     // What happened to engines
@@ -200,38 +313,45 @@ final class StormOracle {
 
     void died(VirtualEngine engine, String message) {
         boolean memory = message.contains("Out of memory");
+        if (!memory && strays.contains(engine)) {
+            return;
+        }
         fail(
                 memory ? "an engine died of decoding" + why(engine) : "a scheduler died of a pin or an unpin",
                 message + ": " + describe(engine, engine.stats()));
     }
 
+    /** Looks at what is pinned. */
+    void look(VirtualEngine engine) {
+        Deque<Look> past = looks.computeIfAbsent(engine, _ -> new ArrayDeque<>());
+        past.addLast(new Look(
+                heldTokens(engine), pinnedTokens(engine), engine.stats().protectedTokens(), engine.guard()));
+        if (past.size() > 12) {
+            past.removeFirst();
+        }
+    }
+
+    private Look worst(VirtualEngine engine) {
+        return looks.getOrDefault(engine, new ArrayDeque<>()).stream()
+                .max(Comparator.comparingInt(look -> look.pinned() - look.guard()))
+                .orElse(new Look(0, 0, 0, 0));
+    }
+
     String describe(VirtualEngine engine, SglangStats stats) {
         return engine.name + " of " + engine.capacity() + " tokens, context " + engine.settings.contextTokens()
-                + ": pinned " + pinnedTokens(engine) + ", by sidecars " + heldTokens(engine) + ", running "
-                + stats.running() + ", waiting " + stats.waiting();
+                + ": locked " + stats.protectedTokens() + ", pinned " + pinnedTokens(engine) + ", by sidecars " + heldTokens(engine) + ", running "
+                + stats.running() + ", waiting " + stats.waiting() + "; a moment ago " + worst(engine);
     }
 
     private String why(VirtualEngine engine) {
-        long now = time.now();
-        if (leaks(engine)) {
-            return " after a leak";
-        }
-        if (pinnedTokens(engine) > heldTokens(engine)) {
+        Look worst = worst(engine);
+        if (worst.pinned() > worst.held()) {
             return " beside foreign pins";
         }
         if (engine.capacity() < engine.settings.capacityTokens()) {
             return " after its capacity fell";
         }
-        return heldTokens(engine) > engine.guard() || now - autoUnpins.getOrDefault(engine, -now) < Timeline.SECOND
-                ? " by pins above the guard"
-                : " within the guard";
-    }
-
-    private boolean leaks(VirtualEngine engine) {
-        return accounts.entrySet().stream()
-                .anyMatch(entry -> entry.getKey().engine() == engine
-                        && entry.getValue().counted > 1
-                        && !entry.getKey().who().equals(FOREIGNER));
+        return worst.pinned() > worst.guard() ? " by pins above the guard" : " within the guard";
     }
 
     /** Tokens on the paths of all pins. */
@@ -295,24 +415,27 @@ final class StormOracle {
 
     private String cause(String who, Key key, Account account) {
         Story story = story(who);
-        if (key.engine().hadTwin(key.block())) {
-            return "a twin forgotten";
-        }
-        if (story.moved > account.lastPin) {
+        if (story.moved > account.since) {
             return "the engine's address was changed";
         }
-        if (story.dry > account.lastPin) {
+        if (story.dry > account.since) {
             return "a dry run in between";
         }
-        if (story.restart > account.lastPin) {
+        if (story.restart > account.since) {
             return "a restart was heard that was none";
         }
-        if (story.clear > account.lastPin) {
-            return story.began > account.lastPin
+        if (story.clear > account.since) {
+            return story.began > account.since
                     ? "a clear was replayed after a start"
                     : "a clear was heard that was older than the pin";
         }
-        return account.arrivedLate ? "a pin that came late" : account.counted > 1 ? "a pin made twice" : "unknown cause";
+        if (account.arrivedLate) {
+            return "a pin that came late";
+        }
+        if (key.engine().hadTwin(key.block())) {
+            return "a twin forgotten";
+        }
+        return account.counted > 1 ? "a pin made twice" : "unknown cause";
     }
 
     private boolean isMurky(VirtualEngine engine, long block) {

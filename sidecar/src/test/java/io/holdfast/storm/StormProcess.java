@@ -30,6 +30,7 @@ final class StormProcess {
     private long lives;
     private int restReadings;
     private boolean polling;
+    private boolean quiet;
 
     StormProcess(
             String name,
@@ -44,7 +45,7 @@ final class StormProcess {
         this.random = random;
         this.oracle = oracle;
         this.disk = new Disk(time);
-        this.network = new VirtualNetwork(name, time, random.split(), oracle, engine);
+        this.network = new VirtualNetwork(name, time, random.split(), oracle, disk, engine);
         this.written = written;
         this.longestAnswer = written.longestAnswer();
         this.appetite = appetite;
@@ -79,12 +80,27 @@ final class StormProcess {
 
     void weather(EventPath.Weather other) {
         weather = other;
+        fairness();
         path.ifPresent(way -> way.weather(other));
+    }
+
+    void networkWeather(VirtualNetwork.Weather other) {
+        network.weather(other);
+        fairness();
+    }
+
+    private void fairness() {
+        oracle.unfair(name, !weather.equals(EventPath.Weather.FAIR) || !network.weather().fair());
     }
 
     /** Of 100 readings so many are absent, old or late. */
     void badReadings(int chance) {
         badReadings = chance;
+    }
+
+    /** From now on little happens. */
+    void quiet() {
+        quiet = true;
     }
 
     void start() {
@@ -119,6 +135,7 @@ final class StormProcess {
         path.ifPresent(EventPath::close);
         path = Optional.empty();
         sidecar.ifPresent(StormSidecar::kill);
+        oracle.killed(name);
         sidecar = Optional.empty();
     }
 
@@ -168,7 +185,7 @@ final class StormProcess {
     private void pollSoon(StormSidecar born) {
         if (!polling) {
             polling = true;
-            time.after(Timeline.MILLI / 5, () -> {
+            time.after(2 * Timeline.MILLI, () -> {
                 polling = false;
                 if (sidecar.filter(born::equals).isPresent()) {
                     born.poll();
@@ -181,7 +198,7 @@ final class StormProcess {
         if (sidecar.filter(born::equals).isPresent()) {
             path.ifPresent(EventPath::round);
             born.poll();
-            time.after(written.tick().toNanos(), () -> tick(born));
+            time.after(quiet ? Timeline.SECOND : written.tick().toNanos(), () -> tick(born));
         }
     }
 
@@ -189,7 +206,7 @@ final class StormProcess {
         if (life != lives) {
             return;
         }
-        time.after(READING_EVERY, () -> ask(born, life));
+        time.after(quiet ? 2 * Timeline.SECOND : READING_EVERY, () -> ask(born, life));
         boolean bad = badReadings > 0 && random.nextInt(100) < badReadings;
         if (bad && random.nextBoolean()) {
             if (random.nextBoolean()) {

@@ -20,7 +20,7 @@ final class StormRuns {
         int failed = 0;
         long began = System.nanoTime();
         for (long seed = from; seed < to; seed++) {
-            Storm.Result result = new Storm(seed, holding).run();
+            Storm.Result result = new Storm(seed, holding, List.of(args).contains("--trace")).run();
             if (!result.bites()) {
                 toothless.add(seed);
             }

@@ -67,6 +67,13 @@ final class Traffic {
         }
     }
 
+    /** The last blocks of the system prompts. */
+    List<Long> ends() {
+        return shared.stream()
+                .map(one -> one.blocks()[one.blocks().length - 1])
+                .toList();
+    }
+
     Shared any() {
         return shared.get(random.nextInt(shared.size()));
     }

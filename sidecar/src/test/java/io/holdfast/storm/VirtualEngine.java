@@ -10,6 +10,7 @@ import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Speed;
+import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.sglang.EngineLook;
@@ -90,6 +91,7 @@ final class VirtualEngine {
 
     private final Set<Long> twins = new HashSet<>();
 
+    private final Map<Long, Long> ended = new HashMap<>();
     private PassClock clock = new PassClock();
     private SglangEngine engine;
     private SglangStats inPass;
@@ -156,6 +158,20 @@ final class VirtualEngine {
         return EngineLook.endsNode(engine, block);
     }
 
+    /** When the block was last seen to end a node; -1 where nobody looked. */
+    long lastEnded(long block) {
+        return ended.getOrDefault(block, -1L);
+    }
+
+    /** Looks where nodes end. */
+    void lookAtEnds(List<Long> blocks) {
+        for (long block : blocks) {
+            if (endsNode(block)) {
+                ended.put(block, time.now());
+            }
+        }
+    }
+
     boolean resident(long block) {
         return copies.getOrDefault(block, 0) > 0;
     }
@@ -163,6 +179,11 @@ final class VirtualEngine {
     /** Whether the block ever had a second copy in this life. */
     boolean hadTwin(long block) {
         return twins.contains(block);
+    }
+
+    /** Whether the block has a second copy now. */
+    boolean hasTwin(long block) {
+        return copies.getOrDefault(block, 0) > 1;
     }
 
     void listen(Ear ear) {
@@ -317,7 +338,11 @@ final class VirtualEngine {
             for (Call next = inbox.poll(); next != null; next = inbox.poll()) {
                 next.work().run();
             }
-            if (engine.step()) {
+            boolean worked = engine.step();
+            if (!worked || faults.has(CacheFault.AutoUnpin.class)) {
+                oracle.ownDoing(this);
+            }
+            if (worked) {
                 stuckSince = Long.MAX_VALUE;
                 clock.now = Math.max(clock.now, time.now() + EVENTLESS_PASS);
                 wake();
@@ -326,7 +351,6 @@ final class VirtualEngine {
                 oracle.stuck(this, engine.stats());
                 time.after(Timeline.SECOND, this::wake);
             }
-            oracle.ownDoing(this);
         } catch (EngineDeath death) {
             oracle.died(this, String.valueOf(death.getMessage()));
             kill();

@@ -39,8 +39,10 @@ final class VirtualNetwork {
     private final StormOracle oracle;
     private VirtualEngine engine;
     private Weather weather = Weather.FAIR;
+    private final Disk disk;
 
-    VirtualNetwork(String who, Timeline time, SplittableRandom random, StormOracle oracle, VirtualEngine engine) {
+    VirtualNetwork(String who, Timeline time, SplittableRandom random, StormOracle oracle, Disk disk, VirtualEngine engine) {
+        this.disk = disk;
         this.who = who;
         this.time = time;
         this.random = random;
@@ -108,6 +110,8 @@ final class VirtualNetwork {
         void begin() {
             if (pin) {
                 oracle.sent(who, to, hashes);
+            } else {
+                oracle.unpinSent(who, to, hashes);
             }
             time.after(TIME_LIMIT, () -> end(new Reply(Fate.UNCLEAR, 0)));
             if (strikes(weather.lostCalls())) {
@@ -117,7 +121,12 @@ final class VirtualNetwork {
                     ? random.nextLong(TIME_LIMIT / 2, LATEST - 5 * Timeline.SECOND)
                     : travel();
             boolean answerLost = strikes(weather.lostAnswers());
-            time.after(way, () -> arrive(answerLost));
+            time.after(way, () -> {
+                if (pin && way > TIME_LIMIT) {
+                    oracle.late(who, to, hashes);
+                }
+                arrive(answerLost);
+            });
         }
 
         private void arrive(boolean answerLost) {
@@ -130,7 +139,18 @@ final class VirtualNetwork {
             if (pin) {
                 to.pin(who, hashes, done, reset);
             } else {
-                to.unpin(who, hashes, done, reset);
+                to.unpin(
+                        who,
+                        hashes,
+                        count -> {
+                            if (!disk.isFair()) {
+                                for (long hash : hashes) {
+                                    oracle.troubledDisk(who, hash, to);
+                                }
+                            }
+                            done.accept(count);
+                        },
+                        reset);
             }
         }
 
