@@ -11,6 +11,7 @@ import io.holdfast.rules.sglang.SglangSettings.Variant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -37,7 +38,7 @@ import java.util.SplittableRandom;
  */
 final class Storm {
     /** What is known of a storm when it is over. */
-    record Result(long seed, double bite, int requests, Map<String, String> failures) {
+    record Result(long seed, double bite, int kept, Map<String, String> failures) {
         boolean bites() {
             return bite >= 0.1;
         }
@@ -51,7 +52,7 @@ final class Storm {
     private final Timeline time = new Timeline();
     private final StormOracle oracle;
     private final List<VirtualEngine> engines = new ArrayList<>();
-    private final Map<VirtualEngine, Traffic> traffic = new HashMap<>();
+    private final Map<VirtualEngine, Traffic> traffic = new LinkedHashMap<>();
     private final List<StormProcess> processes = new ArrayList<>();
     private final Map<StormProcess, VirtualEngine> homes = new HashMap<>();
     private final boolean holding;
@@ -109,7 +110,7 @@ final class Storm {
         for (int i = 0; i < (two ? 2 : 1); i++) {
             StormSidecar.Written written = new StormSidecar.Written(
                     Duration.ofMillis(random.nextInt(2, 8) * 100L),
-                    !two && random.nextInt(4) == 0,
+                    !two && random.nextInt(4) == 0 && holding,
                     false,
                     longestAnswer,
                     random.nextInt(3) == 0,
@@ -131,7 +132,7 @@ final class Storm {
         time.runUntil(end);
         quiet();
         judge();
-        return new Result(seed, samples == 0 ? 0 : biting / (double) samples, 0, oracle.failures());
+        return new Result(seed, samples == 0 ? 0 : biting / (double) samples, oracle.keptPins(), oracle.failures());
     }
 
     // The clients of sidecars
@@ -191,7 +192,7 @@ final class Storm {
             now(40, 10, 40, () -> calm(engine, () -> foreign(engine)));
             now(25, 20, 50, () -> calm(engine, () -> capacity(engine)));
             now(50, 5, 20, () -> traffic.get(engine).flood());
-            now(25, 10, 40, engine::numberAnew);
+            now(12, 10, 40, engine::numberAnew);
             now(20, 10, 30, () -> engine.remember(random.nextInt(1, 20)));
             speed(engine, new GpuFault.Drift(random.nextInt(-30, 60), 20));
             speed(engine, new GpuFault.Throttling(0.7, 5));

@@ -71,6 +71,7 @@ final class StormOracle {
     /** What was pinned at the last looks, the newest last. */
     private final Map<VirtualEngine, Deque<Look>> looks = new HashMap<>();
     /** The first sentence of each kind of failure. */
+    private int keptPins;
     private final Map<String, String> failures = new LinkedHashMap<>();
 
     StormOracle(Timeline time, boolean tracing) {
@@ -87,6 +88,11 @@ final class StormOracle {
 
     Map<String, String> failures() {
         return failures;
+    }
+
+    /** Pins that engines have at the end and that ledgers keep for a reason. */
+    int keptPins() {
+        return keptPins;
     }
 
     void fail(String kind, String sentence) {
@@ -405,6 +411,9 @@ final class StormOracle {
             Boolean kept = entries.get(block);
             String sentence = who + " has block " + block + " of " + engine.name + " pinned " + account.counted
                     + " times, and its ledger says " + (kept == null ? "nothing" : kept ? "kept" : "open");
+            if (Boolean.TRUE.equals(kept)) {
+                keptPins++;
+            }
             if (kept == null) {
                 fail("leak: " + cause(who, key, account), sentence);
             } else if (!kept && !engine.hadTwin(block) && !account.forbidden) {

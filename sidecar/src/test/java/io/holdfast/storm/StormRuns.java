@@ -18,12 +18,14 @@ final class StormRuns {
         Map<String, String> first = new TreeMap<>();
         List<Long> toothless = new ArrayList<>();
         int failed = 0;
+        int kept = 0;
         long began = System.nanoTime();
         for (long seed = from; seed < to; seed++) {
             Storm.Result result = new Storm(seed, holding, List.of(args).contains("--trace")).run();
             if (!result.bites()) {
                 toothless.add(seed);
             }
+            kept += result.kept();
             failed += result.failures().isEmpty() ? 0 : 1;
             for (Map.Entry<String, String> failure : result.failures().entrySet()) {
                 kinds.merge(failure.getKey(), 1, Integer::sum);
@@ -35,7 +37,8 @@ final class StormRuns {
         }
         double millis = (System.nanoTime() - began) / 1e6 / Math.max(1, to - from);
         System.out.printf(
-                "%d storms, %d failed, %d did not bite, %.0f ms each%n", to - from, failed, toothless.size(), millis);
+                "%d storms, %d failed, %d did not bite, %d pins kept openly at the end, %.0f ms each%n",
+                to - from, failed, toothless.size(), kept, millis);
         kinds.forEach((kind, count) -> System.out.printf("%5d  %s%n       first: %s%n", count, kind, first.get(kind)));
     }
 }

@@ -155,7 +155,7 @@ final class VirtualEngine {
     }
 
     boolean endsNode(long block) {
-        return EngineLook.endsNode(engine, block);
+        return !EngineLook.endingNodes(engine, List.of(block)).isEmpty();
     }
 
     /** When the block was last seen to end a node; -1 where nobody looked. */
@@ -165,11 +165,7 @@ final class VirtualEngine {
 
     /** Looks where nodes end. */
     void lookAtEnds(List<Long> blocks) {
-        for (long block : blocks) {
-            if (endsNode(block)) {
-                ended.put(block, time.now());
-            }
-        }
+        EngineLook.endingNodes(engine, blocks).forEach(block -> ended.put(block, time.now()));
     }
 
     boolean resident(long block) {
@@ -374,6 +370,8 @@ final class VirtualEngine {
                         }
                         parent = Optional.of(block.hash());
                     }
+                    oracle.trace(name + " stores " + stored.blocks() + " under " + stored.parent());
+                    parent.ifPresent(last -> ended.put(last, clock.now));
                     encoder.stored(chain(stored));
                 }
                 case CacheEvent.Removed removed -> {
@@ -382,6 +380,7 @@ final class VirtualEngine {
                     for (long block : blocks) {
                         copies.merge(block, -1, Integer::sum);
                     }
+                    oracle.trace(name + " removes " + removed.blocks());
                     encoder.removed(blocks, 0, blocks.length, removed.tier(), 0);
                 }
                 case CacheEvent.Cleared _ -> {

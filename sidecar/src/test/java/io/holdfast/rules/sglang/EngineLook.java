@@ -1,5 +1,6 @@
 package io.holdfast.rules.sglang;
 
+import java.util.List;
 import java.util.Map;
 
 /** What only the engine itself knows of its pins. */
@@ -11,9 +12,14 @@ public final class EngineLook {
         return engine.cache().pins().counts();
     }
 
-    /** Whether the block is the last of a node that is in the tree, so that a pin of it is what it says. */
-    public static boolean endsNode(SglangEngine engine, long block) {
-        RadixNode node = engine.cache().pins().index().get(block);
-        return node != null && node.lastBlock() == block;
+    /** Those of the blocks that are the last of a node in the tree, so that a pin of them is what it says. */
+    public static List<Long> endingNodes(SglangEngine engine, List<Long> blocks) {
+        Map<Long, RadixNode> index = engine.cache().pins().index();
+        return blocks.stream()
+                .filter(block -> {
+                    RadixNode node = index.get(block);
+                    return node != null && node.lastBlock() == block;
+                })
+                .toList();
     }
 }
