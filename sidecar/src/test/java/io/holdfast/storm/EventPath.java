@@ -49,8 +49,7 @@ final class EventPath implements VirtualEngine.Ear, QuietStream.Asker {
         this.engine = engine;
         this.oracle = oracle;
         this.heard = heard;
-        this.stream = new QuietStream(
-                new News(sink), replay ? Optional.of(this) : Optional.empty(), time.now());
+        this.stream = new QuietStream(new News(sink), replay ? Optional.of(this) : Optional.empty(), time.now());
         engine.listen(this);
         if (engine.isUp()) {
             up();

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /*
  * Knows who did what to which pin, as only the engine can, and says what is wrong.
@@ -40,6 +41,7 @@ final class StormOracle {
         int counted;
         /** Since when the engine has counted one without a break. */
         long since = -1;
+
         long lastSent = -1;
         long lastUnpin = -1;
         boolean arrivedLate;
@@ -70,8 +72,9 @@ final class StormOracle {
     private final Set<VirtualEngine> strays = new HashSet<>();
     /** What was pinned at the last looks, the newest last. */
     private final Map<VirtualEngine, Deque<Look>> looks = new HashMap<>();
-    /** The first sentence of each kind of failure. */
+
     private int keptPins;
+    /** The first sentence of each kind of failure. */
     private final Map<String, String> failures = new LinkedHashMap<>();
 
     StormOracle(Timeline time, boolean tracing) {
@@ -80,9 +83,9 @@ final class StormOracle {
     }
 
     /** Tells each step, for whoever looks into one storm. */
-    void trace(String sentence) {
+    void trace(Supplier<String> sentence) {
         if (tracing) {
-            System.out.println(time.now() / Timeline.MILLI + " ms " + sentence);
+            System.out.println(time.now() / Timeline.MILLI + " ms " + sentence.get());
         }
     }
 
@@ -102,18 +105,17 @@ final class StormOracle {
     // What sidecars went through
 
     void began(String who) {
-        trace(who + " begins");
+        trace(() -> who + " begins");
         story(who).began = time.now();
     }
 
     /** What was under way or could not be written down may be done once more by the next life. */
     void killed(String who) {
-        trace(who + " is gone");
+        trace(() -> who + " is gone");
         accounts.forEach((key, account) -> {
             boolean underWay = account.lastUnpin >= 0
                     && time.now() - account.lastUnpin <= VirtualNetwork.TIME_LIMIT + Timeline.SECOND;
-            boolean pinUnderWay =
-                    account.lastSent >= 0 && time.now() - account.lastSent <= VirtualNetwork.TIME_LIMIT;
+            boolean pinUnderWay = account.lastSent >= 0 && time.now() - account.lastSent <= VirtualNetwork.TIME_LIMIT;
             if (key.who().equals(who) && (underWay || pinUnderWay || account.unrecorded)) {
                 account.sent++;
                 account.unrecorded = false;
@@ -135,23 +137,23 @@ final class StormOracle {
     }
 
     void moved(String who) {
-        trace(who + " is to go elsewhere");
+        trace(() -> who + " is to go elsewhere");
         story(who).moved = time.now();
     }
 
     void ranDry(String who) {
-        trace(who + " runs dry");
+        trace(() -> who + " runs dry");
         story(who).dry = time.now();
     }
 
     void heardClear(String who) {
-        trace(who + " hears a clear");
+        trace(() -> who + " hears a clear");
         story(who).clear = time.now();
         story(who).twins.clear();
     }
 
     void heardRestart(String who) {
-        trace(who + " hears a restart");
+        trace(() -> who + " hears a restart");
         story(who).restart = time.now();
         story(who).twins.clear();
     }
@@ -163,7 +165,7 @@ final class StormOracle {
     }
 
     void sent(String who, VirtualEngine engine, long[] blocks) {
-        trace(who + " sends pins of " + Arrays.toString(blocks) + " to " + engine.name);
+        trace(() -> who + " sends pins of " + Arrays.toString(blocks) + " to " + engine.name);
         for (long block : blocks) {
             Account account = account(who, engine, block);
             account.sent++;
@@ -173,21 +175,22 @@ final class StormOracle {
 
     /** The engine said that it has no such block, and the caller heard it: that call is accounted for. */
     void missed(String who, VirtualEngine engine, long[] blocks) {
-        trace(who + " hears that " + Arrays.toString(blocks) + " are missing");
+        trace(() -> who + " hears that " + Arrays.toString(blocks) + " are missing");
         for (long block : blocks) {
             account(who, engine, block).sent--;
         }
     }
 
     void forbidden(String who, VirtualEngine engine, long[] blocks) {
-        trace(who + " may not touch " + Arrays.toString(blocks));
+        trace(() -> who + " may not touch " + Arrays.toString(blocks));
         for (long block : blocks) {
             account(who, engine, block).forbidden = true;
         }
     }
 
     void pinned(String who, VirtualEngine engine, long block, boolean counted) {
-        trace(engine.name + " pins " + block + " for " + who + ": " + counted + ", ends a node " + engine.endsNode(block));
+        trace(() -> engine.name + " pins " + block + " for " + who + ": " + counted + ", ends a node "
+                + engine.endsNode(block));
         Account account = account(who, engine, block);
         if (who.equals(FOREIGNER)) {
             account.sent++;
@@ -198,6 +201,7 @@ final class StormOracle {
                 account.since = time.now();
             }
             look(engine);
+            overGuard(who, engine);
             if (!engine.endsNode(block)) {
                 astray(who, engine, block);
             }
@@ -205,7 +209,7 @@ final class StormOracle {
     }
 
     void unpinSent(String who, VirtualEngine engine, long[] blocks) {
-        trace(who + " sends unpins of " + Arrays.toString(blocks) + " to " + engine.name);
+        trace(() -> who + " sends unpins of " + Arrays.toString(blocks) + " to " + engine.name);
         for (long block : blocks) {
             account(who, engine, block).lastUnpin = time.now();
         }
@@ -233,7 +237,7 @@ final class StormOracle {
     }
 
     void unpinned(String who, VirtualEngine engine, long block, boolean done, boolean counted) {
-        trace(engine.name + " unpins " + block + " for " + who + ": " + done + ", it was counted " + counted);
+        trace(() -> engine.name + " unpins " + block + " for " + who + ": " + done + ", it was counted " + counted);
         Account account = account(who, engine, block);
         if (done) {
             account.undone++;
@@ -251,7 +255,7 @@ final class StormOracle {
 
     /** The cache is empty, and no pin is left. */
     void cleared(VirtualEngine engine) {
-        trace(engine.name + " is empty");
+        trace(() -> engine.name + " is empty");
         accounts.forEach((key, account) -> {
             if (key.engine() == engine) {
                 account.counted = 0;
@@ -268,10 +272,11 @@ final class StormOracle {
             if (entry.getKey().engine() == engine && entry.getValue().counted > 0) {
                 left = left == null ? new HashMap<>(engine.pins()) : left;
                 int mine = Math.min(
-                        entry.getValue().counted, Math.max(0, left.getOrDefault(entry.getKey().block(), 0)));
+                        entry.getValue().counted,
+                        Math.max(0, left.getOrDefault(entry.getKey().block(), 0)));
                 left.merge(entry.getKey().block(), -mine, Integer::sum);
                 if (mine < entry.getValue().counted) {
-                    trace(engine.name + " lets go of " + entry.getKey().block() + " by itself");
+                    trace(() -> engine.name + " lets go of " + entry.getKey().block() + " by itself");
                     entry.getValue().counted = mine;
                     murky.computeIfAbsent(engine, _ -> new HashSet<>())
                             .add(entry.getKey().block());
@@ -293,6 +298,31 @@ final class StormOracle {
                 && ended >= 0
                 && time.now() - ended > 3 * Timeline.SECOND) {
             fail("a pin astray in fair weather", who + " pins block " + block + " of " + engine.name);
+        }
+    }
+
+    /** Somebody else's pins and a capacity that fell are no fault; what one sidecar pins by itself is. */
+    private void overGuard(String who, VirtualEngine engine) {
+        if (engine.capacity() < engine.settings.capacityTokens() || who.equals(FOREIGNER)) {
+            return;
+        }
+        Set<Long> own = new HashSet<>();
+        pinnedBy(who, engine).forEach(block -> walk(block, own));
+        if (own.size() * engine.page() > engine.guard()) {
+            fail(
+                    "more pinned than the guard leaves",
+                    who + " has " + own.size() * engine.page() + " tokens pinned: " + describe(engine, engine.stats()));
+        }
+    }
+
+    /** After a time in which every sidecar could know and act, what is pinned has to be within the guard. */
+    void hasToBeWithinGuard(VirtualEngine engine, List<String> sidecars) {
+        boolean fair = sidecars.stream()
+                .allMatch(who -> time.now() - story(who).began > 30 * Timeline.SECOND
+                        && story(who).unfair != Long.MAX_VALUE
+                        && time.now() - story(who).unfair > 40 * Timeline.SECOND);
+        if (fair && engine.isUp() && !stopped(engine) && pinnedTokens(engine) > engine.guard()) {
+            fail("more is pinned than the guard leaves, for long", describe(engine, engine.stats()));
         }
     }
 
@@ -345,7 +375,8 @@ final class StormOracle {
 
     String describe(VirtualEngine engine, SglangStats stats) {
         return engine.name + " of " + engine.capacity() + " tokens, context " + engine.settings.contextTokens()
-                + ": locked " + stats.protectedTokens() + ", pinned " + pinnedTokens(engine) + ", by sidecars " + heldTokens(engine) + ", running "
+                + ": locked " + stats.protectedTokens() + ", pinned " + pinnedTokens(engine) + ", by sidecars "
+                + heldTokens(engine) + ", running "
                 + stats.running() + ", waiting " + stats.waiting() + "; a moment ago " + worst(engine);
     }
 

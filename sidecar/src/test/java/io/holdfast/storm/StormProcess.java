@@ -90,7 +90,9 @@ final class StormProcess {
     }
 
     private void fairness() {
-        oracle.unfair(name, !weather.equals(EventPath.Weather.FAIR) || !network.weather().fair());
+        oracle.unfair(
+                name,
+                !weather.equals(EventPath.Weather.FAIR) || !network.weather().fair());
     }
 
     /** Of 100 readings so many are absent, old or late. */
@@ -165,12 +167,7 @@ final class StormProcess {
     /** Takes effect at the next start. */
     void dryRun(boolean value) {
         written = new StormSidecar.Written(
-                written.tick(),
-                written.automatic(),
-                value,
-                longestAnswer,
-                written.promisesSizes(),
-                written.longest());
+                written.tick(), written.automatic(), value, longestAnswer, written.promisesSizes(), written.longest());
     }
 
     private void subscribe(StormSidecar born) {

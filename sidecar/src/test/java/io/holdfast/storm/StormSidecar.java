@@ -135,17 +135,20 @@ final class StormSidecar {
                 known("used", stats.usedTokens(), at),
                 known(
                         "ttft",
-                        stats.whole().ttft().sumSeconds() + stats.streamed().ttft().sumSeconds(),
+                        stats.whole().ttft().sumSeconds()
+                                + stats.streamed().ttft().sumSeconds(),
                         at),
                 known(
                         "ttft count",
-                        stats.whole().ttft().count() + stats.streamed().ttft().count(),
+                        (double) (stats.whole().ttft().count()
+                                + stats.streamed().ttft().count()),
                         at),
                 known(
                         "prompt tokens",
-                        stats.whole().promptTokens() + stats.streamed().promptTokens(),
+                        (double)
+                                (stats.whole().promptTokens() + stats.streamed().promptTokens()),
                         at),
-                known("cached tokens", stats.cachedTokens(), at)));
+                known("cached tokens", (double) stats.cachedTokens(), at)));
     }
 
     void noReadings() {

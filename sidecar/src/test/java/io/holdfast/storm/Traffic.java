@@ -5,6 +5,7 @@ import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.TokenListener;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 
@@ -14,7 +15,23 @@ import java.util.SplittableRandom;
  */
 final class Traffic {
     /** A system prompt and its blocks. */
-    record Shared(int[] tokens, long[] blocks) {}
+    static final class Shared {
+        private final int[] tokens;
+        private final long[] blocks;
+
+        Shared(int[] tokens, long[] blocks) {
+            this.tokens = tokens;
+            this.blocks = blocks;
+        }
+
+        int[] tokens() {
+            return tokens;
+        }
+
+        long[] blocks() {
+            return blocks;
+        }
+    }
 
     private final VirtualEngine engine;
     private final Timeline time;
@@ -69,9 +86,7 @@ final class Traffic {
 
     /** The last blocks of the system prompts. */
     List<Long> ends() {
-        return shared.stream()
-                .map(one -> one.blocks()[one.blocks().length - 1])
-                .toList();
+        return shared.stream().map(one -> one.blocks()[one.blocks().length - 1]).toList();
     }
 
     Shared any() {
@@ -153,7 +168,9 @@ final class Traffic {
     }
 
     private int answer() {
-        return random.nextInt(8) == 0 ? 1 + random.nextInt(longestAnswer) : 1 + random.nextInt(Math.min(12, longestAnswer));
+        return random.nextInt(8) == 0
+                ? 1 + random.nextInt(longestAnswer)
+                : 1 + random.nextInt(Math.min(12, longestAnswer));
     }
 
     private void send(int[] prompt, int answer, String key) {
@@ -191,7 +208,7 @@ final class Traffic {
     }
 
     private static int[] join(int[] a, int[] b) {
-        int[] joined = java.util.Arrays.copyOf(a, a.length + b.length);
+        int[] joined = Arrays.copyOf(a, a.length + b.length);
         System.arraycopy(b, 0, joined, a.length, b.length);
         return joined;
     }

@@ -38,7 +38,23 @@ import java.util.function.Consumer;
  */
 final class VirtualEngine {
     /** A batch of events as its publisher remembers it. */
-    record Frame(long sequence, byte[] payload) {}
+    static final class Frame {
+        private final long sequence;
+        private final byte[] payload;
+
+        Frame(long sequence, byte[] payload) {
+            this.sequence = sequence;
+            this.payload = payload;
+        }
+
+        long sequence() {
+            return sequence;
+        }
+
+        byte[] payload() {
+            return payload;
+        }
+    }
 
     /** Whoever listens to the events. */
     interface Ear {
@@ -370,7 +386,7 @@ final class VirtualEngine {
                         }
                         parent = Optional.of(block.hash());
                     }
-                    oracle.trace(name + " stores " + stored.blocks() + " under " + stored.parent());
+                    oracle.trace(() -> name + " stores " + stored.blocks() + " under " + stored.parent());
                     parent.ifPresent(last -> ended.put(last, clock.now));
                     encoder.stored(chain(stored));
                 }
@@ -380,7 +396,7 @@ final class VirtualEngine {
                     for (long block : blocks) {
                         copies.merge(block, -1, Integer::sum);
                     }
-                    oracle.trace(name + " removes " + removed.blocks());
+                    oracle.trace(() -> name + " removes " + removed.blocks());
                     encoder.removed(blocks, 0, blocks.length, removed.tier(), 0);
                 }
                 case CacheEvent.Cleared _ -> {

@@ -41,7 +41,8 @@ final class VirtualNetwork {
     private Weather weather = Weather.FAIR;
     private final Disk disk;
 
-    VirtualNetwork(String who, Timeline time, SplittableRandom random, StormOracle oracle, Disk disk, VirtualEngine engine) {
+    VirtualNetwork(
+            String who, Timeline time, SplittableRandom random, StormOracle oracle, Disk disk, VirtualEngine engine) {
         this.disk = disk;
         this.who = who;
         this.time = time;
@@ -117,9 +118,8 @@ final class VirtualNetwork {
             if (strikes(weather.lostCalls())) {
                 return;
             }
-            long way = strikes(weather.late())
-                    ? random.nextLong(TIME_LIMIT / 2, LATEST - 5 * Timeline.SECOND)
-                    : travel();
+            long way =
+                    strikes(weather.late()) ? random.nextLong(TIME_LIMIT / 2, LATEST - 5 * Timeline.SECOND) : travel();
             boolean answerLost = strikes(weather.lostAnswers());
             time.after(way, () -> {
                 if (pin && way > TIME_LIMIT) {
