@@ -1,0 +1,476 @@
+package io.holdfast.storm;
+
+import io.holdfast.rules.engine.Speed;
+import io.holdfast.rules.engine.TokenListener;
+import io.holdfast.rules.fault.CacheFault;
+import io.holdfast.rules.fault.Fault;
+import io.holdfast.rules.fault.GpuFault;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.sglang.SglangSettings.Eviction;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+
+/*
+ * One seeded storm: engines, sidecars and their clients through all that the seed has in store, and then quiet, in which
+ * everything has to come to rest.
+ *
+ * The script
+ * ----------
+ * A seed draws its world (engines, sizes, who listens to whom, what operators wrote) and which faults it has; then each of
+ * them comes again and again at times of its own. Nothing is made to meet, but for one thing: what no sidecar can know in
+ * time (somebody else's pins, a capacity that falls, a flush) happens in calms, in which no request is there and the readings
+ * that follow are good; and until it could be acted on, clients send nothing that would not fit. So what stops an engine is
+ * the sidecars' fault.
+ *
+ * Two sidecars at one engine hold half of what there is together, each less than a half: neither can know what the other is
+ * about to do.
+ *
+ * The catalogue
+ * -------------
+ * Of the emulator's faults by name all come that make sense without HTTP: capacity-falls, decode-cannot-evict, auto-unpin (not
+ * with twins, which it makes deadly by itself), flush-refused, pin-ignored, hold-lost, pin-late (as late answers), drift,
+ * throttling, holds-slow, cold-first-wave, warming, restart, slow-start (as a restart that takes long), and of the events
+ * loss, delay, duplicates, reorder, replay-short and sequence-reset. Not here: what only an answer's body or stream shows
+ * (empty-outputs, stalled-stream, broken-sse, http-error, usage-wrong), since nobody reads answers; clock-skew, since nobody
+ * reads the stamps; pin-forgiving, which would hide what is looked for; other-model and dp-ranks, which are refused or
+ * told apart before a controller is made.
+ *
+ * The quiet
+ * ---------
+ * Traffic and faults end, whoever is down is started with its first configuration, and all leases run out. Then the ledgers
+ * are held against the engines, and each engine gets the largest request that it accepts.
+ */
+final class Storm {
+    /** What is known of a storm when it is over. */
+    record Result(long seed, double bite, int kept, Map<String, String> failures) {
+        boolean bites() {
+            return bite >= 0.1;
+        }
+    }
+
+    private static final int LONGEST_LEASE = 45;
+    private static final long QUIET = (LONGEST_LEASE + 170) * Timeline.SECOND;
+
+    private final long seed;
+    private final SplittableRandom random;
+    private final Timeline time = new Timeline();
+    private final StormOracle oracle;
+    private final List<VirtualEngine> engines = new ArrayList<>();
+    private final Map<VirtualEngine, Traffic> traffic = new LinkedHashMap<>();
+    private final List<StormProcess> processes = new ArrayList<>();
+    private final Map<StormProcess, VirtualEngine> homes = new HashMap<>();
+    private final boolean holding;
+    private final long end;
+    private final boolean twins;
+    private boolean raging = true;
+    private long samples;
+    private long biting;
+
+    /** @param holding whether clients ask for holds: without any, nothing that goes wrong is a sidecar's fault */
+    Storm(long seed, boolean holding) {
+        this(seed, holding, false);
+    }
+
+    Storm(long seed, boolean holding, boolean tracing) {
+        this.seed = seed;
+        this.oracle = new StormOracle(time, tracing);
+        this.holding = holding;
+        this.random = new SplittableRandom(seed);
+        this.end = random.nextLong(80, 130) * Timeline.SECOND;
+        this.twins = random.nextInt(4) == 0;
+        int count = switch (random.nextInt(10)) {
+            case 0, 1, 2, 3, 4, 5 -> 1;
+            case 6, 7, 8 -> 2;
+            default -> 3;
+        };
+        for (int i = 0; i < count; i++) {
+            addEngine("engine " + i);
+        }
+    }
+
+    private void addEngine(String name) {
+        int page = 16;
+        int pages = random.nextInt(64, 200);
+        int context = page * (int) (pages * (0.15 + 0.2 * random.nextDouble()));
+        SglangSettings settings = new SglangSettings(
+                pages * page, page, context, random.nextInt(3, 9), 8192, Variant.PIN_GPU, Eviction.LRU, false, 0, 0.5);
+        Speed speed = new Speed(random.nextInt(30, 120), 4_000, random.nextInt(15, 40) * 1_000, 1);
+        VirtualEngine engine = new VirtualEngine(name, time, settings, speed, oracle);
+        engines.add(engine);
+        int longestAnswer =
+                Math.max(8, random.nextInt(4) == 0 ? settings.maxAnswerTokens(1) : random.nextInt(8, context / 3 + 9));
+        boolean shortFirst = random.nextInt(3) == 0;
+        traffic.put(engine, new Traffic(engine, time, random.split(), oracle, longestAnswer, twins, shortFirst, end));
+        boolean two = engines.size() == 1 && random.nextInt(4) == 0;
+        for (int i = 0; i < (two ? 2 : 1); i++) {
+            StormSidecar.Written written = new StormSidecar.Written(
+                    Duration.ofMillis(random.nextInt(2, 8) * 100L),
+                    !two && random.nextInt(4) == 0 && holding,
+                    false,
+                    longestAnswer,
+                    random.nextInt(3) == 0,
+                    settings.maxPromptTokens());
+            double appetite = two ? 0.45 : 0.6 + 0.8 * random.nextDouble();
+            StormProcess process = new StormProcess(
+                    name + (i == 0 ? " first" : " second"), time, random.split(), oracle, engine, written, appetite);
+            processes.add(process);
+            homes.put(process, engine);
+        }
+    }
+
+    Result run() {
+        traffic.values().forEach(Traffic::begin);
+        processes.forEach(StormProcess::start);
+        processes.forEach(this::client);
+        engines.forEach(this::sample);
+        faults();
+        time.runUntil(end);
+        quiet();
+        judge();
+        return new Result(seed, samples == 0 ? 0 : biting / (double) samples, oracle.keptPins(), oracle.failures());
+    }
+
+    // The clients of sidecars
+
+    private void client(StormProcess process) {
+        if (!raging || !holding) {
+            return;
+        }
+        time.after(random.nextLong(200, 2_000) * Timeline.MILLI, () -> client(process));
+        VirtualEngine engine = process.engine();
+        process.sidecar().ifPresent(sidecar -> {
+            int kind = random.nextInt(100);
+            if (kind < 4) {
+                sidecar.releaseOne(random);
+            } else if (kind < 5) {
+                sidecar.releaseAll();
+                time.after(
+                        random.nextLong(6 * Timeline.SECOND),
+                        () -> process.sidecar().filter(sidecar::equals).ifPresent(StormSidecar::resume));
+            } else {
+                for (int i = 0; i < 4; i++) {
+                    long[] path = traffic.get(engine).any().blocks();
+                    if (sidecar.wantedTokens(engine.page()) + path.length * engine.page()
+                            <= process.appetite * engine.guard()) {
+                        sidecar.hold(path, process.lease(LONGEST_LEASE));
+                    }
+                }
+            }
+        });
+    }
+
+    // The faults
+
+    private void faults() {
+        for (StormProcess process : processes) {
+            now(60, 8, 25, () -> network(process));
+            now(60, 8, 30, () -> events(process));
+            now(40, 15, 40, () -> {
+                process.kill();
+                time.after(random.nextLong(8 * Timeline.SECOND), process::start);
+            });
+            now(25, 20, 60, () -> process.end(() -> time.after(random.nextLong(3 * Timeline.SECOND), process::start)));
+            now(30, 10, 40, () -> {
+                process.disk.full(true);
+                time.after(random.nextLong(10 * Timeline.SECOND), () -> process.disk.full(false));
+            });
+            now(25, 10, 40, () -> process.disk.hang(random.nextLong(15 * Timeline.SECOND)));
+            now(40, 5, 20, () -> {
+                process.badReadings(random.nextInt(20, 100));
+                time.after(random.nextLong(20 * Timeline.SECOND), () -> process.badReadings(0));
+            });
+            now(12, 25, 60, () -> configuration(process));
+        }
+        for (VirtualEngine engine : engines) {
+            now(35, 25, 60, () -> restart(engine));
+            now(50, 10, 30, () -> calm(engine, () -> flush(engine)));
+            now(40, 10, 40, () -> calm(engine, () -> foreign(engine)));
+            now(25, 20, 50, () -> calm(engine, () -> capacity(engine)));
+            now(50, 5, 20, () -> traffic.get(engine).flood());
+            now(12, 10, 40, engine::numberAnew);
+            now(20, 10, 30, () -> engine.remember(random.nextInt(1, 20)));
+            speed(engine, new GpuFault.Drift(random.nextInt(-30, 60), 20));
+            speed(engine, new GpuFault.Throttling(0.7, 5));
+            speed(engine, new GpuFault.HoldsSlow(20));
+            speed(engine, new GpuFault.ColdFirstWave(20, Duration.ofMillis(300)));
+            speed(engine, new GpuFault.Warming(20));
+            speed(engine, new CacheFault.FlushRefused(3));
+            if (!twins) {
+                speed(engine, new CacheFault.AutoUnpin(50));
+            }
+            speed(engine, new CacheFault.HoldLost(20));
+            speed(engine, new CacheFault.DecodeCannotEvict());
+            if (random.nextInt(40) == 0) {
+                engine.faults.begin(new CacheFault.PinIgnored());
+            }
+        }
+    }
+
+    /** In so many of 100 seeds, again and again after so many seconds. */
+    private void now(int chance, int least, int most, Runnable what) {
+        if (random.nextInt(100) < chance) {
+            again(least, most, what);
+        }
+    }
+
+    private void again(int least, int most, Runnable what) {
+        time.after(random.nextLong(least * Timeline.SECOND / 2, most * Timeline.SECOND), () -> {
+            if (raging) {
+                what.run();
+                again(least, most, what);
+            }
+        });
+    }
+
+    private void speed(VirtualEngine engine, Fault fault) {
+        if (random.nextInt(12) == 0) {
+            again(5, 30, () -> {
+                engine.faults.begin(fault);
+                time.after(random.nextLong(20 * Timeline.SECOND), () -> engine.faults.end(fault.kind()));
+            });
+        }
+    }
+
+    private void network(StormProcess process) {
+        process.networkWeather(
+                switch (random.nextInt(6)) {
+                    case 0 -> new VirtualNetwork.Weather(30, 0, 0, 0, 0, 50 * Timeline.MILLI);
+                    case 1 -> new VirtualNetwork.Weather(0, 30, 0, 0, 0, 50 * Timeline.MILLI);
+                    case 2 -> new VirtualNetwork.Weather(0, 0, 40, 0, 0, 4 * Timeline.SECOND);
+                    case 3 -> new VirtualNetwork.Weather(0, 0, 0, 60, 0, 20 * Timeline.MILLI);
+                    case 4 -> new VirtualNetwork.Weather(0, 0, 0, 0, 30, 20 * Timeline.MILLI);
+                    default -> new VirtualNetwork.Weather(10, 10, 10, 10, 0, Timeline.SECOND);
+                });
+        time.after(random.nextLong(12 * Timeline.SECOND), () -> process.networkWeather(VirtualNetwork.Weather.FAIR));
+    }
+
+    private void events(StormProcess process) {
+        process.weather(
+                switch (random.nextInt(4)) {
+                    case 0 -> new EventPath.Weather(20, 0, 0, 2 * Timeline.MILLI, random.nextBoolean());
+                    case 1 ->
+                        new EventPath.Weather(0, 0, 0, random.nextLong(12 * Timeline.SECOND), random.nextBoolean());
+                    case 2 -> new EventPath.Weather(0, 20, 20, 2 * Timeline.MILLI, true);
+                    default -> new EventPath.Weather(5, 5, 5, random.nextLong(4 * Timeline.SECOND), true);
+                });
+        time.after(random.nextLong(15 * Timeline.SECOND), () -> process.weather(EventPath.Weather.FAIR));
+    }
+
+    private void configuration(StormProcess process) {
+        boolean moves = engines.size() > 1 && random.nextBoolean();
+        VirtualEngine other = engines.get(random.nextInt(engines.size()));
+        Runnable change = () -> {
+            if (moves) {
+                process.moveTo(process.engine() == homes.get(process) ? other : homes.get(process));
+            } else {
+                process.dryRun(!process.isDry());
+            }
+            process.start();
+        };
+        if (random.nextBoolean()) {
+            process.kill();
+            time.after(random.nextLong(2 * Timeline.SECOND), change);
+        } else {
+            process.end(change);
+        }
+        time.after(random.nextLong(2, 15) * Timeline.SECOND, () -> home(process));
+    }
+
+    /** Back to what the operator wrote first. */
+    private void home(StormProcess process) {
+        if (process.isDry() || process.engine() != homes.get(process)) {
+            process.kill();
+            if (process.isDry()) {
+                process.dryRun(false);
+            }
+            if (process.engine() != homes.get(process)) {
+                process.moveTo(homes.get(process));
+            }
+            process.start();
+        }
+    }
+
+    private void restart(VirtualEngine engine) {
+        engine.kill();
+        oracle.revived(engine);
+        time.after(random.nextLong(8 * Timeline.SECOND), () -> {
+            engine.start();
+            time.after(
+                    random.nextLong(2 * Timeline.SECOND),
+                    () -> traffic.get(engine).again());
+        });
+    }
+
+    /** Lets the engine finish, does it, and waits until every sidecar could know. */
+    private void calm(VirtualEngine engine, Runnable what) {
+        Traffic own = traffic.get(engine);
+        own.calm(true);
+        List<StormProcess> here =
+                processes.stream().filter(each -> each.engine() == engine).toList();
+        await(20, engine::isIdle, () -> {
+            if (!engine.isIdle()) {
+                own.calm(false);
+                return;
+            }
+            what.run();
+        });
+        time.after(Timeline.SECOND / 5, () -> here.forEach(StormProcess::forgetRest));
+    }
+
+    private void await(int seconds, java.util.function.BooleanSupplier until, Runnable then) {
+        if (until.getAsBoolean() || seconds == 0) {
+            then.run();
+        } else {
+            time.after(Timeline.SECOND, () -> await(seconds - 1, until, then));
+        }
+    }
+
+    private void flush(VirtualEngine engine) {
+        engine.flush(_ -> {});
+        Traffic own = traffic.get(engine);
+        time.after(random.nextLong(300) * Timeline.MILLI, () -> {
+            own.calm(false);
+            own.again();
+        });
+    }
+
+    private void foreign(VirtualEngine engine) {
+        List<Long> mine = oracle.pinnedBy(StormOracle.FOREIGNER, engine);
+        if (!mine.isEmpty() && random.nextBoolean()) {
+            long block = mine.get(random.nextInt(mine.size()));
+            if (!engine.hadTwin(block)) {
+                engine.unpin(StormOracle.FOREIGNER, new long[] {block}, _ -> {}, () -> {});
+            }
+        } else {
+            int room = engine.guard() / 3 - mine.size() * 3 * engine.page();
+            for (int tries = 0; tries < 10; tries++) {
+                long[] path = traffic.get(engine).any().blocks();
+                long block = path[path.length - 1];
+                if (path.length * engine.page() <= room
+                        && engine.endsNode(block)
+                        && !engine.hadTwin(block)
+                        && oracle.pinnedTokens(engine) + path.length * engine.page() <= engine.guard()) {
+                    engine.pin(StormOracle.FOREIGNER, new long[] {block}, _ -> {}, () -> {});
+                    break;
+                }
+            }
+        }
+        settleDown(engine);
+    }
+
+    private void capacity(VirtualEngine engine) {
+        int whole = engine.settings.capacityTokens();
+        boolean falls = engine.capacity() == whole;
+        engine.limit(falls ? whole * random.nextInt(75, 95) / 100 / engine.page() * engine.page() : whole);
+        settleDown(engine);
+    }
+
+    /** Good readings at rest, then small requests only, until what is pinned is within the guard again. */
+    private void settleDown(VirtualEngine engine) {
+        Traffic own = traffic.get(engine);
+        own.careful(true);
+        List<StormProcess> here =
+                processes.stream().filter(each -> each.engine() == engine).toList();
+        here.forEach(each -> {
+            each.badReadings(0);
+            each.forgetRest();
+        });
+        await(8, () -> here.stream().allMatch(each -> !each.isUp() || each.restReadings() >= 3), () -> {
+            own.calm(false);
+            own.again();
+            await(30, () -> oracle.pinnedTokens(engine) <= engine.guard(), () -> {
+                oracle.hasToBeWithinGuard(
+                        engine, here.stream().map(each -> each.name).toList());
+                own.careful(false);
+            });
+        });
+    }
+
+    // What is measured meanwhile
+
+    private void sample(VirtualEngine engine) {
+        if (!raging) {
+            return;
+        }
+        time.after(500 * Timeline.MILLI, () -> sample(engine));
+        oracle.look(engine);
+        engine.lookAtEnds(traffic.get(engine).ends());
+        samples++;
+        biting += engine.isUp() && engine.guard() > 0 && 4 * oracle.heldTokens(engine) >= engine.guard() ? 1 : 0;
+        if (oracle.stopped(engine) && random.nextInt(10) == 0) {
+            restart(engine);
+        }
+        if (!engine.isUp() && random.nextInt(20) == 0) {
+            restart(engine);
+        }
+    }
+
+    // The end
+
+    private void quiet() {
+        raging = false;
+        time.runUntil(time.now() + 15 * Timeline.SECOND);
+        for (VirtualEngine engine : engines) {
+            List.copyOf(engine.faults.all()).forEach(fault -> engine.faults.end(fault.kind()));
+            if (oracle.stopped(engine)) {
+                engine.kill();
+                oracle.revived(engine);
+            }
+            engine.start();
+            traffic.get(engine).calm(true);
+        }
+        for (StormProcess process : processes) {
+            process.networkWeather(VirtualNetwork.Weather.FAIR);
+            process.weather(EventPath.Weather.FAIR);
+            process.badReadings(0);
+            process.quiet();
+            process.disk.full(false);
+            home(process);
+            process.start();
+            process.sidecar().ifPresent(StormSidecar::resume);
+        }
+        time.runUntil(time.now() + QUIET);
+    }
+
+    private void judge() {
+        for (StormProcess process : processes) {
+            for (VirtualEngine engine : engines) {
+                oracle.settle(process.name, engine, process.store.open(engine));
+            }
+            if (process.sidecar().isEmpty()) {
+                oracle.fail("a sidecar does not start", process.name);
+            }
+            process.sidecar().filter(sidecar -> sidecar.holds() > 0).ifPresent(sidecar -> {
+                if (process.store.open(process.engine()).isEmpty()) {
+                    oracle.fail("a hold outlives its lease", process.name + ": " + sidecar.describe());
+                }
+            });
+        }
+        for (VirtualEngine engine : engines) {
+            admit(engine);
+        }
+    }
+
+    private void admit(VirtualEngine engine) {
+        boolean[] served = new boolean[1];
+        traffic.get(engine).largest(new TokenListener() {
+            @Override
+            public void token(int token, int count, int cachedTokens, boolean last) {
+                served[0] |= last;
+            }
+
+            @Override
+            public void failed(String message) {}
+        });
+        time.runUntil(time.now() + 120 * Timeline.SECOND);
+        if (!served[0]) {
+            oracle.fail("the largest request is not served at the end", oracle.describe(engine, engine.stats()));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+package io.holdfast.storm;
+
+import io.holdfast.events.SglangBlockNames;
+import io.holdfast.rules.engine.Generation;
+import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.TokenListener;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * Who uses one engine: system prompts before many users' texts, the system prompts alone, unrelated prompts up to the
+ * largest legal one, long answers, floods, and the same tokens under another key.
+ */
+final class Traffic {
+    /** A system prompt and its blocks. */
+    static final class Shared {
+        private final int[] tokens;
+        private final long[] blocks;
+
+        Shared(int[] tokens, long[] blocks) {
+            this.tokens = tokens;
+            this.blocks = blocks;
+        }
+
+        int[] tokens() {
+            return tokens;
+        }
+
+        long[] blocks() {
+            return blocks;
+        }
+    }
+
+    private final VirtualEngine engine;
+    private final Timeline time;
+    private final SplittableRandom random;
+    private final StormOracle oracle;
+    private final List<Shared> shared = new ArrayList<>();
+    private final int longestAnswer;
+    private final long pause;
+    private final boolean twins;
+    private final boolean shortFirst;
+    private final long end;
+
+    private boolean calm;
+    private boolean careful;
+    private int nextToken = 1_000;
+
+    Traffic(
+            VirtualEngine engine,
+            Timeline time,
+            SplittableRandom random,
+            StormOracle oracle,
+            int longestAnswer,
+            boolean twins,
+            boolean shortFirst,
+            long end) {
+        this.engine = engine;
+        this.time = time;
+        this.random = random;
+        this.oracle = oracle;
+        this.longestAnswer = longestAnswer;
+        this.twins = twins;
+        this.shortFirst = shortFirst;
+        this.end = end;
+        this.pause = random.nextLong(100, 500) * Timeline.MILLI;
+        int page = engine.page();
+        int most = Math.max(2, engine.settings.contextTokens() * 2 / 3 / page);
+        int wanted = engine.guard() * 3 / 2;
+        for (int all = 0; all < wanted; ) {
+            int blocks = shortFirst ? random.nextInt(2, 5) : random.nextInt(2, most + 1);
+            int[] tokens = fresh(blocks * page);
+            shared.add(new Shared(tokens, SglangBlockNames.of(tokens, page)));
+            all += blocks * page;
+        }
+    }
+
+    void begin() {
+        time.after(random.nextLong(pause), this::next);
+        for (Shared prefix : shared) {
+            time.after(random.nextLong(3 * Timeline.SECOND), () -> send(prefix.tokens(), 1, ""));
+        }
+    }
+
+    /** The last blocks of the system prompts. */
+    List<Long> ends() {
+        return shared.stream().map(one -> one.blocks()[one.blocks().length - 1]).toList();
+    }
+
+    Shared any() {
+        return shared.get(random.nextInt(shared.size()));
+    }
+
+    /** Sends nothing until told otherwise. */
+    void calm(boolean now) {
+        calm = now;
+    }
+
+    /** Sends nothing that does not fit beside what is pinned and may be pinned. */
+    void careful(boolean now) {
+        careful = now;
+    }
+
+    /** Each system prompt once more, alone. */
+    void again() {
+        shared.forEach(prefix -> send(prefix.tokens(), 1, ""));
+    }
+
+    void flood() {
+        for (int i = random.nextInt(8, 25); i > 0; i--) {
+            time.after(random.nextLong(Timeline.SECOND), () -> {
+                if (!calm) {
+                    unrelated();
+                }
+            });
+        }
+    }
+
+    /** The largest request that the engine accepts. */
+    Generation largest(TokenListener listener) {
+        int prompt = engine.settings.maxPromptTokens() - random.nextInt(2) * (longestAnswer - 1);
+        prompt = Math.max(1, prompt);
+        Generation largest = generation(fresh(prompt), engine.settings.maxRequestTokens(), "", listener);
+        engine.submit(largest);
+        return largest;
+    }
+
+    private void next() {
+        if (time.now() >= end) {
+            return;
+        }
+        time.after((long) (-Math.log(1 - random.nextDouble()) * pause), this::next);
+        if (calm || !engine.isUp() || oracle.stopped(engine)) {
+            return;
+        }
+        int kind = random.nextInt(100);
+        if (kind < 35) {
+            Shared one = any();
+            if (kind < 10 || !engine.resident(one.blocks()[one.blocks().length - 1])) {
+                send(one.tokens(), 1 + random.nextInt(4), twins && random.nextInt(20) == 0 ? "other" : "");
+            }
+        } else if (kind < 80) {
+            int[] before = any().tokens();
+            int room = longest() - before.length;
+            if (room > 1) {
+                int[] text = fresh(1 + random.nextInt(Math.min(room, 6 * engine.page())));
+                send(join(before, text), answer(), twins && random.nextInt(30) == 0 ? "other" : "");
+            }
+        } else {
+            unrelated();
+        }
+    }
+
+    private void unrelated() {
+        int longest = longest();
+        int tokens = random.nextInt(4) == 0 ? longest : 1 + random.nextInt(longest);
+        send(fresh(tokens), answer(), "");
+    }
+
+    private boolean onlyShort() {
+        return shortFirst && time.now() < end * 2 / 3;
+    }
+
+    private int longest() {
+        return onlyShort() ? 5 * engine.page() : engine.settings.maxPromptTokens();
+    }
+
+    private int answer() {
+        return random.nextInt(8) == 0
+                ? 1 + random.nextInt(longestAnswer)
+                : 1 + random.nextInt(Math.min(12, longestAnswer));
+    }
+
+    private void send(int[] prompt, int answer, String key) {
+        int most = engine.settings.maxAnswerTokens(prompt.length);
+        if (!engine.isUp() || prompt.length > engine.settings.maxPromptTokens() || most < 1) {
+            return;
+        }
+        int said = Math.min(answer, most);
+        if (careful && prompt.length + said + 2 * engine.page() > engine.capacity() - pinnedAtMost()) {
+            return;
+        }
+        engine.submit(generation(prompt, said, key, new TokenListener() {
+            @Override
+            public void token(int token, int count, int cachedTokens, boolean last) {}
+
+            @Override
+            public void failed(String message) {}
+        }));
+    }
+
+    private int pinnedAtMost() {
+        return oracle.pinnedTokens(engine);
+    }
+
+    private Generation generation(int[] prompt, int answer, String key, TokenListener listener) {
+        return new Generation(prompt, Terms.of(answer).withExtraKey(key), false, time.now(), listener);
+    }
+
+    private int[] fresh(int tokens) {
+        int[] fresh = new int[tokens];
+        for (int i = 0; i < tokens; i++) {
+            fresh[i] = nextToken++;
+        }
+        return fresh;
+    }
+
+    private static int[] join(int[] a, int[] b) {
+        int[] joined = Arrays.copyOf(a, a.length + b.length);
+        System.arraycopy(b, 0, joined, a.length, b.length);
+        return joined;
+    }
+}
