@@ -9,11 +9,16 @@ import io.holdfast.core.EngineReadings;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldState;
 import io.holdfast.core.HoldView;
-import io.holdfast.core.LedgerEntry;
+import io.holdfast.core.Ledger;
+import io.holdfast.core.LedgerLine;
 import io.holdfast.core.LedgerStore;
+import io.holdfast.core.Backends;
+import io.holdfast.core.BackendTraits;
+import io.holdfast.core.EngineIdentity;
 import io.holdfast.core.Outcome;
 import io.holdfast.core.PinCommand;
 import io.holdfast.core.Reading;
+import io.holdfast.core.RequestSizes;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.rules.sglang.SglangSettings;
@@ -40,23 +45,40 @@ import java.util.concurrent.Executor;
 final class StormSidecar {
     /** The ledger on disk, which outlives the lives of its sidecar. */
     static final class Store {
-        private List<LedgerEntry> lines = new ArrayList<>();
+        private List<LedgerLine> lines = new ArrayList<>();
 
         /** The blocks of open entries at an engine, and whether the ledger gives a reason to keep them. */
         Map<Long, Boolean> open(VirtualEngine engine) {
-            Map<String, Long> open = new LinkedHashMap<>();
-            for (LedgerEntry line : lines) {
-                String key = line.holdId() + "/" + line.lastBlock();
-                if (line.step() == LedgerEntry.Step.RELEASED) {
-                    open.remove(key);
-                } else {
-                    open.put(key, line.lastBlock());
-                }
-            }
             Map<Long, Boolean> blocks = new HashMap<>();
-            open.values().forEach(block -> blocks.put(block, false));
+            try {
+                Ledger ledger = new Ledger(new LedgerStore() {
+                    @Override
+                    public List<LedgerLine> read() {
+                        return List.copyOf(lines);
+                    }
+
+                    @Override
+                    public void append(LedgerLine line) {}
+
+                    @Override
+                    public void replaceWith(List<LedgerLine> all) {}
+                });
+                if (ledger.engine().filter(identity(engine)::sameAs).isPresent()) {
+                    ledger.outstanding()
+                            .forEach(entry -> blocks.merge(
+                                    entry.lastBlock(),
+                                    entry.step() == LedgerLine.Step.UNSURE || entry.step() == LedgerLine.Step.KEPT,
+                                    Boolean::logicalOr));
+                }
+            } catch (IOException e) {
+                throw new java.io.UncheckedIOException(e);
+            }
             return blocks;
         }
+    }
+
+    private static EngineIdentity identity(VirtualEngine engine) {
+        return new EngineIdentity("http://" + engine.name, "http://" + engine.name, Optional.of("m"));
     }
 
     /**
@@ -97,17 +119,21 @@ final class StormSidecar {
                 new ControllerSettings(
                         id,
                         0.5,
-                        written.longestAnswer(),
-                        written.promisesSizes() ? OptionalInt.of(written.longest()) : OptionalInt.empty(),
+                        written.promisesSizes()
+                                ? Optional.of(
+                                        new RequestSizes(OptionalInt.of(written.longest()), written.longestAnswer()))
+                                : Optional.empty(),
+                        "--context-length",
                         written.automatic(),
                         Duration.ofSeconds(20),
                         written.tick(),
                         Optional.empty()),
                 RequestRules.sglang(),
-                written.dryRun() ? new DryRunBackend() : new PlayedBackend(),
-                new PlayedStore(),
+                Backends.only(written.dryRun() ? new DryRunBackend() : new PlayedBackend()),
+                new Ledger(new PlayedStore()),
                 acting,
                 random);
+        controller.engineIs(identity(network.engine()));
     }
 
     KvEventSink events() {
@@ -129,24 +155,22 @@ final class StormSidecar {
         controller.readings(new EngineReadings(
                 known("capacity", capacity, at),
                 known("page", settings.pageTokens(), at),
+                known("context", settings.contextTokens(), at),
                 known("longest prompt", settings.maxPromptTokens(), at),
                 known("running", stats.running(), at),
                 known("waiting", stats.waiting(), at),
                 known("used", stats.usedTokens(), at),
                 known(
                         "ttft",
-                        stats.whole().ttft().sumSeconds()
-                                + stats.streamed().ttft().sumSeconds(),
+                        stats.whole().ttft().sumSeconds() + stats.streamed().ttft().sumSeconds(),
                         at),
                 known(
                         "ttft count",
-                        (double) (stats.whole().ttft().count()
-                                + stats.streamed().ttft().count()),
+                        (double) (stats.whole().ttft().count() + stats.streamed().ttft().count()),
                         at),
                 known(
                         "prompt tokens",
-                        (double)
-                                (stats.whole().promptTokens() + stats.streamed().promptTokens()),
+                        (double) (stats.whole().promptTokens() + stats.streamed().promptTokens()),
                         at),
                 known("cached tokens", (double) stats.cachedTokens(), at)));
     }
@@ -181,7 +205,7 @@ final class StormSidecar {
 
     /** Lets go of everything for the end of the process. */
     CompletionStage<?> letGo() {
-        return controller.releaseAll("the sidecar ends");
+        return controller.letGo("the sidecar ends");
     }
 
     /** The process is gone; what it has sent is on its way. */
@@ -224,7 +248,7 @@ final class StormSidecar {
             boolean able = network.answersQuestions();
             time.after(5 * Timeline.MILLI, () -> {
                 if (alive) {
-                    answer.complete(new Capabilities(able, false, true, able ? "it can" : "no answer"));
+                    answer.complete(new Capabilities(able, able ? "it can" : "no answer"));
                 }
             });
             return answer;
@@ -232,32 +256,46 @@ final class StormSidecar {
 
         @Override
         public CompletionStage<Outcome> pin(PinCommand command) {
-            return call(true, command);
+            return call(true, List.of(command.lastBlock()));
         }
 
         @Override
-        public CompletionStage<Outcome> unpin(PinCommand command) {
-            return call(false, command);
+        public CompletionStage<Outcome> unpin(List<String> handles) {
+            return call(false, handles.stream().map(Long::valueOf).toList());
         }
 
-        private CompletionStage<Outcome> call(boolean pin, PinCommand command) {
+        @Override
+        public String handle(PinCommand command) {
+            return Long.toString(command.lastBlock());
+        }
+
+        @Override
+        public BackendTraits traits() {
+            return new BackendTraits(true, true, true, false, true);
+        }
+
+        private CompletionStage<Outcome> call(boolean pin, List<Long> blocks) {
             CompletableFuture<Outcome> answer = new CompletableFuture<>();
             if (alive) {
-                network.call(pin, List.of(command.lastBlock()), reply -> {
+                network.call(pin, blocks, reply -> {
                     if (alive) {
-                        answer.complete(outcome(reply));
+                        answer.complete(outcome(reply, blocks.size()));
                     }
                 });
             }
             return answer;
         }
 
-        private static Outcome outcome(VirtualNetwork.Reply reply) {
+        private static Outcome outcome(VirtualNetwork.Reply reply, int asked) {
             return switch (reply.fate()) {
                 case ANSWERED ->
-                    new Outcome(reply.count() > 0 ? Outcome.Kind.ACCEPTED : Outcome.Kind.MISSING, "it answered");
+                    new Outcome(
+                            reply.count() == asked
+                                    ? Outcome.Kind.ACCEPTED
+                                    : reply.count() == 0 ? Outcome.Kind.MISSING : Outcome.Kind.CLIPPED,
+                            "it answered");
                 case UNCLEAR -> new Outcome(Outcome.Kind.DEFERRED, "no answer");
-                case NOT_SENT -> new Outcome(Outcome.Kind.DEFERRED, "never sent");
+                case NOT_SENT -> new Outcome(Outcome.Kind.NOT_SENT, "never sent");
                 case FORBIDDEN -> new Outcome(Outcome.Kind.REJECTED, "forbidden");
             };
         }
@@ -265,12 +303,12 @@ final class StormSidecar {
 
     private final class PlayedStore implements LedgerStore {
         @Override
-        public List<LedgerEntry> read() {
+        public List<LedgerLine> read() {
             return List.copyOf(store.lines);
         }
 
         @Override
-        public void append(LedgerEntry entry) throws IOException {
+        public void append(LedgerLine entry) throws IOException {
             disk.write();
             if (alive) {
                 store.lines.add(entry);
@@ -278,7 +316,7 @@ final class StormSidecar {
         }
 
         @Override
-        public void replaceWith(List<LedgerEntry> entries) throws IOException {
+        public void replaceWith(List<LedgerLine> entries) throws IOException {
             disk.write();
             if (alive) {
                 store.lines = new ArrayList<>(entries);
