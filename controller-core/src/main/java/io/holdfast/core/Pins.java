@@ -177,6 +177,7 @@ final class Pins {
     private Optional<EngineIdentity> engine = Optional.empty();
     /** When the engine's own count last said that nobody else has pinned anything. */
     private long aloneNanos = NEVER;
+
     private long nowNanos;
 
     /** {@code lastLook} says of a block why it is not to be pinned after all; asked when a pin is about to be sent. */
@@ -247,8 +248,7 @@ final class Pins {
 
     /** Whether what is counted as ours is what the engine has: nothing is planned, and no call is under way. */
     boolean quiet() {
-        return count(pin ->
-                        pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
+        return count(pin -> pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
                 == 0;
     }
 

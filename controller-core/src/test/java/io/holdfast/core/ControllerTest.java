@@ -114,7 +114,9 @@ final class ControllerTest {
         });
         assertThat(bench.controller.view().pins().unsure()).isEqualTo(1);
         bench.pass(Duration.ofSeconds(2));
-        assertThat(bench.holdNow(id).state()).as("who else pins was not seen since").isEqualTo(HoldState.EXPIRING);
+        assertThat(bench.holdNow(id).state())
+                .as("who else pins was not seen since")
+                .isEqualTo(HoldState.EXPIRING);
         bench.pass(Duration.ofSeconds(36));
         assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
     }

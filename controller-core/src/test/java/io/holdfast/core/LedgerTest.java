@@ -328,9 +328,7 @@ final class LedgerTest {
             bench.settle();
         }
         assertThat(bench.takeLog()).isEmpty();
-        assertThat(bench.disk.outstanding())
-                .extracting(LedgerLine.Entry::step)
-                .containsExactly(Step.UNSURE);
+        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::step).containsExactly(Step.UNSURE);
 
         var asked = bench.controller.release(id).toCompletableFuture();
         bench.settle();

@@ -262,8 +262,7 @@ final class EngineLink implements AutoCloseable {
         }
         if (view().paused().isPresent()) {
             return CompletableFuture.failedFuture(new ApiError(
-                    409,
-                    "Holding is " + view().paused().get() + ", by POST /api/v1/engines/" + id() + "/resume."));
+                    409, "Holding is " + view().paused().get() + ", by POST /api/v1/engines/" + id() + "/resume."));
         }
         return controller.request(request).thenApply(hold -> {
             if (hold.state() == HoldState.RELEASED) {

@@ -200,7 +200,7 @@ class HttpLimitsTest {
             assertThat(paused.status()).isEqualTo(409);
             assertThat(paused.error())
                     .matches("Holding is paused: everything was let go by one call; only resume lifts that, by POST"
-                        + " /api/v1/engines/demo/resume.");
+                            + " /api/v1/engines/demo/resume.");
             assertThat(api.http.get("/api/v1/engines/demo").json().getBoolean("paused"))
                     .isTrue();
 

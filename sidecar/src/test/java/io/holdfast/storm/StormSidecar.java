@@ -1,10 +1,13 @@
 package io.holdfast.storm;
 
 import io.holdfast.core.Backend;
+import io.holdfast.core.BackendTraits;
+import io.holdfast.core.Backends;
 import io.holdfast.core.Capabilities;
 import io.holdfast.core.Controller;
 import io.holdfast.core.ControllerSettings;
 import io.holdfast.core.DryRunBackend;
+import io.holdfast.core.EngineIdentity;
 import io.holdfast.core.EngineReadings;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldState;
@@ -12,9 +15,6 @@ import io.holdfast.core.HoldView;
 import io.holdfast.core.Ledger;
 import io.holdfast.core.LedgerLine;
 import io.holdfast.core.LedgerStore;
-import io.holdfast.core.Backends;
-import io.holdfast.core.BackendTraits;
-import io.holdfast.core.EngineIdentity;
 import io.holdfast.core.Outcome;
 import io.holdfast.core.PinCommand;
 import io.holdfast.core.Reading;
@@ -27,7 +27,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -162,15 +161,18 @@ final class StormSidecar {
                 known("used", stats.usedTokens(), at),
                 known(
                         "ttft",
-                        stats.whole().ttft().sumSeconds() + stats.streamed().ttft().sumSeconds(),
+                        stats.whole().ttft().sumSeconds()
+                                + stats.streamed().ttft().sumSeconds(),
                         at),
                 known(
                         "ttft count",
-                        (double) (stats.whole().ttft().count() + stats.streamed().ttft().count()),
+                        (double) (stats.whole().ttft().count()
+                                + stats.streamed().ttft().count()),
                         at),
                 known(
                         "prompt tokens",
-                        (double) (stats.whole().promptTokens() + stats.streamed().promptTokens()),
+                        (double)
+                                (stats.whole().promptTokens() + stats.streamed().promptTokens()),
                         at),
                 known("cached tokens", (double) stats.cachedTokens(), at)));
     }
