@@ -324,7 +324,10 @@ public final class Controller {
         long asked = readings.usedTokens() instanceof Reading.Known used ? used.atNanos() - originNanos : nowNanos;
         long ours = pins.pinnedBlocks() * blockTokens(readings);
         guard.look(readings, ours, events.counters().batches(), asked, nowNanos);
-        guard.seenAlone().ifPresent(pins::aloneAt);
+        long block = blockTokens(readings);
+        if (block > 0) {
+            guard.restedWith().ifPresent(used -> pins.rested((used + block - 1) / block, asked));
+        }
     }
 
     private void giveUp(Hold hold, String reason) {

@@ -30,7 +30,7 @@ final class ForeignPins {
     private long slot;
     private long atRest = NONE;
     private long restNanos;
-    private long aloneNanos = NONE;
+    private OptionalLong restedWith = OptionalLong.empty();
     private double servedWhenQuiet = Double.NaN;
     private long quietNanos = NONE;
 
@@ -55,6 +55,7 @@ final class ForeignPins {
      */
     void look(EngineReadings readings, long ourTokens, long quietSinceNanos, long nowNanos) {
         advance(nowNanos);
+        restedWith = OptionalLong.empty();
         double served = readings.ttftCount().number().orElse(Double.NaN);
         if (quietSinceNanos != quietNanos) {
             quietNanos = quietSinceNanos;
@@ -73,6 +74,9 @@ final class ForeignPins {
         }
         boolean rests = readings.runningRequests().number().orElse(1) == 0
                 && readings.waitingRequests().number().orElse(1) == 0;
+        if (rests && renewed && readings.usedTokens() instanceof Reading.Known used) {
+            restedWith = OptionalLong.of((long) used.value());
+        }
         long quiet = nowNanos - quietSinceNanos;
         if (quiet >= (rests ? RENEWED_AT_REST_NANOS : RENEWED_UNDER_LOAD_NANOS) || (rests && renewed)) {
             take(beside.getAsLong(), rests, nowNanos);
@@ -86,9 +90,6 @@ final class ForeignPins {
     }
 
     private void take(long beside, boolean rests, long nowNanos) {
-        if (beside == 0) {
-            aloneNanos = nowNanos;
-        }
         if (rests) {
             atRest = beside;
             restNanos = nowNanos;
@@ -108,9 +109,9 @@ final class ForeignPins {
         return believed == NONE ? 0 : believed;
     }
 
-    /** When a look last showed nothing but ours; every look is an upper bound, so one under load says it as well. */
-    OptionalLong seenAlone() {
-        return aloneNanos == NONE ? OptionalLong.empty() : OptionalLong.of(aloneNanos);
+    /** Everything that the last look showed to be taken, if nothing ran and a request was served since our last call. */
+    OptionalLong restedWith() {
+        return restedWith;
     }
 
     /** Whether {@link #tokens} was seen while nothing ran, so that it is pins and nothing else. */

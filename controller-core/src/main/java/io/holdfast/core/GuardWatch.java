@@ -59,9 +59,9 @@ final class GuardWatch {
         return stalls.hindrance(nowNanos);
     }
 
-    /** When it was last seen that nobody else has pinned anything, on the clock of the looks. */
-    OptionalLong seenAlone() {
-        return foreign.seenAlone();
+    /** What the last look showed to be taken by whomever, if it was at rest and newer than any call of ours. */
+    OptionalLong restedWith() {
+        return foreign.restedWith();
     }
 
     Observed observed(PromptSizes.Facts prompts, PromptSizes.Facts answers, long nowNanos) {

@@ -47,8 +47,8 @@ final class PinCalls {
         make(pins, new Call(refusal, call, then));
     }
 
-    void unpin(Supplier<CompletionStage<Outcome>> call, Consumer<Outcome> then) {
-        make(unpins, new Call(Optional::empty, call, then));
+    void unpin(Supplier<Optional<String>> refusal, Supplier<CompletionStage<Outcome>> call, Consumer<Outcome> then) {
+        make(unpins, new Call(refusal, call, then));
     }
 
     /** Past whatever waits, and past the bound. */

@@ -44,9 +44,9 @@ final class Pins {
      * * A clear or a restart of the engine that is heard is no proof that a pin is gone: events and answers are two
      *   clocks, and the news may be older than the pin. What is believed gone is unpinned all the same; "there is none" is
      *   the usual answer.
-     * * An unpin without a clear answer is UNSURE. Another one is harmless where nobody else pins; so it is repeated once
-     *   the engine's own count has said so since, at rest. Where it does not say so nothing is asked, until a person wants
-     *   it: until then the pin counts, and the ledger says so.
+     * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what somebody
+     *   else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at rest shows
+     *   that no more is taken than by the pins that are sure to be there.
      *
      * Twins
      * -----
@@ -175,8 +175,6 @@ final class Pins {
     private final List<Pin> together = new ArrayList<>();
     private boolean gathering;
     private Optional<EngineIdentity> engine = Optional.empty();
-    /** When the engine's own count last said that nobody else has pinned anything. */
-    private long aloneNanos = NEVER;
 
     private long nowNanos;
 
@@ -221,7 +219,6 @@ final class Pins {
                 if (pin.state != State.KEPT) {
                     pin.state = State.UNSURE;
                     pin.written = Step.UNSURE;
-                    pin.dueNanos = ARRIVAL_NANOS;
                     pin.trouble = entry.note();
                 }
             }
@@ -241,9 +238,29 @@ final class Pins {
         engine = Optional.of(identity);
     }
 
-    /** The engine's own count said at this time that nobody else has pinned anything. */
-    void aloneAt(long nanos) {
-        aloneNanos = nanos;
+    /**
+     * Closes what is unsure or kept where the engine's own count shows that it is gone: no more is taken than by the pins
+     * that are known to be there.
+     *
+     * @param usedBlocks what cannot be evicted while nothing runs, whoever pinned it
+     * @param nanos when that was true, no call of ours being under way
+     */
+    void rested(long usedBlocks, long nanos) {
+        List<Pin> doubtful = pins.values().stream()
+                .filter(pin -> pin.state == State.UNSURE || pin.state == State.KEPT)
+                .toList();
+        if (doubtful.isEmpty() || !ours()) {
+            return;
+        }
+        long[] theirPaths = doubtful.stream()
+                .filter(pin -> pin.counted)
+                .mapToLong(pin -> pin.command.lastBlock())
+                .toArray();
+        if (usedBlocks <= tree.pinnedBlocksWithout(theirPaths)) {
+            doubtful.stream()
+                    .filter(pin -> nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos)
+                    .forEach(this::gone);
+        }
     }
 
     /** Whether what is counted as ours is what the engine has: nothing is planned, and no call is under way. */
@@ -265,7 +282,6 @@ final class Pins {
         for (Pin pin : List.copyOf(pins.values())) {
             boolean due = switch (pin.state) {
                 case UNPIN_DUE -> pin.dueNanos <= nanos;
-                case UNSURE -> mayAskAgain(pin);
                 case KEPT ->
                     (pin.counted || certainForNanos >= ARRIVAL_NANOS) && !tree.ambiguous(pin.command.lastBlock());
                 default -> false;
@@ -274,11 +290,6 @@ final class Pins {
                 unpin(pin);
             }
         }
-    }
-
-    /** An unpin too many takes nothing where nobody else pins, as far as that was seen since the last one. */
-    private boolean mayAskAgain(Pin pin) {
-        return pin.dueNanos <= nowNanos && aloneNanos > pin.askedNanos && aloneNanos >= pin.dueNanos;
     }
 
     private boolean ours() {
@@ -348,8 +359,8 @@ final class Pins {
             if (!pin.leavers.containsKey(holdId)) {
                 continue;
             }
-            boolean waits = pin.state == State.UNPIN_DUE || pin.state == State.UNSURE;
-            if (waits && ours() && (pin.askedNanos == NEVER || nowNanos - pin.askedNanos >= SECOND)) {
+            if (pin.state == State.UNPIN_DUE
+                    && ours() && (pin.askedNanos == NEVER || nowNanos - pin.askedNanos >= SECOND)) {
                 unpin(pin);
             } else if (pin.state != State.UNPINNING) {
                 results.notLeft(holdId, staying(pin));
@@ -617,12 +628,11 @@ final class Pins {
     }
 
     private void unpin(Pin pin) {
-        BackendTraits traits = pin.backend.traits();
-        if (traits.needsUnambiguousHash() && tree.ambiguous(pin.command.lastBlock())) {
+        if (twins(pin)) {
             stay(pin, State.KEPT, Step.KEPT, TWINS);
             return;
         }
-        if (!traits.releaseTells() && nowNanos < pin.mayArriveUntilNanos) {
+        if (!pin.backend.traits().releaseTells() && nowNanos < pin.mayArriveUntilNanos) {
             dueAt(pin, pin.mayArriveUntilNanos, pin.trouble);
             return;
         }
@@ -631,8 +641,15 @@ final class Pins {
         if (gathering) {
             together.add(pin);
         } else {
-            calls.unpin(() -> pin.backend.unpin(List.of(pin.key.handle)), outcome -> unpinAnswered(pin, outcome));
+            calls.unpin(
+                    () -> twins(pin) ? Optional.of(TWINS) : Optional.empty(),
+                    () -> pin.backend.unpin(List.of(pin.key.handle)),
+                    outcome -> unpinAnswered(pin, outcome));
         }
+    }
+
+    private boolean twins(Pin pin) {
+        return pin.backend.traits().needsUnambiguousHash() && tree.ambiguous(pin.command.lastBlock());
     }
 
     private void unpinAnswered(Pin pin, Outcome outcome) {
@@ -661,12 +678,12 @@ final class Pins {
                                 + outcome.reason());
             }
             case DEFERRED -> {
-                pin.dueNanos = nowNanos + backOff(pin);
                 stay(
                         pin,
                         State.UNSURE,
                         Step.UNSURE,
-                        "no clear answer to the unpin, which is repeated only while nobody else pins: "
+                        "no clear answer to the unpin, which is not repeated, since that could take a pin of somebody"
+                                + " else: it counts until the engine, at rest, shows that it is gone: "
                                 + outcome.reason());
             }
         }

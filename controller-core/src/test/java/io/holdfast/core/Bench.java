@@ -36,6 +36,7 @@ final class Bench {
     final Deque<Runnable> acting = new ArrayDeque<>();
     long now = 7 * SECOND;
     private long sequence;
+    private int requests;
 
     /** What a test lets the ledger's store do. */
     static final class Disk implements LedgerStore {
@@ -192,6 +193,15 @@ final class Bench {
     /** Fresh readings of an engine in which nothing runs. */
     void idle() {
         readings(0, 0);
+    }
+
+    /** The engine served a request, and then rested with so many tokens taken. */
+    void served(int usedTokens) {
+        for (int i = 0; i < 2; i++) {
+            now += SECOND;
+            controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, usedTokens, 0, ++requests, now));
+            settle();
+        }
     }
 
     void readings(int running, int waiting) {

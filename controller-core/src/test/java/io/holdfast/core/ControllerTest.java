@@ -113,11 +113,11 @@ final class ControllerTest {
             assertThat(hold.reason()).startsWith("no clear answer to the unpin");
         });
         assertThat(bench.controller.view().pins().unsure()).isEqualTo(1);
-        bench.pass(Duration.ofSeconds(2));
-        assertThat(bench.holdNow(id).state())
-                .as("who else pins was not seen since")
-                .isEqualTo(HoldState.EXPIRING);
-        bench.pass(Duration.ofSeconds(36));
+        bench.takeLog();
+        bench.served(32);
+        assertThat(bench.holdNow(id).state()).as("it may still be there").isEqualTo(HoldState.EXPIRING);
+        bench.served(0);
+        assertThat(bench.takeLog()).as("what is gone is not asked for").containsExactly("write RELEASED 2 for 1");
         assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
     }
 
