@@ -360,7 +360,8 @@ final class Pins {
                 continue;
             }
             if (pin.state == State.UNPIN_DUE
-                    && ours() && (pin.askedNanos == NEVER || nowNanos - pin.askedNanos >= SECOND)) {
+                    && ours()
+                    && (pin.askedNanos == NEVER || nowNanos - pin.askedNanos >= SECOND)) {
                 unpin(pin);
             } else if (pin.state != State.UNPINNING) {
                 results.notLeft(holdId, staying(pin));
