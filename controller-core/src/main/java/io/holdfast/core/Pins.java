@@ -46,7 +46,7 @@ final class Pins {
      *   the usual answer.
      * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what somebody
      *   else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at rest shows
-     *   that no more is taken than by the pins that are sure to be there.
+     *   less than its path alone would take.
      *
      * Twins
      * -----
@@ -239,33 +239,29 @@ final class Pins {
     }
 
     /**
-     * Closes what is unsure or kept where the engine's own count shows that it is gone: no more is taken than by the pins
-     * that are known to be there.
+     * Closes what is unsure or kept where the engine's own count shows that it is gone: less is taken than its path alone
+     * would take. What else is believed to be pinned says nothing here, since that may be gone as well.
      *
      * @param usedBlocks what cannot be evicted while nothing runs, whoever pinned it
      * @param nanos when that was true, no call of ours being under way
      */
     void rested(long usedBlocks, long nanos) {
-        List<Pin> doubtful = pins.values().stream()
-                .filter(pin -> pin.state == State.UNSURE || pin.state == State.KEPT)
-                .toList();
-        if (doubtful.isEmpty() || !ours()) {
+        if (!ours()) {
             return;
         }
-        long[] theirPaths = doubtful.stream()
-                .filter(pin -> pin.counted)
-                .mapToLong(pin -> pin.command.lastBlock())
-                .toArray();
-        if (usedBlocks <= tree.pinnedBlocksWithout(theirPaths)) {
-            doubtful.stream()
-                    .filter(pin -> nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos)
-                    .forEach(this::gone);
+        for (Pin pin : List.copyOf(pins.values())) {
+            boolean doubtful = pin.state == State.UNSURE || pin.state == State.KEPT;
+            boolean since = nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos;
+            if (doubtful && since && usedBlocks < pin.command.blocks()) {
+                gone(pin);
+            }
         }
     }
 
     /** Whether what is counted as ours is what the engine has: nothing is planned, and no call is under way. */
     boolean quiet() {
-        return count(pin -> pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
+        return count(pin ->
+                        pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
                 == 0;
     }
 

@@ -250,16 +250,6 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return count;
     }
 
-    /** What {@link #pinnedBlocks} would be without these pinned paths, each named by its last block. */
-    public int pinnedBlocksWithout(long[] lastBlocks) {
-        LongCounts gone = new LongCounts();
-        int left = learned.pinned();
-        for (long block : lastBlocks) {
-            left -= learned.freedWith(tree.find(block), gone);
-        }
-        return left;
-    }
-
     /** How often the block was touched, as far as it is known. */
     int touches(long block) {
         int position = tree.find(block);
