@@ -413,13 +413,14 @@ final class LedgerTest {
         next.idle();
         next.settle();
         next.stored(1, 2);
-        HoldView waiting = next.hold(1, 2);
-        assertThat(waiting.reason()).isEqualTo("pins of an earlier life are released first, 1 to go");
+        next.ask(1, 2);
+        next.settle();
+        assertThat(next.holdNow(6).reason()).isEqualTo("pins of an earlier life are released first, 1 to go");
         assertThat(next.takeLog()).containsExactly("unpin 99");
         engine.late = false;
         engine.unanswered.remove().run();
         next.settle();
-        assertThat(next.holdNow(waiting.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(next.holdNow(6).state()).isEqualTo(HoldState.HELD);
     }
 
     @Test
