@@ -345,8 +345,10 @@ final class ControllerTest {
                 .extracting(Budget.Alarm::kind)
                 .containsExactly(Budget.AlarmKind.FOREIGN_PINS);
         bench.cleared();
-        bench.pass(Duration.ofMillis(100));
-        assertThat(bench.controller.view().budget().foreignTokens()).isZero();
+        bench.settle();
+        assertThat(bench.controller.view().budget().foreignTokens())
+                .as("before the engine was asked again")
+                .isZero();
     }
 
     @Test
@@ -557,6 +559,60 @@ final class ControllerTest {
         assertThat(view.blocks()).isZero();
         assertThat(view.holds()).extracting(HoldView::state).containsExactly(HoldState.LOST);
         assertThat(bench.engine.probes).isEqualTo(2);
+    }
+
+    @Test
+    void restart_nothingIsPinnedBeforeTheNewProcessWasProbed() {
+        bench.controller.events().restarted(0);
+        bench.cleared();
+        bench.stored(1, 2);
+        bench.engine.capabilities = new Capabilities(false, "an older version");
+        bench.ask(1, 2);
+        bench.controller.poll(bench.now);
+        assertThat(bench.holdNow(1).reason()).isEqualTo("the backend test was not probed yet");
+        bench.settle();
+        assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(bench.holdNow(1).reason()).isEqualTo("this engine cannot pin: an older version");
+        assertThat(bench.takeLog()).isEmpty();
+    }
+
+    @Test
+    void request_nothingKnownInTime_isWithdrawnAndTakenBack() throws Exception {
+        bench.stored(1, 2);
+        bench.engine.late = true;
+        HoldRequest request = new HoldRequest(new long[] {1, 2}, Duration.ofMinutes(5));
+        var asked = bench.controller.request(request, Duration.ofSeconds(10)).toCompletableFuture();
+        bench.settle();
+        bench.pass(Duration.ofSeconds(9));
+        assertThat(asked).isNotDone();
+        bench.pass(Duration.ofSeconds(1));
+        assertThat(asked.exceptionNow()).hasMessageContaining("so the hold is withdrawn");
+        bench.engine.late = false;
+        bench.engine.unanswered.remove().run();
+        bench.settle();
+        assertThat(bench.engine.pins).isEmpty();
+        assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(bench.disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void answers_areCompletedAwayFromTheControllersThread() {
+        var resumed = bench.controller.resumeHolding().toCompletableFuture();
+        var unknown = bench.controller.release(99).toCompletableFuture();
+        bench.controller.poll(bench.now);
+        assertThat(resumed).isNotDone();
+        assertThat(unknown).isNotDone();
+        bench.settle();
+        assertThat(resumed).isDone();
+        assertThat(unknown).isDone();
+
+        bench.controller.releaseAll("enough");
+        bench.settle();
+        var refused = bench.ask(1, 2);
+        bench.controller.poll(bench.now);
+        assertThat(refused).isNotDone();
+        bench.settle();
+        assertThat(refused).isCompletedExceptionally();
     }
 
     @Test

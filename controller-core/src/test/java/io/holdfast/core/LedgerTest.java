@@ -98,6 +98,24 @@ final class LedgerTest {
     }
 
     @Test
+    void start_unsureUnpin_isAskedAgainOnlyAfterACountSinceItCouldArrive() throws IOException {
+        Bench.Disk disk = new Bench.Disk();
+        disk.append(Step.UNSURE, 5, 99, 2);
+        Bench next = new Bench(Bench.SETTINGS, disk, new Bench.Engine());
+        next.settle();
+        next.pass(Duration.ofSeconds(40));
+        assertThat(next.takeLog())
+                .as("the unpin of the earlier life may still arrive")
+                .isEmpty();
+        next.now += 30 * Bench.SECOND;
+        next.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, next.now));
+        next.settle();
+        assertThat(next.takeLog()).as("somebody pinned since the count").isEmpty();
+        next.pass(Duration.ofSeconds(1));
+        assertThat(next.takeLog()).containsExactly("unpin 99", "write RELEASED 99 for 5");
+    }
+
+    @Test
     void start_twoHoldsOnOneBlock_unpinItOnce() throws IOException {
         Bench.Disk disk = new Bench.Disk();
         disk.append(Step.PINNED, 3, 2, 2);
@@ -337,6 +355,109 @@ final class LedgerTest {
     }
 
     @Test
+    void unpin_refused_isAskedAgainAfterAMinute() {
+        bench.stored(1, 2);
+        long id = bench.hold(1, 2).id();
+        bench.engine.unpinAnswers.add(Outcome.Kind.REJECTED);
+        bench.controller.release(id);
+        bench.settle();
+        bench.takeLog();
+        bench.pass(Duration.ofSeconds(59));
+        assertThat(bench.takeLog()).isEmpty();
+        bench.pass(Duration.ofSeconds(1));
+        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+        assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void pin_deferredWhereUnpinsTellNothing_isUnpinnedWhenItArrived() {
+        Bench.Engine engine = new Bench.Engine();
+        engine.traits = new BackendTraits(true, true, true, false, false);
+        engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        Bench silent = new Bench(Bench.SETTINGS, new Bench.Disk(), engine);
+        silent.idle();
+        silent.settle();
+        silent.stored(1, 2);
+        silent.hold(Duration.ofSeconds(30), 1, 2);
+        silent.pass(Duration.ofSeconds(59));
+        assertThat(silent.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2");
+        silent.pass(Duration.ofSeconds(1));
+        assertThat(silent.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+    }
+
+    @Test
+    void planned_whileTheDiskHangs_isNotTakenFromWhatOthersPin() {
+        bench.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, bench.now));
+        bench.stored(1, 2);
+        bench.settle();
+        bench.ask(1, 2);
+        bench.controller.poll(bench.now);
+        assertThat(bench.acting).isNotEmpty();
+        for (int i = 0; i < 2; i++) {
+            bench.now += 20 * Bench.SECOND;
+            bench.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, bench.now));
+            bench.controller.poll(bench.now);
+        }
+        assertThat(bench.log).doesNotContain("pin 2");
+        assertThat(bench.controller.view().budget().foreignTokens()).isEqualTo(480);
+    }
+
+    @Test
+    void start_nothingIsPinnedBeforeWhatWasLeftIsAnswered() throws IOException {
+        Bench.Disk disk = new Bench.Disk();
+        disk.append(Step.PINNED, 5, 99, 2);
+        Bench.Engine engine = new Bench.Engine();
+        engine.pins.put(99L, 1);
+        engine.late = true;
+        Bench next = new Bench(Bench.SETTINGS, disk, engine);
+        next.idle();
+        next.settle();
+        next.stored(1, 2);
+        next.ask(1, 2);
+        next.settle();
+        assertThat(next.holdNow(6).reason()).isEqualTo("pins of an earlier life are released first, 1 to go");
+        assertThat(next.takeLog()).containsExactly("unpin 99");
+        engine.late = false;
+        engine.unanswered.remove().run();
+        next.settle();
+        assertThat(next.holdNow(6).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void releaseAll_unpinWithoutAClearAnswer_isNotAskedAgain() {
+        bench.stored(1, 2);
+        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        bench.controller.release(bench.hold(1, 2).id());
+        bench.settle();
+        bench.takeLog();
+        bench.now += 90 * Bench.SECOND;
+        bench.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, bench.now));
+        var released = bench.controller.releaseAll("enough").toCompletableFuture();
+        bench.settle();
+        assertThat(released.join()).isEqualTo(new Released(0, 1));
+        assertThat(bench.takeLog())
+                .as("another one could take a pin of somebody else")
+                .isEmpty();
+    }
+
+    @Test
+    void unpin_doesNotWaitForPinsThatAreUnderWay() {
+        bench.stored(1, 2);
+        long id = bench.hold(1, 2).id();
+        bench.engine.late = true;
+        for (long root = 10; root < 30; root += 2) {
+            bench.stored(root, root + 1);
+            bench.ask(root, root + 1);
+        }
+        bench.settle();
+        assertThat(bench.engine.unanswered).hasSize(PinCalls.MOST_UNDER_WAY);
+        bench.takeLog();
+        bench.controller.release(id);
+        bench.settle();
+        assertThat(bench.takeLog()).contains("unpin 2");
+    }
+
+    @Test
     void pin_neverSent_isNeverUnpinned() throws IOException {
         bench.engine.pinAnswers.add(Outcome.Kind.NOT_SENT);
         bench.stored(1, 2);
@@ -361,6 +482,58 @@ final class LedgerTest {
         assertThat(bench.engine.pins).containsEntry(2L, 1);
         bench.pass(Duration.ofSeconds(11));
         assertThat(bench.engine.pins).isEmpty();
+    }
+
+    @Test
+    void pin_whoseBlockLeftBeforeItsCall_isNotSent() throws IOException {
+        Bench hindered = plannedPin();
+        hindered.removed(2);
+        assertNotSent(hindered);
+        assertThat(hindered.holdNow(1).reason()).startsWith("its pin was not sent: its last block left the cache");
+    }
+
+    @Test
+    void pin_whoseBlockGotATwinBeforeItsCall_isNotSent() throws IOException {
+        Bench hindered = plannedPin();
+        hindered.stored(1, 2);
+        assertNotSent(hindered);
+    }
+
+    @Test
+    void pin_stallBeforeItsCall_isNotSent() throws IOException {
+        Bench hindered = plannedPin();
+        hindered.readings(0, 1);
+        hindered.controller.poll(hindered.now);
+        hindered.now += StallWatch.STANDSTILL_NANOS;
+        hindered.readings(0, 1);
+        hindered.controller.poll(hindered.now);
+        assertNotSent(hindered);
+    }
+
+    @Test
+    void pin_boundThatCameDownBeforeItsCall_isNotSent() throws IOException {
+        Bench hindered = plannedPin();
+        hindered.now += Bench.SECOND;
+        hindered.controller.readings(Samples.readings(1_150, 16, 9_000, 0, 0, 0, 0, 0, hindered.now));
+        hindered.controller.poll(hindered.now);
+        assertThat(hindered.controller.view().budget().hardTokens()).isLessThan(2 * 16);
+        assertNotSent(hindered);
+    }
+
+    /** A bench where the pin of block 2 is decided, and its intent is about to be written. */
+    private static Bench plannedPin() {
+        Bench planned = Bench.ready();
+        planned.stored(1, 2);
+        planned.ask(1, 2);
+        planned.controller.poll(planned.now);
+        assertThat(planned.acting).isNotEmpty();
+        return planned;
+    }
+
+    private static void assertNotSent(Bench hindered) throws IOException {
+        hindered.settle();
+        assertThat(hindered.takeLog()).containsExactly("write PINNING 2 for 1", "write RELEASED 2 for 1");
+        assertThat(hindered.disk.outstanding()).isEmpty();
     }
 
     @Test
@@ -477,6 +650,38 @@ final class LedgerTest {
         assertThat(engine.pins).containsEntry(77L, 1);
         assertThat(bench.disk.read()).isEqualTo(before);
         assertThat(controller.view().pins().trouble().orElseThrow()).contains("http://other:1 with model m");
+    }
+
+    @Test
+    void header_ofTheEngine_isWrittenAboveTheFirstPin() throws IOException {
+        Bench.Disk disk = new Bench.Disk();
+        EngineIdentity unnamed = new EngineIdentity("http://here:1", "http://127.0.0.1:1", Optional.empty());
+        pinFor(unnamed, disk, 1, 2);
+        assertThat(disk.lines.getFirst()).isEqualTo(new LedgerLine.Header(LedgerLine.Header.VERSION, unnamed));
+        assertThat(new Ledger(disk).engine()).contains(unnamed);
+
+        EngineIdentity named = new EngineIdentity("http://here:1", "http://127.0.0.1:1", Optional.of("m"));
+        pinFor(named, disk, 3, 4);
+        assertThat(new Ledger(disk).engine()).as("its model is known by now").contains(named);
+    }
+
+    private static void pinFor(EngineIdentity identity, Bench.Disk disk, long... path) throws IOException {
+        Controller controller = new Controller(
+                Bench.SETTINGS,
+                RequestRules.sglang(),
+                Backends.only(new Bench.Engine()),
+                new Ledger(disk),
+                Runnable::run,
+                new SplittableRandom(1));
+        controller.engineIs(identity);
+        controller.poll(0);
+        controller.events().batchStarted(0, 0);
+        controller.events().stored(Bench.chain(path));
+        controller.events().batchEnded();
+        controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));
+        var asked = controller.request(new HoldRequest(path, Duration.ofSeconds(9)));
+        pollTenTimes(controller);
+        assertThat(asked.toCompletableFuture().join().state()).isEqualTo(HoldState.HELD);
     }
 
     @Test
@@ -608,6 +813,29 @@ final class LedgerTest {
                 .extracting(LedgerLine.Entry::lastBlock)
                 .containsExactly(77L);
         assertThat(new Ledger(bench.disk).largestId()).isEqualTo(29_999);
+    }
+
+    @Test
+    void book_onlyRead_staysAsItIs() throws IOException {
+        bench.disk.append(line(Step.PINNED, 1, 77));
+        bench.disk.append(line(Step.RELEASED, 1, 77));
+        List<LedgerLine> before = bench.disk.read();
+        assertThat(new Ledger(bench.disk).outstanding()).isEmpty();
+        assertThat(bench.disk.read()).isEqualTo(before);
+    }
+
+    @Test
+    void book_shortened_keepsWhoseItIsAndThatItIsPaused() throws IOException {
+        EngineIdentity here = new EngineIdentity("http://here:1", "http://127.0.0.1:1", Optional.of("m"));
+        Ledger book = new Ledger(bench.disk);
+        book.append(new LedgerLine.Header(LedgerLine.Header.VERSION, here));
+        book.append(new LedgerLine.Pause(true, "at night"));
+        new Ledger(bench.disk).append(line(Step.PINNED, 1, 77));
+        new Ledger(bench.disk).append(line(Step.RELEASED, 1, 77));
+        assertThat(bench.disk.lines).hasSize(3);
+        assertThat(new Ledger(bench.disk).engine()).contains(here);
+        assertThat(new Ledger(bench.disk).paused()).contains("at night");
+        assertThat(new Ledger(bench.disk).largestId()).isEqualTo(1);
     }
 
     @Test

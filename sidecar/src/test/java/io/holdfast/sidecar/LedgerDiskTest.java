@@ -116,6 +116,22 @@ class LedgerDiskTest {
     }
 
     @Test
+    void wholeLineThatCouldNotBeTakenBack_isCutOffByTheNext() throws IOException {
+        try (FileLedgerStore store = open()) {
+            store.append(ONE);
+            disk.trouble(WatchedDisk.failing(call -> call.startsWith("force ") || call.startsWith("truncate ")));
+            LedgerLine longer =
+                    new Entry(Step.KEPT, 3, HoldOrigin.REQUESTED, "pin_blocks", "5", 5, 1, "x".repeat(1000));
+            assertThatThrownBy(() -> store.append(longer)).isInstanceOf(IOException.class);
+            disk.trouble(call -> {});
+
+            store.append(TWO);
+
+            assertThat(store.read()).containsExactly(ONE, TWO);
+        }
+    }
+
+    @Test
     void fullDisk_isReadAndSaysWhyNothingIsWritten() throws IOException {
         try (FileLedgerStore store = open()) {
             store.append(ONE);
