@@ -260,8 +260,7 @@ final class Pins {
 
     /** Whether what is counted as ours is what the engine has: nothing is planned, and no call is under way. */
     boolean quiet() {
-        return count(pin ->
-                        pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
+        return count(pin -> pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
                 == 0;
     }
 
@@ -332,11 +331,16 @@ final class Pins {
         return new PinsView(
                 count(pin -> pin.state == State.PINNED),
                 leftovers(),
-                count(pin -> pin.state == State.UNSURE),
+                count(pin -> pin.state == State.UNSURE || awaited(pin)),
                 count(pin -> pin.state == State.KEPT),
                 count(pin -> pin.refused && pin.leaving()),
                 abandoned.size(),
                 trouble());
+    }
+
+    /** Unpinned once, and to be once more, since a call without a clear answer may still pin it. */
+    private boolean awaited(Pin pin) {
+        return pin.state == State.UNPIN_DUE && pin.answered && !pin.refused && nowNanos < pin.mayArriveUntilNanos;
     }
 
     private int count(Predicate<Pin> which) {

@@ -567,7 +567,7 @@ final class ControllerTest {
         bench.cleared();
         bench.stored(1, 2);
         bench.engine.capabilities = new Capabilities(false, "an older version");
-        bench.ask(1, 2);
+        var unused = bench.ask(1, 2);
         bench.controller.poll(bench.now);
         assertThat(bench.holdNow(1).reason()).isEqualTo("the backend test was not probed yet");
         bench.settle();

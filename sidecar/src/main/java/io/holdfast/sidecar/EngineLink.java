@@ -401,7 +401,7 @@ final class EngineLink implements AutoCloseable {
         view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
         PinsView pins = pins();
         if (pins.unsure() > 0) {
-            notes.add(pins.unsure() + " pins may still be there: their unpin had no clear answer");
+            notes.add(pins.unsure() + " pins may still be there: a call about them had no clear answer");
         }
         if (pins.kept() > 0) {
             notes.add(pins.kept() + " pins stay: an unpin could hurt the engine");
