@@ -11,6 +11,8 @@ import io.holdfast.rules.fault.HttpFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -237,11 +239,23 @@ class SocketStormTest {
         private void turnGate() throws IOException {
             steps.add(shut ? "open the gate" : "shut the gate");
             if (shut) {
-                bed.gate.open();
+                // A connection that tried the port meanwhile may have it for a moment.
+                Eventually.see("the port is free", this::opened, open -> open);
             } else {
                 bed.gate.shut();
             }
             shut = !shut;
+        }
+
+        private boolean opened() {
+            try {
+                bed.gate.open();
+                return true;
+            } catch (BindException e) {
+                return false;
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
 
         /** @param reread whether its ledger is read by somebody else meanwhile */
