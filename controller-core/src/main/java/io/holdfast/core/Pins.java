@@ -154,6 +154,7 @@ final class Pins {
     static final long ARRIVAL_NANOS = 60 * SECOND;
 
     private static final long REFUSED_AGAIN_NANOS = 60 * SECOND;
+    private static final long CATCH_UP_EVERY_NANOS = 5 * SECOND;
     private static final int LONGEST_BACK_OFF_LOG2 = 5;
     private static final int MOST_IN_ONE_CALL = 512;
     private static final String TWINS =
@@ -174,6 +175,8 @@ final class Pins {
     private final List<Entry> abandoned = new ArrayList<>();
     private final List<Pin> together = new ArrayList<>();
     private boolean gathering;
+    private boolean catchingUp;
+    private long nextCatchUpNanos;
     private Optional<EngineIdentity> engine = Optional.empty();
 
     private long nowNanos;
@@ -271,6 +274,7 @@ final class Pins {
      */
     void poll(long nanos, long certainForNanos) {
         nowNanos = nanos;
+        catchUp();
         if (!ours()) {
             return;
         }
@@ -285,6 +289,21 @@ final class Pins {
                 unpin(pin);
             }
         }
+    }
+
+    /** What could not be written is written when the disk allows, also where nothing else is to be written any more. */
+    private void catchUp() {
+        if (catchingUp || nowNanos < nextCatchUpNanos || !ledger.behind()) {
+            return;
+        }
+        catchingUp = true;
+        nextCatchUpNanos = nowNanos + CATCH_UP_EVERY_NANOS;
+        writing.execute(
+                () -> {
+                    ledger.retry();
+                    mailbox.outcome(() -> catchingUp = false);
+                },
+                () -> {});
     }
 
     private boolean ours() {
