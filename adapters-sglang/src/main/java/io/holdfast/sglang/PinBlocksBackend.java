@@ -45,6 +45,9 @@ import java.util.concurrent.TimeUnit;
 
 /** Holds prefixes on the GPU of an SGLang engine that has {@code pin_blocks}. */
 public final class PinBlocksBackend implements Backend {
+    /** What configuration and ledger call it. */
+    public static final String NAME = "pin_blocks";
+
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String PIN = "/hicache/pin_blocks";
     private static final String UNPIN = "/hicache/unpin_blocks";
@@ -56,7 +59,7 @@ public final class PinBlocksBackend implements Backend {
     private static final String HOST_VARIANT = "This engine's pin_blocks pins copies in host memory, not on the GPU,"
             + " which this backend does not support.";
 
-    private static final BackendTraits TRAITS = new BackendTraits(true, true, true, false, true);
+    private static final BackendTraits TRAITS = new BackendTraits(true, true, false, true, false, true);
     private static final long ASK_AGAIN_MILLIS = 500;
 
     private final EngineHttp http;
@@ -74,7 +77,7 @@ public final class PinBlocksBackend implements Backend {
 
     @Override
     public String name() {
-        return "pin_blocks";
+        return NAME;
     }
 
     @Override
