@@ -50,6 +50,7 @@ import org.slf4j.LoggerFactory;
  */
 final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
+    private static final String PAUSE = "everything was let go by one call; only resume lifts that";
 
     private final EngineConfig config;
     private final FileLedgerStore store;
@@ -71,6 +72,7 @@ final class EngineLink implements AutoCloseable {
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
     private volatile Optional<SegmentReading> segment = Optional.empty();
+    private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(false);
 
     private EngineLink(
             EngineConfig config,
@@ -281,8 +283,24 @@ final class EngineLink implements AutoCloseable {
     /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */
     CompletionStage<Released> releaseAll() {
         return answered(
-                () -> controller.releaseAll("everything was let go by one call; only resume lifts that"),
-                emergency::releaseAll);
+                () -> controller.releaseAll(PAUSE).thenApply(done -> {
+                    pauseWritten = controller.pauseWritten();
+                    return done;
+                }),
+                () -> {
+                    if (config.backend() != BackendKind.DRY_RUN) {
+                        pauseWritten = emergency.pause("paused: " + PAUSE);
+                    }
+                    return emergency.releaseAll();
+                });
+    }
+
+    /**
+     * Answered with whether the pause of the last {@link #releaseAll} outlives a crash, as soon as the ledger took it or
+     * refused it; to be asked when that was answered.
+     */
+    CompletionStage<Boolean> pauseWritten() {
+        return pauseWritten;
     }
 
     /** Lets go of everything because the process ends. */

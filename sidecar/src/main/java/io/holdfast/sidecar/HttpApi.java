@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldState;
 import io.holdfast.core.HoldView;
+import io.holdfast.core.Released;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -338,14 +339,27 @@ final class HttpApi implements AutoCloseable {
     private void releaseAll(RoutingContext context) {
         EngineLink engine = engine(context);
         await(engine.releaseAll(), UNPIN_SECONDS, unanswered(engine))
-                .onSuccess(done -> reply(
-                        context,
-                        done.pending() > 0 ? 503 : 200,
-                        new JsonObject()
-                                .put("released", done.released())
-                                .put("pending", done.pending())
-                                .put("paused", true)))
+                .compose(done -> pauseWritten(engine)
+                        .onSuccess(written -> replyReleased(context, done, written))
+                        .mapEmpty())
                 .onFailure(context::fail);
+    }
+
+    /** Releasing waits for no disk; what is said of the pause does, for a moment. */
+    private Future<Boolean> pauseWritten(EngineLink engine) {
+        return await(engine.pauseWritten(), OUTCOME_SECONDS, "The ledger is not written in time.")
+                .otherwise(false);
+    }
+
+    private void replyReleased(RoutingContext context, Released done, boolean pauseWritten) {
+        JsonObject body = new JsonObject()
+                .put("released", done.released())
+                .put("pending", done.pending())
+                .put("paused", true);
+        if (!pauseWritten) {
+            body.put("note", "The pause is not in the ledger yet, so that a restart of the sidecar would end it.");
+        }
+        reply(context, done.pending() > 0 ? 503 : 200, body);
     }
 
     private <T> Future<T> await(CompletionStage<T> stage, int seconds, String late) {
