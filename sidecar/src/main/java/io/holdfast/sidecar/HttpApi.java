@@ -321,10 +321,9 @@ final class HttpApi implements AutoCloseable {
         }
     }
 
-    /** A refusal is final for now: the ledger keeps the pin, and only another call or the next start tries again. */
+    /** The hold's own reason says whether its unpin is repeated; there are unpins that never are. */
     private static String refused(HoldView hold) {
-        return "Hold " + hold.id() + " is not released (" + hold.reason()
-                + "); the ledger keeps it, and it is tried again when you ask again or at the next start.";
+        return "Hold " + hold.id() + " is not released (" + hold.reason() + "); the ledger keeps it until it is.";
     }
 
     /** Where the controller runs, it asks on by itself; where it does not, nobody does. */
