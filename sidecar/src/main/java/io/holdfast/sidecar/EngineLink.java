@@ -54,6 +54,7 @@ final class EngineLink implements AutoCloseable {
 
     private final EngineConfig config;
     private final FileLedgerStore store;
+    private final StrayLedgers strays;
     private final Ledger ledger;
     private final EngineProbe probe;
     private final EngineHttp http;
@@ -78,12 +79,14 @@ final class EngineLink implements AutoCloseable {
             EngineConfig config,
             Path ledgerFile,
             FileLedgerStore store,
+            StrayLedgers strays,
             EngineHttp http,
             EventThread thread,
             SharedServices shared)
             throws IOException {
         this.config = config;
         this.store = store;
+        this.strays = strays;
         this.http = http;
         this.thread = thread;
         this.executor = shared.executor();
@@ -122,7 +125,8 @@ final class EngineLink implements AutoCloseable {
      *
      * @throws IOException with one sentence, when the ledger cannot be had
      */
-    static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, SharedServices shared)
+    static EngineLink open(
+            EngineConfig config, Path stateDirectory, StrayLedgers strays, EventThread thread, SharedServices shared)
             throws IOException {
         Map<String, String> headers = config.apiKeyEnv().isEmpty()
                 ? Map.of()
@@ -138,7 +142,7 @@ final class EngineLink implements AutoCloseable {
                 shared.timer(),
                 shared.clock());
         try {
-            EngineLink link = new EngineLink(config, store.file(), store, http, thread, shared);
+            EngineLink link = new EngineLink(config, store.file(), store, strays, http, thread, shared);
             thread.drive(link.controller, link::failed);
             return link;
         } catch (IOException | RuntimeException e) {
@@ -396,6 +400,7 @@ final class EngineLink implements AutoCloseable {
                 .or(this::leftAlone)
                 .or(() -> view().pins().trouble())
                 .ifPresent(reasons::add);
+        binding.engine().flatMap(strays::of).ifPresent(reasons::add);
         store.unwritable().ifPresent(reasons::add);
         PinsView pins = pins();
         if (pins.leftovers() > 0) {

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.Ledger;
 import io.holdfast.core.LedgerLine;
 import io.holdfast.core.LedgerStore;
 import java.io.ByteArrayOutputStream;
@@ -94,6 +95,19 @@ final class FileLedgerStore implements LedgerStore, Closeable {
             LOG.warn("What it lists is released, and nothing is pinned before it can be written: {}", e.getMessage());
         }
         return store;
+    }
+
+    /** What a ledger says that nobody has in use; absent where somebody has, or where it cannot be read. */
+    static Optional<Ledger> idle(Path directory, String engineId, LedgerFiles files) {
+        FileLedgerStore store = new FileLedgerStore(directory, engineId, files);
+        try (LedgerLock _ = LedgerLock.shared(store.lockFile, store.file, files)) {
+            return Optional.of(new Ledger(store));
+        } catch (LedgerLock.InUse e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            LOG.warn("A ledger that belongs to no configured engine cannot be read: {}", e.getMessage());
+            return Optional.empty();
+        }
     }
 
     Path file() {
