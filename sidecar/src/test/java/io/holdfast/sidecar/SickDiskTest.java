@@ -67,6 +67,46 @@ class SickDiskTest {
         }
     }
 
+    @Test
+    void diskThatFillsUp_isSaidUntilItTakesLines() throws IOException {
+        WatchedDisk disk = new WatchedDisk();
+        try (PinnedEngine bed = PinnedEngine.start(state);
+                Sidecar sidecar = bed.sidecar("", Seams.none().withFiles(disk));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.meet(bed.engine);
+            bed.engine.generate(PREFIX);
+            String id = client.held(PREFIX);
+            disk.trouble(WatchedDisk.failing(call -> call.startsWith("write ")));
+
+            assertThat(client.http.delete(SidecarClient.HOLDS + "/" + id).status())
+                    .isEqualTo(200);
+
+            Eventually.see(
+                    "readyz says that nothing can be written",
+                    () -> client.http.get("/readyz").text(),
+                    text -> text.contains("takes no line (No space left on device), so that nothing is pinned"));
+            disk.trouble(call -> {});
+            client.ready();
+        }
+    }
+
+    @Test
+    void ledgerThatIsDeleted_takesNoPinMore() throws IOException {
+        try (PinnedEngine bed = PinnedEngine.start(state);
+                Sidecar sidecar = bed.sidecar("");
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.meet(bed.engine);
+            bed.engine.generate(PREFIX);
+            Files.delete(bed.ledgerFile());
+
+            Http.Answer answer = client.hold(PREFIX, 600);
+
+            assertThat(answer.text()).contains("was deleted while it was in use");
+            assertThat(bed.engine.usedTokens()).isZero();
+            assertThat(client.http.get("/readyz").status()).isEqualTo(503);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void diskThatTakesNothing_atTheStart_releasesWhatItLists(boolean readOnly) throws IOException {
