@@ -337,6 +337,14 @@ final class HttpApi implements AutoCloseable {
 
     private void releaseAll(RoutingContext context) {
         EngineLink engine = engine(context);
+        String path = String.valueOf(context.request().path());
+        if (!path.endsWith("/holds")) {
+            // The path of one hold with its id left out must not be the call that releases all.
+            throw new ApiError(
+                    404,
+                    "There is nothing at " + ConfigException.shown(path)
+                            + "; a hold's id is missing, or what is behind /holds is to go.");
+        }
         await(engine.releaseAll(), UNPIN_SECONDS, unanswered(engine))
                 .compose(done -> pauseWritten(engine)
                         .onSuccess(written -> replyReleased(context, done, written))
