@@ -291,7 +291,7 @@ final class EngineLink implements AutoCloseable {
                     return done;
                 }),
                 () -> {
-                    if (config.backend() != BackendKind.DRY_RUN) {
+                    if (!config.dryRun()) {
                         pauseWritten = emergency.pause("paused: " + PAUSE);
                     }
                     return emergency.releaseAll();
