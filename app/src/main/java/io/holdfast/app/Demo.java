@@ -143,8 +143,8 @@ final class Demo {
     static EmulatorSettings emulated(int capacityTokens) {
         return EmulatorSettings.defaults()
                 .withSizes(capacityTokens, 16, CONTEXT_TOKENS)
-                .withFirstTokenMicros(8_000)
-                .withPrefillMicrosPerToken(20)
+                .withFirstTokenMicros(7_000)
+                .withPrefillMicrosPerToken(18)
                 .withDecodeMillis(1)
                 .withVariant(SglangSettings.Variant.PIN_GPU)
                 .withSglang(sglang -> sglang.withChunkedPrefillTokens(CHUNK_TOKENS));

@@ -20,13 +20,13 @@ record DemoScenario(
         Duration holdSlot,
         Duration slotTolerance,
         Finding expected) {
-    private static final Duration HOLD_SLOT = Duration.ofMillis(150);
+    private static final Duration HOLD_SLOT = Duration.ofMillis(200);
 
     /**
      * An emulated engine does not cool down while it waits, so a slot that a busy machine lengthens moves nothing; what must
      * not happen is that a hold comes too late.
      */
-    private static final Duration SLOT_TOLERANCE = Duration.ofMillis(250);
+    private static final Duration SLOT_TOLERANCE = Duration.ofSeconds(1);
 
     private static final int PREFIX_TOKENS = 512;
     private static final int SUFFIX_TOKENS = 32;

@@ -159,6 +159,14 @@ final class LoadtestCommand implements Runnable {
         private int concurrency;
 
         @Option(
+                names = "--hold-slot-ms",
+                paramLabel = "N",
+                defaultValue = "500",
+                description = "How long the hold step of a leg takes in both arms; longer than a hold through the sidecar"
+                        + " (default: ${DEFAULT-VALUE}).")
+        private int holdSlotMillis;
+
+        @Option(
                 names = "--seed",
                 paramLabel = "N",
                 defaultValue = "42",
@@ -193,6 +201,7 @@ final class LoadtestCommand implements Runnable {
                     .rounds(rounds)
                     .seed(seed)
                     .concurrency(concurrency)
+                    .holdSlot(Duration.ofMillis(holdSlotMillis))
                     .statistic(statistic)
                     .rehearsal(true);
             HttpSettings http = HttpSettings.defaults().withDialect(dialect);

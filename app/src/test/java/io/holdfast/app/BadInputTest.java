@@ -95,6 +95,7 @@ class BadInputTest {
                 "--prefix-tokens 0|A workload needs at least 1 for its prefix tokens, not 0.",
                 "--cycles -1|A workload needs at least 1 for its cycles, not -1.",
                 "--flood-tokens 2000000000|does not fit into memory; use at most",
+                "--hold-slot-ms 0|The hold slot must be at least one millisecond, not PT0S.",
                 "--rounds 0|The rounds must be between 1 and 1000, not 0.",
                 "--concurrency 0|The concurrency must be between 1 and 4096, not 0.",
                 "--dialect nosuch|SGLANG_GENERATE",
