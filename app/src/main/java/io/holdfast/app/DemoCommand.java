@@ -38,7 +38,7 @@ final class DemoCommand implements Callable<Integer> {
     @Option(
             names = "--rounds",
             paramLabel = "N",
-            defaultValue = "5",
+            defaultValue = "4",
             description = "Rounds of one A/A, one normal and one reversed pair; below 4 nothing can be concluded"
                     + " (default: ${DEFAULT-VALUE}).")
     private int rounds;

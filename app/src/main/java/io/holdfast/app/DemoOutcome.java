@@ -7,7 +7,6 @@ import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.LegRecord;
 import io.holdfast.loadtest.Result;
 import io.holdfast.loadtest.Step;
-import java.util.List;
 
 /**
  * A scenario and what the load test made of it.
@@ -69,11 +68,10 @@ record DemoOutcome(DemoScenario scenario, Result result, boolean warming) {
 
     /** The longest by which the machine was late for a time that was fixed beforehand. */
     double worstLatenessMillis() {
-        return measured().stream().mapToDouble(this::latenessMillis).max().orElse(0);
-    }
-
-    private List<LegRecord> measured() {
-        return result.legs().stream().filter(LegRecord::isMeasured).toList();
+        return result.legs().stream()
+                .mapToDouble(this::latenessMillis)
+                .max()
+                .orElse(0);
     }
 
     /** Whether the test saw the order bias that was there, or that there was none. */

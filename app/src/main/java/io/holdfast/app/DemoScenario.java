@@ -20,7 +20,7 @@ record DemoScenario(
         Duration holdSlot,
         Duration slotTolerance,
         Finding expected) {
-    private static final Duration HOLD_SLOT = Duration.ofMillis(200);
+    private static final Duration HOLD_SLOT = Duration.ofMillis(300);
 
     /**
      * An emulated engine does not cool down while it waits, so a slot that a busy machine lengthens moves nothing; what must
@@ -28,11 +28,11 @@ record DemoScenario(
      */
     private static final Duration SLOT_TOLERANCE = Duration.ofSeconds(1);
 
-    private static final int PREFIX_TOKENS = 512;
-    private static final int SUFFIX_TOKENS = 32;
-    private static final int FLOOD_REQUESTS = 4;
-    /** Less than one flood, and enough to hold the prefix beside the longest request and a running one. */
-    private static final int CAPACITY = 2_176;
+    private static final int PREFIX_TOKENS = 448;
+    private static final int SUFFIX_TOKENS = 80;
+    private static final int FLOOD_REQUESTS = 3;
+    /** Less than one flood, and enough to hold the prefix beside room for the longest request and one that runs. */
+    private static final int CAPACITY = 1_584;
 
     /** The flood between priming and probing does not fit beside the prefix. */
     static DemoScenario pressure(int cycles) {

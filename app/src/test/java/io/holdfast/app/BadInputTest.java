@@ -64,7 +64,7 @@ class BadInputTest {
                 "emulate --fault warming=0|The fault warming=REQUESTS wants REQUESTS as",
                 "demo --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
                 "demo --rounds 0|--rounds and --cycles are 1 to 100, not 0 and 3.",
-                "demo --cycles 101|--rounds and --cycles are 1 to 100, not 5 and 101.",
+                "demo --cycles 101|--rounds and --cycles are 1 to 100, not 4 and 101.",
                 "demo --judge nosuch|expected one of [PROBE_P50, WHOLE_MEAN] (case-insensitive) but was 'nosuch';",
                 "demo --seed x|'--seed': 'x' is not a long; see 'holdfast demo --help'.",
                 "bench nosuch|unknown subcommand 'nosuch'; see 'holdfast bench --help'.",

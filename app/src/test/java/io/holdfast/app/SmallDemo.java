@@ -12,7 +12,7 @@ import picocli.CommandLine;
  * its shape and its cached tokens, not for its times.
  */
 final class SmallDemo {
-    private static final int CAPACITY = 2_176;
+    private static final int CAPACITY = 1_584;
     private static final Duration HOLD_SLOT = Duration.ofSeconds(1);
     private static final Duration SLOT_TOLERANCE = Duration.ofMinutes(1);
     private static final FloodShape SHAPE =
