@@ -68,10 +68,7 @@ record DemoOutcome(DemoScenario scenario, Result result, boolean warming) {
 
     /** The longest by which the machine was late for a time that was fixed beforehand. */
     double worstLatenessMillis() {
-        return result.legs().stream()
-                .mapToDouble(this::latenessMillis)
-                .max()
-                .orElse(0);
+        return result.legs().stream().mapToDouble(this::latenessMillis).max().orElse(0);
     }
 
     /** Whether the test saw the order bias that was there, or that there was none. */

@@ -162,8 +162,9 @@ final class LoadtestCommand implements Runnable {
                 names = "--hold-slot-ms",
                 paramLabel = "N",
                 defaultValue = "500",
-                description = "How long the hold step of a leg takes in both arms; longer than a hold through the sidecar"
-                        + " (default: ${DEFAULT-VALUE}).")
+                description =
+                        "How long the hold step of a leg takes in both arms; longer than a hold through the sidecar"
+                                + " (default: ${DEFAULT-VALUE}).")
         private int holdSlotMillis;
 
         @Option(
