@@ -27,6 +27,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -101,9 +102,9 @@ final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--context-tokens",
             paramLabel = "N",
-            defaultValue = "4096",
-            description = "The longest prompt and answer together (default: ${DEFAULT-VALUE}).")
-    private int contextTokens;
+            description = "The longest prompt and answer together; what may be pinned is what they leave of the cache"
+                    + " (default: a quarter of the cache).")
+    private @Nullable Integer contextTokens;
 
     @Option(
             names = "--max-running",
@@ -266,11 +267,11 @@ final class EmulateCommand implements Callable<Integer> {
         return switch (engine) {
             case "sglang" -> {
                 refuse(VLLM_ONLY, "vllm");
-                yield sglang.kind(pageTokens, contextTokens, maxRunning, arrayEvents);
+                yield sglang.kind(pageTokens, Optional.ofNullable(contextTokens), maxRunning, arrayEvents);
             }
             case "vllm" -> {
                 refuse(SGLANG_ONLY, "sglang");
-                yield vllm.kind(pageTokens, contextTokens, maxRunning, arrayEvents);
+                yield vllm.kind(pageTokens, Optional.ofNullable(contextTokens), maxRunning, arrayEvents);
             }
             default -> throw new CommandException("--engine is '" + engine + "'; there are sglang and vllm.");
         };

@@ -9,13 +9,13 @@ import picocli.CommandLine;
 import picocli.CommandLine.IFactory;
 
 /** What the front door told: an exit code and two streams. */
-record Told(int code, String out, String err) {
+record CommandRun(int code, String out, String err) {
     /** Runs a command in this process. */
-    static Told by(String... args) {
+    static CommandRun by(String... args) {
         return by(CommandLine.defaultFactory(), args);
     }
 
-    static Told by(IFactory factory, String... args) {
+    static CommandRun by(IFactory factory, String... args) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         int code = Holdfast.run(
@@ -23,7 +23,7 @@ record Told(int code, String out, String err) {
                 new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8),
                 factory);
-        return new Told(code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+        return new CommandRun(code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
     }
 
     /** The one sentence about bad input; fails when anything else was told. */

@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Subcommands whose names are taken and whose work is not built yet: not in any help, answered by one sentence. */
-final class Planned {
+final class NotBuiltYet {
     private static final Map<String, String> FRONT_DOOR = Map.of(
             "observe", "read-only diagnosis of one engine",
             "replay", "what a policy is worth on a trace",
@@ -19,7 +19,7 @@ final class Planned {
             "calibrate", "the client's own lag",
             "bundle", "everything needed to share a run");
 
-    private Planned() {}
+    private NotBuiltYet() {}
 
     static Optional<String> frontDoor(String name) {
         return sentence(FRONT_DOOR, "", name, "demo, sidecar, loadtest, emulate and bench");

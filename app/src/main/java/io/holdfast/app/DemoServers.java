@@ -16,10 +16,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The cast of one scene: an emulated engine whose lives can be begun anew at the same address, and a sidecar beside it
+ * The servers of one scenario: an emulated engine whose lives can be begun anew at the same address, and a sidecar beside it
  * that sees the restarts as it would see those of a real engine.
  */
-final class Stage implements ServerUnit, AutoCloseable {
+final class DemoServers implements ServerUnit, AutoCloseable {
     static final String ENGINE = "demo";
 
     private final Vertx vertx;
@@ -28,7 +28,7 @@ final class Stage implements ServerUnit, AutoCloseable {
     private final Sidecar sidecar;
     private Emulator emulator;
 
-    private Stage(Vertx vertx, EmulatorSettings settings, Emulator emulator, Path state, Sidecar sidecar) {
+    private DemoServers(Vertx vertx, EmulatorSettings settings, Emulator emulator, Path state, Sidecar sidecar) {
         this.vertx = vertx;
         this.settings = settings;
         this.emulator = emulator;
@@ -36,14 +36,14 @@ final class Stage implements ServerUnit, AutoCloseable {
         this.sidecar = sidecar;
     }
 
-    static Stage open(Vertx vertx, EmulatorSettings wanted, boolean automaticHolds) {
+    static DemoServers start(Vertx vertx, EmulatorSettings wanted, boolean automaticHolds) {
         Emulator emulator = Emulator.start(vertx, wanted);
         try {
             Path state = Files.createTempDirectory("holdfast-demo-");
             Sidecar sidecar = Sidecar.start(vertx, config(emulator, state, automaticHolds));
             EmulatorSettings settings = wanted.withHttpPort(emulator.uri().getPort())
                     .withEventsPort(URI.create(emulator.eventsEndpoint()).getPort());
-            return new Stage(vertx, settings, emulator, state, sidecar);
+            return new DemoServers(vertx, settings, emulator, state, sidecar);
         } catch (IOException e) {
             emulator.close();
             throw new UncheckedIOException(e);

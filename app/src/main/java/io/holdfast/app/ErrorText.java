@@ -5,12 +5,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What a person at the terminal is told: one line with a full stop, without the names of classes. */
-final class Sentence {
+final class ErrorText {
     /** The full name of a class that was thrown, with the colon before its message. */
     private static final Pattern THROWN =
             Pattern.compile("(?<![\\w/.])(?:[a-z]\\w*\\.)+[A-Z][\\w$]*(?:Exception|Error)(?:: )?");
 
-    private Sentence() {}
+    private ErrorText() {}
 
     /**
      * A message as a sentence.

@@ -7,10 +7,8 @@ import io.holdfast.loadtest.Progress.LifeStarted;
 import io.holdfast.loadtest.Progress.RunFinished;
 import io.holdfast.loadtest.Progress.RunStarted;
 import io.holdfast.loadtest.Progress.StepStarted;
-import io.vertx.core.Context;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,7 +19,7 @@ import java.util.SplittableRandom;
  * The experiment
  * ==============
  *
- * One block is three pairs of legs in an order drawn by chance: baseline and baseline (AA), baseline and pinned (BP),
+ * One round is three pairs of legs in an order drawn by chance: baseline and baseline (AA), baseline and pinned (BP),
  * pinned and baseline (PB). A pair is two legs in one server life and gives one number, so a whole life counts once,
  * however many requests it served. BP and PB together free the effect from the order of the legs; AA shows what being
  * second does by itself.
@@ -36,11 +34,11 @@ import java.util.SplittableRandom;
  */
 
 /** Did pinning help, by how much, or can this data not tell. */
-public final class LoadTest {
+public final class LoadTestRun {
     /** Tokens of a block where an engine does not tell. */
     static final int USUAL_PAGE = 16;
 
-    private final TestBench bench;
+    private final RunEnvironment environment;
     private final Workload workload;
     private final LoadTestSettings settings;
     private final Progress progress;
@@ -50,12 +48,12 @@ public final class LoadTest {
     private final int legsPerLife;
     private long began;
 
-    private LoadTest(TestBench bench, Workload workload, LoadTestSettings settings, Progress progress) {
-        this.bench = bench;
+    private LoadTestRun(RunEnvironment environment, Workload workload, LoadTestSettings settings, Progress progress) {
+        this.environment = environment;
         this.workload = workload;
         this.settings = settings;
         this.progress = progress;
-        this.plan = CrossoverPlan.draw(settings.blocks(), new SplittableRandom(settings.seed()));
+        this.plan = CrossoverPlan.draw(settings.rounds(), new SplittableRandom(settings.seed()));
         this.legsPerLife = settings.burnIn() ? 3 : 2;
         this.legsPlanned = legsPerLife * (plan.lives().size() + (settings.rehearsal() ? 1 : 0));
     }
@@ -66,12 +64,9 @@ public final class LoadTest {
      * @param journal a file that does not exist yet
      */
     public static Result run(
-            TestBench bench, Workload workload, LoadTestSettings settings, Path journal, Progress progress) {
-        if (Context.isOnEventLoopThread()) {
-            throw new IllegalStateException("A load test blocks for long; run it on a thread of its own.");
-        }
+            RunEnvironment environment, Workload workload, LoadTestSettings settings, Path journal, Progress progress) {
         Journal.refuseExisting(journal);
-        return new LoadTest(bench, workload, settings, progress).run(journal);
+        return new LoadTestRun(environment, workload, settings, progress).run(journal);
     }
 
     /** Judges a run again from its journal alone. */
@@ -80,39 +75,33 @@ public final class LoadTest {
     }
 
     private Result run(Path file) {
-        bench.holder().check();
-        try (EngineControl control = new EngineControl(bench.unit().uri(), settings, bench.nanos());
-                EngineClient client =
-                        new EngineClient(bench.vertx(), bench.unit().uri(), settings, bench.nanos())) {
-            began = bench.nanos().getAsLong();
-            begin(control);
-            EngineFacts facts = control.facts();
-            refuseWrongSizes(facts);
-            RunHeader header = header(facts);
-            try (Journal journal = Journal.create(file, header)) {
-                LegProtocol protocol = new LegProtocol(
-                        client,
-                        control,
-                        bench.holder(),
-                        workload,
-                        settings,
-                        bench.nanos(),
-                        (life, position, arm, kind, cycle) ->
-                                progress.on(new StepStarted(life, position, arm, kind, cycle)));
-                runLives(protocol, control, journal, new Gates(header));
-            }
-            Result result = analyze(file);
-            progress.on(new RunFinished(result));
-            return result;
+        EngineUnderTest engine = environment.engine();
+        environment.holder().check();
+        began = environment.clock().nanos();
+        engine.beginLife();
+        EngineFacts facts = engine.facts();
+        refuseWrongSizes(facts);
+        RunHeader header = header(facts);
+        try (Journal journal = Journal.create(file, header)) {
+            LegProtocol protocol = new LegProtocol(
+                    environment,
+                    workload,
+                    settings,
+                    (life, position, arm, kind, cycle) ->
+                            progress.on(new StepStarted(life, position, arm, kind, cycle)));
+            runLives(protocol, journal, new Gates(header));
         }
+        Result result = analyze(file);
+        progress.on(new RunFinished(result));
+        return result;
     }
 
-    private void runLives(LegProtocol protocol, EngineControl control, Journal journal, Gates gates) {
+    private void runLives(LegProtocol protocol, Journal journal, Gates gates) {
         List<PairOrder> lives = plan.lives();
         int first = settings.rehearsal() ? 0 : 1;
         for (int life = first; life <= lives.size(); life++) {
             if (life > first) {
-                begin(control);
+                environment.engine().beginLife();
             }
             if (life == 1) {
                 progress.on(new RunStarted(plan, legsPerLife * lives.size(), left()));
@@ -133,30 +122,23 @@ public final class LoadTest {
         }
     }
 
-    private void begin(EngineControl control) {
-        bench.unit().restart();
-        control.awaitReady(bench.unit().givesFreshLives());
-    }
-
     /** What the rest takes if it goes on as it did; unknown before the first leg. */
     private Optional<Duration> left() {
         if (legs.isEmpty()) {
             return Optional.empty();
         }
-        long perLeg = (bench.nanos().getAsLong() - began) / legs.size();
+        long perLeg = (environment.clock().nanos() - began) / legs.size();
         return Optional.of(Duration.ofNanos(perLeg * (legsPlanned - legs.size())));
     }
 
     private void refuseWrongSizes(EngineFacts facts) {
-        FloodShape shape = workload.shape();
+        int prefix = workload.facts().prefixTokens();
         int page = facts.pageTokens().orElse(USUAL_PAGE);
-        if (shape.prefixTokens() <= page) {
-            throw new LoadTestException(
-                    "A prefix of " + shape.prefixTokens() + " tokens is not longer than one page of " + page
-                            + " tokens, so nothing of it could be held for sure; use a longer one.");
+        if (prefix <= page) {
+            throw new LoadTestException("A prefix of " + prefix + " tokens is not longer than one page of " + page
+                    + " tokens, so nothing of it could be held for sure; use a longer one.");
         }
-        long probe = (long) shape.prefixTokens() + shape.suffixTokens() + shape.probeOutputTokens();
-        long longest = Math.max(probe, (long) shape.floodTokens() + shape.floodOutputTokens());
+        long longest = workload.longestRequest();
         long accepted = Math.min(
                 facts.longestPrompt().orElse(Long.MAX_VALUE),
                 facts.capacityTokens().orElse(Long.MAX_VALUE));
@@ -169,11 +151,9 @@ public final class LoadTest {
     private RunHeader header(EngineFacts facts) {
         return new RunHeader(
                 RunHeader.FORMAT,
-                Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(),
-                "Java " + Runtime.version(),
-                workload.id(),
-                workload.seed(),
-                workload.shape(),
+                environment.clock().now().truncatedTo(ChronoUnit.SECONDS).toString(),
+                environment.engine().client(),
+                workload.facts(),
                 plan,
                 settings.seed(),
                 settings.concurrency(),
@@ -183,11 +163,9 @@ public final class LoadTest {
                 settings.criteria(),
                 settings.holdSlot().toMillis(),
                 settings.slotTolerance().toMillis(),
-                settings.dialect(),
-                settings.model(),
-                bench.unit().name(),
-                bench.unit().givesFreshLives(),
-                bench.holder().name(),
+                environment.engine().name(),
+                environment.engine().givesFreshLives(),
+                environment.holder().name(),
                 facts);
     }
 }

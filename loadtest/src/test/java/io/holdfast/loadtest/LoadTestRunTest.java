@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Whole runs against a server that can be told to misbehave. */
-final class LoadTestTest {
+final class LoadTestRunTest {
     private static final Workload WORKLOAD = Workload.idlePrefixFlood(1, new FloodShape(64, 8, 3, 80, 1, 1, 1, 1));
 
     private final Vertx vertx = Vertx.vertx();
@@ -43,7 +43,7 @@ final class LoadTestTest {
 
     @Test
     void run_followsItsSeededPlan() {
-        Result result = run(settings().blocks(2).build());
+        Result result = run(settings().rounds(2).build());
         List<PairOrder> lives = result.header().plan().lives();
         assertThat(lives).hasSize(6);
         assertThat(result.legs())
@@ -56,7 +56,7 @@ final class LoadTestTest {
 
     @Test
     void everyBaselineLeg_callsItsShamAndEveryPinnedLegItsHold() {
-        Result result = run(settings().blocks(1).build());
+        Result result = run(settings().rounds(1).build());
         long pinned =
                 result.legs().stream().filter(leg -> leg.arm() == Arm.PINNED).count();
         long baseline = result.legs().size() - pinned;
@@ -70,19 +70,19 @@ final class LoadTestTest {
     @Test
     void result_isWhatTheJournalHolds() {
         // Half of a surrogate pair cannot be written as text: only a result read back shows what was written for it.
-        Result result = run(settings().burnIn(false).blocks(1).build(), new StubHolder(engine) {
+        Result result = run(settings().burnIn(false).rounds(1).build(), new StubHolder(engine) {
             @Override
             public HoldReceipt sham() {
                 return HoldReceipt.sham("\uD800");
             }
         });
         assertThat(result.legs().getFirst().hold().reason()).isEqualTo("?");
-        assertThat(LoadTest.analyze(folder.resolve("run.jsonl"))).isEqualTo(result);
+        assertThat(LoadTestRun.analyze(folder.resolve("run.jsonl"))).isEqualTo(result);
     }
 
     @Test
     void progress_tellsOfEveryLifeAndLeg() {
-        Result result = run(settings().blocks(1).rehearsal(true).build());
+        Result result = run(settings().rounds(1).rehearsal(true).build());
         assertThat(events.getFirst()).isInstanceOf(Progress.LifeStarted.class);
         assertThat(events.stream().filter(Progress.LifeStarted.class::isInstance))
                 .hasSize(4);
@@ -97,7 +97,7 @@ final class LoadTestTest {
 
     @Test
     void rehearsal_isLifeZeroTakesBothArmsAndDoesNotCount() {
-        Result result = run(settings().blocks(1).rehearsal(true).build());
+        Result result = run(settings().rounds(1).rehearsal(true).build());
         List<LegRecord> rehearsal =
                 result.legs().stream().filter(leg -> leg.life() == 0).toList();
         assertThat(rehearsal).extracting(LegRecord::arm).containsExactly(Arm.BASELINE, Arm.BASELINE, Arm.PINNED);
@@ -107,14 +107,14 @@ final class LoadTestTest {
 
     @Test
     void withoutBurnIn_aLifeHasTwoLegs() {
-        assertThat(run(settings().blocks(1).burnIn(false).build()).legs())
+        assertThat(run(settings().rounds(1).burnIn(false).build()).legs())
                 .hasSize(6)
                 .allMatch(LegRecord::isMeasured);
     }
 
     @Test
     void cachedTokens_proveExposureAndMechanism() {
-        Result result = run(settings().burnIn(false).blocks(2).build());
+        Result result = run(settings().burnIn(false).rounds(2).build());
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
         assertThat(result.baseline().cachedTokens()).hasValue(0);
@@ -125,7 +125,7 @@ final class LoadTestTest {
     @Test
     void engineThatDoesNotTellCachedTokens_leavesTheProofUnknown() {
         engine.answers = body -> StubEngine.stream(3, 1, OptionalInt.empty());
-        Result result = run(settings().burnIn(false).blocks(1).build());
+        Result result = run(settings().burnIn(false).rounds(1).build());
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.UNKNOWN);
         assertThat(result.baseline().cachedTokens()).isEmpty();
     }
@@ -141,7 +141,7 @@ final class LoadTestTest {
         assertThat(result.verdict().finding()).isEqualTo(Finding.INVALID);
         assertThat(result.verdict().reason()).contains("the budget is used up");
         assertThat(result.legs().getLast().arm()).isEqualTo(Arm.PINNED);
-        assertThat(LoadTest.analyze(folder.resolve("run.jsonl")).verdict()).isEqualTo(result.verdict());
+        assertThat(LoadTestRun.analyze(folder.resolve("run.jsonl")).verdict()).isEqualTo(result.verdict());
     }
 
     @Test
@@ -166,12 +166,7 @@ final class LoadTestTest {
 
     @Test
     void engineThatIsNotRestarted_isWarnedAbout() {
-        Result result = LoadTest.run(
-                new TestBench(vertx, System::nanoTime, new ExistingServer(engine.uri()), holder),
-                WORKLOAD,
-                settings().burnIn(false).blocks(1).build(),
-                folder.resolve("run.jsonl"),
-                Progress.silent());
+        Result result = run(settings().burnIn(false).rounds(1).build(), holder, new ExistingServer(engine.uri()));
         assertThat(result.header().freshLives()).isFalse();
         assertThat(result.warnings()).anyMatch(warning -> warning.contains("was not restarted"));
     }
@@ -179,7 +174,7 @@ final class LoadTestTest {
     @Test
     void floodThatFitsIntoTheCache_isWarnedAbout() {
         engine.serverInfo = "{\"page_size\":16,\"max_total_num_tokens\":243}";
-        assertThat(run(settings().burnIn(false).blocks(1).build()).warnings())
+        assertThat(run(settings().burnIn(false).rounds(1).build()).warnings())
                 .containsExactly("A flood of 243 tokens does not exceed the cache of 243, so the baseline can hardly"
                         + " lose its prefix; make the flood larger.");
     }
@@ -187,7 +182,7 @@ final class LoadTestTest {
     @Test
     void unknownPageSize_isWarnedAbout() {
         engine.serverInfo = "{}";
-        assertThat(run(settings().burnIn(false).blocks(1).build()).warnings())
+        assertThat(run(settings().burnIn(false).rounds(1).build()).warnings())
                 .anyMatch(warning -> warning.contains("does not tell its page size"));
     }
 
@@ -220,9 +215,7 @@ final class LoadTestTest {
         try (ServerSocket socket = new ServerSocket(0)) {
             nobody = URI.create("http://127.0.0.1:" + socket.getLocalPort());
         }
-        TestBench bench = new TestBench(vertx, System::nanoTime, new ExistingServer(nobody), holder);
-        assertThatThrownBy(() -> LoadTest.run(
-                        bench, WORKLOAD, settings().build(), folder.resolve("run.jsonl"), Progress.silent()))
+        assertThatThrownBy(() -> run(settings().build(), holder, new ExistingServer(nobody)))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessage("The engine at " + nobody
                         + " is not ready: it does not answer; check that it runs and that the address is right.");
@@ -244,7 +237,7 @@ final class LoadTestTest {
 
     @Test
     void connections_areGoneAfterTheRun() {
-        run(settings().burnIn(false).blocks(1).build());
+        run(settings().burnIn(false).rounds(1).build());
         assertThat(engine.connections.get()).isGreaterThan(settings().build().concurrency());
         assertThat(engine.closeOfAllConnections()).succeedsWithin(Duration.ofSeconds(30));
     }
@@ -286,11 +279,18 @@ final class LoadTestTest {
                 restarts++;
             }
         };
-        return LoadTest.run(
-                new TestBench(vertx, System::nanoTime, unit, with),
-                WORKLOAD,
-                settings,
-                folder.resolve("run.jsonl"),
-                events::add);
+        return run(settings, with, unit);
+    }
+
+    private Result run(LoadTestSettings settings, Holder with, ServerUnit unit) {
+        RunClock clock = RunClock.system();
+        try (HttpEngine tested = new HttpEngine(vertx, unit, HttpSettings.defaults(), clock)) {
+            return LoadTestRun.run(
+                    new RunEnvironment(tested, with, clock),
+                    WORKLOAD,
+                    settings,
+                    folder.resolve("run.jsonl"),
+                    events::add);
+        }
     }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.loadtest.RunClock;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.URI;
@@ -13,32 +14,31 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.SplittableRandom;
-import java.util.concurrent.locks.LockSupport;
 
 /**
- * What the third scene showed: a prefix that was lost once, and that the sidecar held by itself when it came back.
+ * What the third scenario showed: a prefix that was lost once, and that the sidecar held by itself when it came back.
  *
  * @param cachedBefore cached tokens of the probe after the first flood
  * @param cachedAfter cached tokens of the probe after the second
  * @param blocks blocks of the automatic hold
  * @param reason the sidecar's own words
  */
-record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reason) {
-    private static final int CAPACITY = 16_384;
-    private static final int PREFIX_TOKENS = 512;
+record AutomaticScenario(int cachedBefore, int cachedAfter, int blocks, String reason) {
+    private static final int CAPACITY = 8_192;
+    private static final int PROMPT_TOKENS = 256;
     private static final int FLOOD_REQUESTS = 36;
     private static final int VOCABULARY = 30_000;
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     /** Whether the prefix was lost without a hold and kept with one. */
     boolean asExpected() {
         return cachedBefore == 0 && cachedAfter > 0 && blocks > 0;
     }
 
-    static AutomaticScene play(Vertx vertx, long seed) {
-        try (Stage stage = Stage.open(vertx, Demo.emulated(CAPACITY), true);
+    static AutomaticScenario run(Vertx vertx, RunClock clock, long seed, DemoPrinter printer) {
+        try (DemoServers servers = DemoServers.start(vertx, Demo.emulated(CAPACITY), true);
                 HttpClient client = HttpClient.newHttpClient()) {
-            return new Script(client, stage, new SplittableRandom(seed)).play();
+            return new Script(client, servers, clock, new SplittableRandom(seed), printer).run();
         } catch (IOException e) {
             throw new CommandException(
                     "the demo's own engine stopped answering (" + e.getMessage() + "); run it again.");
@@ -48,20 +48,25 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
         }
     }
 
-    /** Sends the scene's requests, one after the other. */
-    private record Script(HttpClient client, Stage stage, SplittableRandom random) {
+    /** Sends the scenario's requests, one after the other. */
+    private record Script(
+            HttpClient client, DemoServers servers, RunClock clock, SplittableRandom random, DemoPrinter printer) {
         private static final ObjectMapper JSON = new ObjectMapper();
 
-        AutomaticScene play() throws IOException, InterruptedException {
+        AutomaticScenario run() throws IOException, InterruptedException {
             int[] prefix = prompt();
+            printer.doing("starting an engine and a sidecar");
             awaitReady();
             generate(prefix);
+            printer.doing("the first flood");
             flood();
             int before = generate(prefix);
+            printer.doing("waiting for the hold");
             JsonNode hold = awaitHold();
+            printer.doing("the second flood");
             flood();
             int after = generate(prefix);
-            return new AutomaticScene(
+            return new AutomaticScenario(
                     before,
                     after,
                     hold.path("heldBlocks").asInt(),
@@ -69,7 +74,7 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
         }
 
         private int[] prompt() {
-            return random.ints(PREFIX_TOKENS, 1_000, VOCABULARY).toArray();
+            return random.ints(PROMPT_TOKENS, 1_000, VOCABULARY).toArray();
         }
 
         private void flood() throws IOException, InterruptedException {
@@ -86,7 +91,7 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
                 ids.add(token);
             }
             body.putObject("sampling_params").put("max_new_tokens", 1);
-            HttpRequest request = HttpRequest.newBuilder(stage.uri().resolve("/generate"))
+            HttpRequest request = HttpRequest.newBuilder(servers.uri().resolve("/generate"))
                     .header("content-type", "application/json")
                     .timeout(PATIENCE)
                     .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
@@ -100,14 +105,14 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
         }
 
         private void awaitReady() throws IOException, InterruptedException {
-            long until = System.nanoTime() + PATIENCE.toNanos();
-            while (status(stage.sidecar().resolve("/readyz")) != 200) {
+            long until = clock.nanos() + PATIENCE.toNanos();
+            while (status(servers.sidecar().resolve("/readyz")) != 200) {
                 pause(until, "the sidecar did not get ready");
             }
         }
 
         private JsonNode awaitHold() throws IOException, InterruptedException {
-            long until = System.nanoTime() + PATIENCE.toNanos();
+            long until = clock.nanos() + PATIENCE.toNanos();
             while (true) {
                 JsonNode holds = JSON.readTree(client.send(get(holds()), BodyHandlers.ofString())
                                 .body())
@@ -122,7 +127,7 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
         }
 
         private URI holds() {
-            return stage.sidecar().resolve("/api/v1/engines/" + Stage.ENGINE + "/holds");
+            return servers.sidecar().resolve("/api/v1/engines/" + DemoServers.ENGINE + "/holds");
         }
 
         private int status(URI uri) throws IOException, InterruptedException {
@@ -133,11 +138,11 @@ record AutomaticScene(int cachedBefore, int cachedAfter, int blocks, String reas
             return HttpRequest.newBuilder(uri).timeout(PATIENCE).build();
         }
 
-        private static void pause(long until, String otherwise) {
-            if (System.nanoTime() > until) {
+        private void pause(long until, String otherwise) {
+            if (clock.nanos() > until) {
                 throw new CommandException(otherwise + " within " + PATIENCE.toSeconds() + " s; run the demo again.");
             }
-            LockSupport.parkNanos(10_000_000);
+            clock.sleep(10_000_000);
         }
     }
 }
