@@ -29,13 +29,13 @@ final class Call {
 
     private final Vertx vertx;
     private final HttpServerRequest request;
-    private final Wording wording;
+    private final ErrorFormat errors;
     private final List<Runnable> afterwards = new ArrayList<>();
 
-    Call(Vertx vertx, HttpServerRequest request, Wording wording) {
+    Call(Vertx vertx, HttpServerRequest request, ErrorFormat errors) {
         this.vertx = vertx;
         this.request = request;
-        this.wording = wording;
+        this.errors = errors;
         response().exceptionHandler(_ -> {});
         response().endHandler(_ -> over());
         response().closeHandler(_ -> over());
@@ -82,6 +82,14 @@ final class Call {
 
     boolean isOpen() {
         return !response().ended() && !response().closed();
+    }
+
+    /** Whether the body is said to be JSON, with whatever parameters. */
+    boolean isJson() {
+        String type = header("content-type").orElse("");
+        int parameters = type.indexOf(';');
+        String bare = (parameters < 0 ? type : type.substring(0, parameters)).strip();
+        return bare.equalsIgnoreCase(JSON);
     }
 
     void json(int status, JsonObject body) {
@@ -172,21 +180,8 @@ final class Call {
                     json(refused.status(), refused.body());
                 }
             }
-            case Complaint.Invalid invalid -> json(400, wording.invalid(this, invalid.complaints()));
-            case Crash crash -> {
-                switch (crash.reach()) {
-                    case REQUEST -> broken();
-                    case SERVER -> cut();
-                    case SERVER_IN_STREAM ->
-                        response()
-                                .setChunked(true)
-                                .putHeader("content-type", Reply.EVENTS)
-                                .writeHead()
-                                .onComplete(_ -> cut());
-                }
-            }
-            case JsonReader.Unreadable _ ->
-                json(400, new JsonObject().put("detail", "There was an error parsing the body"));
+            case ValidationError error -> json(400, errors.invalid(error));
+            case Crash _ -> cut();
             default -> {
                 log.error("A request to {} failed.", path(), failure);
                 broken();

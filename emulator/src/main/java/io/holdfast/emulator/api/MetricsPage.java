@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.BiFunction;
 
@@ -159,7 +160,7 @@ final class MetricsPage {
         if (Double.isInfinite(value)) {
             return value > 0 ? "+Inf" : "-Inf";
         }
-        String plain = Python.repr(value);
+        String plain = number(value);
         int point = plain.indexOf('.');
         if (value <= 0 || point <= 6 || plain.indexOf('e') >= 0) {
             return plain;
@@ -168,5 +169,19 @@ final class MetricsPage {
                 new BigDecimal(plain).stripTrailingZeros().unscaledValue().toString();
         String mantissa = digits.length() == 1 ? digits : digits.charAt(0) + "." + digits.substring(1);
         return mantissa + "e+0" + (point - 1);
+    }
+
+    /** The shortest decimal number that is this one, with a point; very small and very large ones with an exponent. */
+    static String number(double value) {
+        double size = Math.abs(value);
+        String shortest = Double.toString(value);
+        if (size == 0 || (size >= 1e-4 && size < 1e16)) {
+            String plain = new BigDecimal(shortest).stripTrailingZeros().toPlainString();
+            return plain.indexOf('.') < 0 ? plain + ".0" : plain;
+        }
+        String[] parts = shortest.split("E", 2);
+        String digits = parts[0].endsWith(".0") ? parts[0].substring(0, parts[0].length() - 2) : parts[0];
+        int exponent = Integer.parseInt(parts[1]);
+        return digits + String.format(Locale.ROOT, "e%s%02d", exponent < 0 ? "-" : "+", Math.abs(exponent));
     }
 }

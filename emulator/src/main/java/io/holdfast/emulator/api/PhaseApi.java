@@ -22,7 +22,6 @@ import java.util.function.Function;
  * errors are SGLang's, which has the same fields; the numbers have names of their own.
  */
 public final class PhaseApi implements Front {
-    private static final JsonReader.Dialect DIALECT = JsonReader.Dialect.ORJSON;
     private static final String METRICS = "text/plain; version=0.0.4; charset=utf-8";
     private static final int ID_DIGITS = 32;
 
@@ -30,9 +29,9 @@ public final class PhaseApi implements Front {
     private final ApiSettings server;
     private final EngineClock clock;
     private final Ranks<PhaseEngine> engine;
-    private final SglangWords words = new SglangWords();
+    private final SglangErrors words = new SglangErrors();
     private final Desk desk;
-    private final SglangAsks asks;
+    private final SglangRequests asks;
     private final String metricsAtRest = Resources.text("phase_metrics.txt");
     private final Routes routes;
 
@@ -49,7 +48,7 @@ public final class PhaseApi implements Front {
         this.engine = engine;
         HttpFaults mischief = new HttpFaults(faults, new SplittableRandom(server.seed()));
         this.desk = new Desk(server, clock, engine, mischief, new AnswerTally(AnswerTally.SGLANG_TOKENS));
-        this.asks = new SglangAsks(limits(settings), server);
+        this.asks = new SglangRequests(limits(settings), server);
         this.routes = new Routes(vertx, clock, words, true, true, new HttpTally())
                 .get("/health", this::health)
                 .get("/v1/models", call -> call.json(200, models()))
@@ -121,19 +120,12 @@ public final class PhaseApi implements Front {
                 .text();
     }
 
-    private static Json parse(Call call, byte[] body) {
-        if (!Bodies.isJson(call) && body.length > 0) {
-            throw SglangWords.mediaType();
-        }
-        return Bodies.parse(body, DIALECT);
-    }
-
     private interface ShapeOf {
         Shape of(Ask.Telling telling, int each, long created);
     }
 
-    private void openAi(Call call, Function<Json, Ask> reader, ShapeOf shape) {
-        call.read(body -> reader.apply(parse(call, body)), ask -> {
+    private void openAi(Call call, Function<ValidatedBody, Ask> reader, ShapeOf shape) {
+        call.read(body -> reader.apply(SglangApi.openAiBody(call, body)), ask -> {
             desk.faults().error().ifPresent(status -> {
                 throw new Refused(
                         status,

@@ -62,7 +62,7 @@ final class Reply {
     private final Call call;
     private final Ask ask;
     private final Shape shape;
-    private final Wording wording;
+    private final ErrorFormat errors;
     private final Context context;
     private final List<Choice> choices = new ArrayList<>();
     private final List<Generation> requests = new ArrayList<>();
@@ -71,12 +71,12 @@ final class Reply {
     private boolean stallOver;
     private boolean closed;
 
-    Reply(Desk desk, Call call, Ask ask, Shape shape, Wording wording) {
+    Reply(Desk desk, Call call, Ask ask, Shape shape, ErrorFormat errors) {
         this.desk = desk;
         this.call = call;
         this.ask = ask;
         this.shape = shape;
-        this.wording = wording;
+        this.errors = errors;
         this.context = call.vertx().getOrCreateContext();
         this.mischief = desk.faults().mischief(ask.telling().stream());
     }
@@ -222,7 +222,7 @@ final class Reply {
             open().write(DONE);
             open().end();
         } else {
-            call.json(500, wording.refusal(500, message));
+            call.json(500, errors.refusal(500, message));
         }
     }
 

@@ -31,7 +31,7 @@ final class Routes implements Handler<HttpServerRequest> {
 
     private final Vertx vertx;
     private final EngineClock clock;
-    private final Wording wording;
+    private final ErrorFormat errors;
     private final boolean sharesAcrossOrigins;
     private final boolean strict;
     private final HttpTally tally;
@@ -46,13 +46,13 @@ final class Routes implements Handler<HttpServerRequest> {
     Routes(
             Vertx vertx,
             EngineClock clock,
-            Wording wording,
+            ErrorFormat errors,
             boolean sharesAcrossOrigins,
             boolean strict,
             HttpTally tally) {
         this.vertx = vertx;
         this.clock = clock;
-        this.wording = wording;
+        this.errors = errors;
         this.sharesAcrossOrigins = sharesAcrossOrigins;
         this.strict = strict;
         this.tally = tally;
@@ -79,7 +79,7 @@ final class Routes implements Handler<HttpServerRequest> {
 
     @Override
     public void handle(HttpServerRequest request) {
-        Call call = new Call(vertx, request, wording);
+        Call call = new Call(vertx, request, errors);
         request.response()
                 .putHeader("date", DATE.format(Instant.ofEpochSecond((long) clock.unixSeconds())))
                 .putHeader("server", "uvicorn")

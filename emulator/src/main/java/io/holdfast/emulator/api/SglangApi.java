@@ -24,16 +24,14 @@ import java.util.function.Function;
 
 /** SGLang's routes, in its words. Everything that touches the cache is asked of the engine's thread. */
 public final class SglangApi implements Front {
-    private static final JsonReader.Dialect DIALECT = JsonReader.Dialect.ORJSON;
-
     private final Vertx vertx;
     private final SglangSettings settings;
     private final EngineClock clock;
     private final Ranks<SglangEngine> engine;
-    private final SglangWords words = new SglangWords();
+    private final SglangErrors words = new SglangErrors();
     private final HttpTally http = new HttpTally();
     private final Desk desk;
-    private final SglangAsks asks;
+    private final SglangRequests asks;
     private final SglangInfo info;
     private final SglangMetrics metrics;
     private final SglangControl control;
@@ -53,7 +51,7 @@ public final class SglangApi implements Front {
         this.engine = engine;
         HttpFaults mischief = new HttpFaults(faults, new SplittableRandom(server.seed()));
         this.desk = new Desk(server, clock, engine, mischief, new AnswerTally(AnswerTally.SGLANG_TOKENS));
-        this.asks = new SglangAsks(settings, server);
+        this.asks = new SglangRequests(settings, server);
         this.info = new SglangInfo(settings, server);
         this.metrics = new SglangMetrics(settings, server.model(), desk.answers(), http);
         this.control = new SglangControl(settings, server, engine, desk, open);
@@ -156,98 +154,75 @@ public final class SglangApi implements Front {
         call.json(200, ranks.encode());
     }
 
-    private JsonObject tokenize(Call call, byte[] body) {
-        Json json = openAiBody(call, body);
-        Values values = SglangBodies.TOKENIZE.require(json);
-        if (values.has("prompt") == values.has("messages")) {
-            throw new Complaint.Invalid(List.of(
-                    Complaint.value(List.of("body"), "Exactly one of 'prompt' or 'messages' must be provided.", json)));
+    private JsonObject tokenize(Call call, byte[] bytes) {
+        ValidatedBody body = openAiBody(call, bytes);
+        if (body.has("prompt") == body.has("messages")) {
+            throw new ValidationError(
+                    "value_error",
+                    List.of("body"),
+                    "Value error, Exactly one of \'prompt\' or \'messages\' must be provided.");
         }
         JsonObject answer = new JsonObject();
-        if (values.get("prompt").orElse(Json.Null.NULL) instanceof Json.Arr) {
+        if (body.isList("prompt")) {
             JsonArray all = new JsonArray();
             JsonArray counts = new JsonArray();
-            for (String text : values.texts("prompt")) {
+            for (String text : body.texts("prompt")) {
                 JsonArray tokens = Tokens.json(desk.tokenizer().tokens(text));
                 all.add(tokens);
                 counts.add(tokens.size());
             }
             answer.put("tokens", all).put("count", counts);
         } else {
-            int[] tokens =
-                    values.text("prompt").map(desk.tokenizer()::tokens).orElseGet(() -> asks.conversation(values));
+            int[] tokens = body.text("prompt").map(desk.tokenizer()::tokens).orElseGet(() -> asks.conversation(body));
             answer.put("tokens", Tokens.json(tokens)).put("count", tokens.length);
         }
         return answer.put("max_model_len", settings.contextTokens());
     }
 
-    private JsonObject detokenize(Call call, byte[] body) {
-        Values values = SglangBodies.DETOKENIZE.require(openAiBody(call, body));
-        if (!(values.get("tokens").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items))) {
-            throw new Crash(Crash.Reach.REQUEST);
-        }
-        if (!items.isEmpty() && items.getFirst() instanceof Json.Arr) {
-            JsonArray texts = new JsonArray();
-            for (Json item : items) {
-                texts.add(item instanceof Json.Arr(List<Json> tokens) ? textOf(tokens) : "");
-            }
-            return new JsonObject().put("text", texts);
-        }
-        return new JsonObject().put("text", textOf(items));
+    private JsonObject detokenize(Call call, byte[] bytes) {
+        ValidatedBody body = openAiBody(call, bytes);
+        body.requireList("tokens");
+        List<String> texts = body.prompts("tokens").stream()
+                .map(tokens -> desk.tokenizer().text(ValidatedBody.tokens(tokens)))
+                .toList();
+        return body.isBatch("tokens") && !texts.isEmpty()
+                ? new JsonObject().put("text", new JsonArray(texts))
+                : new JsonObject().put("text", String.join("", texts));
     }
 
-    private String textOf(List<Json> items) {
-        if (items.stream().anyMatch(item -> item instanceof Json.Int(long token) && token < 0)) {
-            throw new Refused(
-                    500,
-                    SglangWords.error(
-                            500,
-                            "InternalServerError",
-                            "Internal server error during detokenization: out of range integral type conversion"
-                                    + " attempted"));
+    static ValidatedBody openAiBody(Call call, byte[] body) {
+        if (!call.isJson() && body.length > 0) {
+            throw SglangErrors.mediaType();
         }
-        return desk.tokenizer().text(Bodies.tokens(items));
-    }
-
-    private static Json openAiBody(Call call, byte[] body) {
-        if (!Bodies.isJson(call) && body.length > 0) {
-            throw SglangWords.mediaType();
-        }
-        return Bodies.parse(body, DIALECT);
+        return ValidatedBody.parse(body);
     }
 
     private interface ShapeOf {
         Shape of(Ask.Telling telling, int each, long created);
     }
 
-    private void openAi(Call call, Function<Json, Ask> reader, ShapeOf shape) {
+    private void openAi(Call call, Function<ValidatedBody, Ask> reader, ShapeOf shape) {
         call.read(body -> reader.apply(openAiBody(call, body)), ask -> {
             refuseByFault();
             Shape words = shape.of(ask.telling(), ask.each(), (long) clock.unixSeconds());
-            answer(call, ask, words, SglangWords::bad);
+            answer(call, ask, words, SglangErrors::bad);
         });
     }
 
     /** A stream begins before its body is looked at closely, so that what is wrong with it comes as an event. */
     private void generate(Call call) {
         call.read(
-                body -> {
-                    Json json = json(call, body);
-                    boolean streams = json instanceof Json.Obj object
-                            && object.get("stream")
-                                    .filter(Json.Bool.TRUE::equals)
-                                    .isPresent();
+                bytes -> {
+                    ValidatedBody body = openAiBody(call, bytes);
                     try {
-                        return asks.generate(json);
-                    } catch (Crash crash) {
-                        throw streams && crash.reach() == Crash.Reach.SERVER
-                                ? new Crash(Crash.Reach.SERVER_IN_STREAM)
-                                : crash;
+                        return asks.generate(body);
                     } catch (Refused refused) {
-                        if (streams && refused.body().getValue("error") instanceof JsonObject error) {
-                            throw Refused.inStream(SglangWords.inStream(error.getString("message")));
+                        if (body.flag("stream") && refused.body().getValue("error") instanceof JsonObject error) {
+                            throw Refused.inStream(SglangErrors.inStream(error.getString("message")));
                         }
                         throw refused;
+                    } catch (ValidationError error) {
+                        throw error.location().contains("sampling_params") ? SglangErrors.strictly(error) : error;
                     }
                 },
                 ask -> {
@@ -256,23 +231,8 @@ public final class SglangApi implements Front {
                             call,
                             ask,
                             new SglangGenerate(ask.telling().batch() || ask.each() > 1, clock::unixSeconds),
-                            SglangWords::plainly);
+                            SglangErrors::plainly);
                 });
-    }
-
-    /** A body that does not say that it is JSON is the bytes that it is, which no route takes. */
-    private static Json json(Call call, byte[] body) {
-        String type = call.header("content-type").orElse("");
-        boolean json = Bodies.isJson(call) || type.strip().endsWith("+json");
-        if (json || body.length == 0) {
-            return Bodies.parse(body, DIALECT);
-        }
-        throw new Complaint.Invalid(List.of(new Complaint(
-                "dataclass_type",
-                List.of("body"),
-                "Input should be a dictionary or an instance of GenerateReqInput",
-                new Json.Bytes(body),
-                java.util.Optional.of("{'class_name': 'GenerateReqInput'}"))));
     }
 
     private void refuseByFault() {

@@ -6,6 +6,7 @@ import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -21,12 +22,6 @@ final class SglangControl {
             + "(When there are running or waiting requests, the operation will not be performed.)\n";
     private static final long FLUSH_RETRY_MILLIS = 20;
     private static final long DEFAULT_TTL_SECONDS = 300;
-
-    private static final Rule HASHES =
-            new Fields("PinBlocksReqInput").optional("block_hashes", Rule.list(Rule.integer()));
-    private static final Rule PREFIX = new Fields("PinPrefixReqInput")
-            .required("token_ids", Rule.list(Rule.integer()))
-            .optional("ttl_seconds", Rule.integer());
 
     private final SglangSettings settings;
     private final ApiSettings server;
@@ -95,33 +90,23 @@ final class SglangControl {
     }
 
     private static double timeout(String text) {
-        List<Object> place = List.of("query", "timeout");
-        List<Complaint> complaints = new java.util.ArrayList<>();
-        Optional<Json> read = Rule.number().read(new Json.Str(text), place, complaints);
-        if (read.orElse(Json.Null.NULL) instanceof Json.Real(double seconds) && !Double.isNaN(seconds)) {
+        try {
+            double seconds = Double.parseDouble(text);
             if (seconds >= 0) {
                 return Math.min(seconds, 1e6);
             }
-            complaints.add(new Complaint(
-                    "greater_than_equal",
-                    place,
-                    "Input should be greater than or equal to 0",
-                    new Json.Str(text),
-                    Optional.of("{'ge': 0.0}")));
+        } catch (NumberFormatException e) {
+            // As a negative one.
         }
-        throw new Complaint.Invalid(complaints);
-    }
-
-    private static Values read(Rule rule, byte[] body) {
-        return rule.require(Bodies.parse(body, JsonReader.Dialect.ORJSON));
+        throw new ValidationError("float_parsing", List.of("query", "timeout"), "Input should be a valid number");
     }
 
     private void openSession(Call call) {
-        call.read(body -> read(SglangBodies.OPEN_SESSION, body), values -> {
-            String id = values.text("session_id").orElseGet(() -> desk.nextId(32));
+        call.read(ValidatedBody::parse, body -> {
+            String id = body.text("session_id").orElseGet(() -> desk.nextId(32));
             synchronized (sessions) {
                 if (!sessions.add(id)) {
-                    throw SglangWords.plainly(
+                    throw SglangErrors.plainly(
                             "Failed to open the session. Check if a session with the same id is still open.");
                 }
             }
@@ -130,8 +115,9 @@ final class SglangControl {
     }
 
     private void closeSession(Call call) {
-        call.read(body -> read(SglangBodies.CLOSE_SESSION, body), values -> {
-            String id = values.text("session_id").orElse("");
+        call.read(ValidatedBody::parse, body -> {
+            body.require("session_id");
+            String id = body.text("session_id").orElse("");
             synchronized (sessions) {
                 sessions.remove(id);
             }
@@ -146,10 +132,10 @@ final class SglangControl {
     }
 
     private void abort(Call call) {
-        call.read(body -> read(SglangBodies.ABORT, body), values -> {
-            List<Reply> aborted = values.flag("abort_all")
+        call.read(ValidatedBody::parse, body -> {
+            List<Reply> aborted = body.flag("abort_all")
                     ? List.copyOf(new HashSet<>(open.values()))
-                    : values.text("rid").flatMap(id -> Optional.ofNullable(open.get(id))).stream()
+                    : body.text("rid").flatMap(id -> Optional.ofNullable(open.get(id))).stream()
                             .toList();
             aborted.forEach(Reply::abort);
             call.empty(200);
@@ -157,8 +143,8 @@ final class SglangControl {
     }
 
     private void pins(Call call, String name, BiFunction<SglangEngine, long[], PinAnswer> change) {
-        call.read(body -> read(HASHES, body), values -> {
-            long[] blocks = hashes(values);
+        call.read(ValidatedBody::parse, body -> {
+            long[] blocks = body.numbers("block_hashes");
             desk.reply(
                     call,
                     engine.ask(scheduler -> change.apply(scheduler, blocks)),
@@ -179,19 +165,6 @@ final class SglangControl {
                 .put("message", ranks.stream().map(PinAnswer::message).collect(Collectors.joining(" | ")));
     }
 
-    private static long[] hashes(Values values) {
-        if (!(values.get("block_hashes").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items))) {
-            return new long[0];
-        }
-        long[] hashes = new long[items.size()];
-        for (int i = 0; i < hashes.length; i++) {
-            hashes[i] = items instanceof Json.Ints ints
-                    ? ints.at(i)
-                    : items.get(i) instanceof Json.Int(long hash) ? hash : 0;
-        }
-        return hashes;
-    }
-
     private void pinPrefix(Call call) {
         Optional<String> key = server.adminKey();
         if (key.isEmpty()) {
@@ -208,11 +181,12 @@ final class SglangControl {
             call.json(401, new JsonObject().put("error", "Unauthorized"));
             return;
         }
-        call.read(body -> read(PREFIX, body), values -> {
-            int[] tokens = values.get("token_ids").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items)
-                    ? Bodies.tokens(items)
-                    : new int[0];
-            double seconds = (double) values.whole("ttl_seconds").orElse(DEFAULT_TTL_SECONDS);
+        call.read(ValidatedBody::parse, body -> {
+            body.require("token_ids");
+            int[] tokens = Arrays.stream(body.numbers("token_ids"))
+                    .mapToInt(token -> token == (int) token ? (int) token : -1)
+                    .toArray();
+            double seconds = (double) body.whole("ttl_seconds").orElse(DEFAULT_TTL_SECONDS);
             desk.reply(
                     call,
                     engine.ask(scheduler -> scheduler.pinPrefix(tokens, seconds)),

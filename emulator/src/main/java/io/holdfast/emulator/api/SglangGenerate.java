@@ -37,7 +37,7 @@ record SglangGenerate(boolean many, DoubleSupplier now) implements Shape {
 
     @Override
     public JsonObject failure(String message) {
-        return SglangWords.plain(message);
+        return SglangErrors.plain(message);
     }
 
     /** @param sent whether this is the first that is sent; later ones repeat when that was, and only at the end */
@@ -88,7 +88,8 @@ record SglangGenerate(boolean many, DoubleSupplier now) implements Shape {
 
     /** Without an exponent. */
     private static BigDecimal stamp(double seconds) {
-        return new BigDecimal(Python.repr(seconds));
+        BigDecimal exact = BigDecimal.valueOf(seconds);
+        return exact.setScale(Math.max(1, exact.scale()));
     }
 
     private static @Nullable JsonObject reason(Choice choice) {

@@ -237,7 +237,7 @@ final class SglangInfo {
     private static void gauge(StringBuilder text, String name, String labels, Object value) {
         if (value instanceof Number) {
             text.append("# TYPE sglang_" + name + " gauge\nsglang_" + name + labels
-                    + (value instanceof Double real ? Python.repr(real) : value) + "\n");
+                    + (value instanceof Double real ? MetricsPage.number(real) : value) + "\n");
         }
     }
 }

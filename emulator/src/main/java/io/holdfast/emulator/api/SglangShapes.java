@@ -242,6 +242,6 @@ final class SglangShapes {
     }
 
     private static JsonObject failure(String message) {
-        return new JsonObject().put("error", SglangWords.error(500, "InternalServerError", message));
+        return new JsonObject().put("error", SglangErrors.error(500, "InternalServerError", message));
     }
 }

@@ -11,24 +11,24 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.function.Function;
 
 /** vLLM's routes, in its words, those of its development mode among them. What touches the cache is asked of the engine. */
 public final class VllmApi implements Front {
-    private static final JsonReader.Dialect DIALECT = JsonReader.Dialect.PYTHON;
     private static final int ID_DIGITS = 16;
 
     private final VllmSettings settings;
     private final EngineClock clock;
     private final Ranks<VllmEngine> engine;
-    private final VllmWords words = new VllmWords();
+    private final VllmErrors words = new VllmErrors();
     private final Desk desk;
-    private final VllmAsks asks;
+    private final VllmRequests asks;
     private final VllmInfo info;
     private final VllmMetrics metrics;
     private final Routes routes;
@@ -46,7 +46,7 @@ public final class VllmApi implements Front {
         HttpFaults mischief = new HttpFaults(faults, new SplittableRandom(server.seed()));
         AnswerTally answers = new AnswerTally(VllmMetrics.tokenBounds(settings.contextTokens()));
         this.desk = new Desk(server, clock, engine, mischief, answers);
-        this.asks = new VllmAsks(settings, server);
+        this.asks = new VllmRequests(settings, server);
         this.info = new VllmInfo(settings, server);
         this.metrics = new VllmMetrics(settings, server, answers);
         this.routes = routes(vertx);
@@ -108,24 +108,25 @@ public final class VllmApi implements Front {
         if (text.isEmpty()) {
             return false;
         }
-        List<Complaint> complaints = new ArrayList<>();
-        return Rule.bool()
-                .read(new Json.Str(text.get()), List.of("query", name), complaints)
-                .map(Json.Bool.TRUE::equals)
-                .orElseThrow(() -> new Complaint.Invalid(complaints));
+        return switch (text.get().toLowerCase(Locale.ROOT)) {
+            case "true", "1" -> true;
+            case "false", "0" -> false;
+            default ->
+                throw new ValidationError("bool_parsing", List.of("query", name), "Input should be a valid boolean");
+        };
     }
 
-    private static Json parse(Call call, byte[] body) {
-        if (!Bodies.isJson(call) && body.length > 0) {
-            throw VllmWords.mediaType();
+    private static ValidatedBody parse(Call call, byte[] body) {
+        if (!call.isJson() && body.length > 0) {
+            throw VllmErrors.mediaType();
         }
-        return Bodies.parse(body, DIALECT);
+        return ValidatedBody.parse(body);
     }
 
-    private JsonObject tokenize(Call call, byte[] body) {
-        Values values = VllmBodies.TOKENIZE.require(parse(call, body));
-        asks.checkModel(values);
-        int[] tokens = values.text("prompt").map(desk.tokenizer()::tokens).orElseGet(() -> asks.conversation(values));
+    private JsonObject tokenize(Call call, byte[] bytes) {
+        ValidatedBody body = parse(call, bytes);
+        asks.checkModel(body);
+        int[] tokens = body.text("prompt").map(desk.tokenizer()::tokens).orElseGet(() -> asks.conversation(body));
         JsonArray texts = new JsonArray();
         for (int token : tokens) {
             texts.add(desk.tokenizer().text(token));
@@ -134,23 +135,24 @@ public final class VllmApi implements Front {
                 .put("count", tokens.length)
                 .put("max_model_len", settings.contextTokens())
                 .put("tokens", Tokens.json(tokens))
-                .put("token_strs", values.flag("return_token_strs") ? texts : null);
+                .put("token_strs", body.flag("return_token_strs") ? texts : null);
     }
 
-    private JsonObject detokenize(Call call, byte[] body) {
-        Values values = VllmBodies.DETOKENIZE.require(parse(call, body));
-        asks.checkModel(values);
-        if (!(values.get("tokens").orElse(Json.Null.NULL) instanceof Json.Arr(List<Json> items))) {
-            throw new Crash(Crash.Reach.REQUEST);
-        }
-        return new JsonObject().put("prompt", desk.tokenizer().text(Bodies.tokens(items)));
+    private JsonObject detokenize(Call call, byte[] bytes) {
+        ValidatedBody body = parse(call, bytes);
+        asks.checkModel(body);
+        body.require("tokens");
+        int[] tokens = Arrays.stream(body.numbers("tokens"))
+                .mapToInt(token -> Math.clamp(token, -1, Integer.MAX_VALUE))
+                .toArray();
+        return new JsonObject().put("prompt", desk.tokenizer().text(tokens));
     }
 
     private interface ShapeOf {
         Shape of(VllmShapes.Common common, Ask.Stops stops);
     }
 
-    private void openAi(Call call, String prefix, Function<Json, Ask> reader, ShapeOf shape) {
+    private void openAi(Call call, String prefix, Function<ValidatedBody, Ask> reader, ShapeOf shape) {
         call.read(body -> reader.apply(parse(call, body)), ask -> {
             desk.faults().error().ifPresent(status -> {
                 throw new Refused(

@@ -75,7 +75,7 @@ final class VllmInfo {
                 .replace("@BLOCK@", Integer.toString(settings.blockTokens()))
                 .replace("@BLOCKS@", Integer.toString(settings.blocks()))
                 .replace("@TOKENS@", Long.toString(tokens))
-                .replace("@CONCURRENCY@", Python.repr(Double.parseDouble(concurrency)))
+                .replace("@CONCURRENCY@", MetricsPage.number(Double.parseDouble(concurrency)))
                 .replace("@ALGORITHM@", settings.hashing().algorithm().name().toLowerCase(Locale.ROOT));
     }
 }

@@ -193,7 +193,7 @@ final class VllmShapes {
 
         @Override
         public JsonObject failure(String message) {
-            return VllmWords.inStream(message);
+            return VllmErrors.inStream(message);
         }
     }
 
@@ -290,7 +290,7 @@ final class VllmShapes {
 
         @Override
         public JsonObject failure(String message) {
-            return VllmWords.inStream(message);
+            return VllmErrors.inStream(message);
         }
     }
 
