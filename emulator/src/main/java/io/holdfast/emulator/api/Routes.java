@@ -21,7 +21,7 @@ import java.util.function.Consumer;
  * What both engines' servers do alike, being FastAPI applications behind uvicorn: finding a route, and the answers for when
  * there is none.
  */
-final class Routes implements Handler<HttpServerRequest> {
+public final class Routes implements Handler<HttpServerRequest> {
     private static final DateTimeFormatter DATE = DateTimeFormatter.ofPattern(
                     "EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ROOT)
             .withZone(ZoneOffset.UTC);
@@ -43,7 +43,7 @@ final class Routes implements Handler<HttpServerRequest> {
      * @param strict whether requests without a host, or for one by its whole address, are refused (and not, as by the other
      *     parser, unknown methods)
      */
-    Routes(
+    public Routes(
             Vertx vertx,
             EngineClock clock,
             ErrorFormat errors,
@@ -58,21 +58,21 @@ final class Routes implements Handler<HttpServerRequest> {
         this.tally = tally;
     }
 
-    Routes get(String path, Consumer<Call> handler) {
+    public Routes get(String path, Consumer<Call> handler) {
         return on("GET", path, handler);
     }
 
-    Routes post(String path, Consumer<Call> handler) {
+    public Routes post(String path, Consumer<Call> handler) {
         return on("POST", path, handler);
     }
 
-    Routes on(String method, String path, Consumer<Call> handler) {
+    public Routes on(String method, String path, Consumer<Call> handler) {
         routes.computeIfAbsent(path, _ -> new LinkedHashMap<>()).put(method, handler);
         return this;
     }
 
     /** GET of whatever comes after this beginning of a path. */
-    Routes getBelow(String beginning, Consumer<Call> handler) {
+    public Routes getBelow(String beginning, Consumer<Call> handler) {
         below.put(beginning, handler);
         return this;
     }
@@ -106,7 +106,7 @@ final class Routes implements Handler<HttpServerRequest> {
     }
 
     /** Not HTTP. */
-    void invalid(HttpServerRequest request) {
+    public void invalid(HttpServerRequest request) {
         request.response().headers().remove("vary");
         request.response()
                 .setStatusCode(400)
@@ -178,7 +178,7 @@ final class Routes implements Handler<HttpServerRequest> {
                 sharesAcrossOrigins ? "OK" : "Disallowed CORS origin");
     }
 
-    List<String> paths() {
+    public List<String> paths() {
         return List.copyOf(routes.keySet());
     }
 }
