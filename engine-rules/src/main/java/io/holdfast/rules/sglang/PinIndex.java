@@ -22,8 +22,8 @@ import java.util.function.Consumer;
  * The first pin of a block takes hold of its node, more pins only count, the last unpin lets go. On the GPU branch a hold is a
  * lock on the node's path. Through a deleted node it makes the sizes wrong by that node; letting go makes that node a leaf
  * again, and evicting it ends the engine. On the host branch a hold is a count on the node alone, which keeps it in the host
- * tier; a cut copies the count to the upper half, which no unpin reaches any more. There an unpin of a block that the index
- * does not know forgets all its pins. The host branch has no index without a host tier, the GPU branch none with one.
+ * tier; a cut copies the count to the upper half, which no unpin reaches any more. On both an unpin of a block that the index does
+ * not know forgets all its pins and is not counted. The host branch has no index without a host tier, the GPU branch none with one.
  */
 final class PinIndex {
     private static final class Pin {
@@ -132,7 +132,7 @@ final class PinIndex {
                 continue;
             }
             RadixNode node = index.get(block);
-            if (pin.count > 1 && (node != null || !onHost)) {
+            if (pin.count > 1 && node != null) {
                 pin.count--;
                 released++;
                 continue;
