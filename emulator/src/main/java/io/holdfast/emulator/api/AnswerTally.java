@@ -65,7 +65,11 @@ public final class AnswerTally {
     private Histogram answers;
     private final Map<Class<?>, Long> ends = new HashMap<>();
 
-    /** @param tokens bounds of the buckets that lengths are counted in */
+    /**
+     * A tally of nothing so far.
+     *
+     * @param tokens bounds of the buckets that lengths are counted in
+     */
     public AnswerTally(List<Double> tokens) {
         prompts = Histogram.empty(tokens);
         uncached = Histogram.empty(tokens);

@@ -24,7 +24,11 @@ public final class MetricsPage {
 
     private MetricsPage() {}
 
-    /** @param rest the page at rest, in which {@code @} stands for the model's name */
+    /**
+     * A page with its numbers still to be set.
+     *
+     * @param rest the page at rest, in which {@code @} stands for the model's name
+     */
     public static MetricsPage over(String rest, String model) {
         MetricsPage page = new MetricsPage();
         Family family = new Family();
