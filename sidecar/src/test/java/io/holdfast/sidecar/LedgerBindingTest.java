@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.emulator.Emulator;
-import io.holdfast.rules.fault.LifeFault;
+import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -141,7 +141,7 @@ class LedgerBindingTest {
             }
             bed.engine.generate(PREFIX);
             String id = client.held(PREFIX);
-            bed.emulator.faults().begin(new LifeFault.OtherModel("other/model"));
+            bed.emulator.faults().begin(new ServerFault.OtherModel("other/model"));
 
             bed.emulator.restart();
             int[] number = {50};
