@@ -1,8 +1,6 @@
 package io.holdfast.sglang;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.core.Backend;
 import io.holdfast.core.BackendTraits;
 import io.holdfast.core.Capabilities;
@@ -12,12 +10,8 @@ import io.holdfast.http.EngineHttp;
 import io.holdfast.http.Reply;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 
 /*
  * Pins on SGLang branches that have /hicache/pin_blocks and lock blocks on the GPU.
@@ -38,17 +32,15 @@ import java.util.concurrent.TimeUnit;
  * Probe. Pinning an empty list changes nothing and tells the variants apart: no route on a stock engine; a refusal that
  * asks for the host tier on the branch that pins host copies, which is another promise altogether; a count of 0 here.
  * With the host tier on, this branch counts 0 for ever, as it does without events, which fill its index.
- *
- * Silence. An engine that starts, or is too busy to answer, has said nothing about what it can do: the probe is asked again
- * until a real answer comes, and whoever waits for it waits. Only the end of the timer ends that without one.
  */
 
 /** Holds prefixes on the GPU of an SGLang engine that has {@code pin_blocks}. */
 public final class PinBlocksBackend implements Backend {
-    private static final ObjectMapper JSON = new ObjectMapper();
+    /** What configuration and ledger call it. */
+    public static final String NAME = "pin_blocks";
+
     private static final String PIN = "/hicache/pin_blocks";
     private static final String UNPIN = "/hicache/unpin_blocks";
-    private static final String MAYBE_DONE = " The engine may have carried it out all the same.";
     private static final String NO_ROUTE = "This engine has no pin_blocks route, as only SGLang branches do.";
     private static final String OTHER_WAYS = NO_ROUTE
             + " A stock engine keeps prefixes by sessions (--enable-session-radix-cache) or by priorities"
@@ -56,8 +48,7 @@ public final class PinBlocksBackend implements Backend {
     private static final String HOST_VARIANT = "This engine's pin_blocks pins copies in host memory, not on the GPU,"
             + " which this backend does not support.";
 
-    private static final BackendTraits TRAITS = new BackendTraits(true, true, true, false, true);
-    private static final long ASK_AGAIN_MILLIS = 500;
+    private static final BackendTraits TRAITS = new BackendTraits(true, true, false, true, false, true);
 
     private final EngineHttp http;
     private final ScheduledExecutorService timer;
@@ -74,7 +65,7 @@ public final class PinBlocksBackend implements Backend {
 
     @Override
     public String name() {
-        return "pin_blocks";
+        return NAME;
     }
 
     @Override
@@ -84,46 +75,20 @@ public final class PinBlocksBackend implements Backend {
 
     @Override
     public CompletionStage<Capabilities> probe() {
-        CompletableFuture<Capabilities> told = new CompletableFuture<>();
-        probe(told);
-        return told;
+        return new ProbeLoop(
+                        timer,
+                        () -> http.post(PIN, "{\"block_hashes\":[]}")
+                                .thenCombine(http.get(ServerInfo.PATH), PinBlocksBackend::heard))
+                .answer();
     }
 
-    private void probe(CompletableFuture<Capabilities> told) {
-        CompletionStage<Void> unused = http.post(PIN, "{\"block_hashes\":[]}")
-                .thenAcceptBoth(
-                        http.get(ServerInfo.PATH),
-                        (pin, info) -> silence(pin, info)
-                                .ifPresentOrElse(why -> probeLater(told, why), () -> told.complete(judge(pin, info))));
-    }
-
-    private void probeLater(CompletableFuture<Capabilities> told, String why) {
-        try {
-            Future<?> unused = timer.schedule(() -> probe(told), ASK_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
-        } catch (RejectedExecutionException e) {
-            told.complete(cannot(why));
+    private static ProbeLoop.Heard heard(Reply pin, Reply info) {
+        Optional<String> silence = ProbeLoop.silence(pin);
+        if (silence.isEmpty() && pin instanceof Reply.Answer answer && answer.status() == 200) {
+            silence = ProbeLoop.silence(info);
         }
-    }
-
-    /** Why the answers say nothing about what the engine can do; empty when they do say it. */
-    private static Optional<String> silence(Reply pin, Reply info) {
-        Optional<String> silence = silence(pin);
-        boolean infoMatters = pin instanceof Reply.Answer answer && answer.status() == 200;
-        return silence.isEmpty() && infoMatters ? silence(info) : silence;
-    }
-
-    private static Optional<String> silence(Reply reply) {
-        return switch (reply) {
-            case Reply.NoAnswer lost -> Optional.of(lost.why());
-            case Reply.Answer answer
-            when busy(answer) ->
-                Optional.of("The engine answered a probe with HTTP " + answer.status() + ": " + said(answer));
-            case Reply.Answer answer -> Optional.empty();
-        };
-    }
-
-    private static boolean busy(Reply.Answer answer) {
-        return answer.status() == 429 || answer.status() >= 500;
+        return silence.<ProbeLoop.Heard>map(ProbeLoop.Heard.Silence::new)
+                .orElseGet(() -> new ProbeLoop.Heard.Told(judge(pin, info)));
     }
 
     @Override
@@ -186,35 +151,15 @@ public final class PinBlocksBackend implements Backend {
         record None(Outcome outcome) implements Count {}
 
         static Count of(Reply reply, String counter) {
-            return switch (reply) {
-                case Reply.NoAnswer lost when lost.maybeDone() -> none(Outcome.Kind.DEFERRED, lost.why() + MAYBE_DONE);
-                case Reply.NoAnswer lost -> none(Outcome.Kind.NOT_SENT, lost.why() + " It was not carried out.");
-                case Reply.Answer answer
-                when answer.status() == 200 -> {
-                    JsonNode count = json(answer).path(counter);
-                    yield count.isIntegralNumber()
-                            ? new Of(count.longValue())
-                            : none(
-                                    Outcome.Kind.DEFERRED,
-                                    "The engine answered without a " + counter + ": " + said(answer) + MAYBE_DONE);
-                }
-                case Reply.Answer answer when answer.status() == 404 -> none(Outcome.Kind.REJECTED, NO_ROUTE);
-                case Reply.Answer answer
-                when answer.status() == 401 || answer.status() == 403 -> none(Outcome.Kind.REJECTED, key(answer));
-                case Reply.Answer answer
-                when busy(answer) ->
-                    none(
-                            Outcome.Kind.DEFERRED,
-                            "The engine answered HTTP " + answer.status() + ": " + said(answer) + MAYBE_DONE);
-                case Reply.Answer answer ->
-                    none(
-                            Outcome.Kind.REJECTED,
-                            "The engine refused with HTTP " + answer.status() + ": " + said(answer));
-            };
-        }
-
-        private static Count none(Outcome.Kind kind, String reason) {
-            return new None(outcome(kind, reason));
+            Optional<Outcome> trouble = Answers.trouble(reply, NO_ROUTE);
+            if (trouble.isPresent() || !(reply instanceof Reply.Answer answer)) {
+                return new None(trouble.orElseThrow());
+            }
+            JsonNode count = Answers.json(answer).path(counter);
+            return count.isIntegralNumber()
+                    ? new Of(count.longValue())
+                    : new None(Answers.unclear("The engine answered without a " + counter + ": " + Answers.said(answer))
+                            .orElseThrow());
         }
     }
 
@@ -226,15 +171,15 @@ public final class PinBlocksBackend implements Backend {
         return switch (pin) {
             case Reply.NoAnswer lost -> cannot(lost.why());
             case Reply.Answer answer when answer.status() == 404 || answer.status() == 405 -> cannot(OTHER_WAYS);
-            case Reply.Answer answer when answer.status() == 401 || answer.status() == 403 -> cannot(key(answer));
+            case Reply.Answer answer when Answers.wantsAnotherKey(answer) -> cannot(Answers.anotherKey(answer));
             case Reply.Answer answer
-            when said(answer).contains("requires --enable-hierarchical-cache") -> cannot(HOST_VARIANT);
+            when Answers.said(answer).contains("requires --enable-hierarchical-cache") -> cannot(HOST_VARIANT);
             case Reply.Answer answer
             when answer.status() != 200 ->
-                cannot("The engine refused to pin nothing with HTTP " + answer.status() + ": " + said(answer));
+                cannot("The engine refused to pin nothing with HTTP " + answer.status() + ": " + Answers.said(answer));
             case Reply.Answer answer
-            when !json(answer).path("pinned_count").isIntegralNumber() ->
-                cannot("The engine answered without a pinned_count: " + said(answer));
+            when !Answers.json(answer).path("pinned_count").isIntegralNumber() ->
+                cannot("The engine answered without a pinned_count: " + Answers.said(answer));
             case Reply.Answer answer ->
                 switch (ServerInfo.read(info)) {
                     case ServerInfo.Read.Failed failed ->
@@ -271,26 +216,5 @@ public final class PinBlocksBackend implements Backend {
 
     private static Capabilities cannot(String why) {
         return new Capabilities(false, why);
-    }
-
-    private static String key(Reply.Answer answer) {
-        return "The engine wants another key for pins (HTTP " + answer.status()
-                + "): where it has an admin key, that one must be in the Authorization header.";
-    }
-
-    /** The engine's own words, as a sentence's end. */
-    private static String said(Reply.Answer answer) {
-        String message = json(answer).path("message").asText("");
-        String text = message.isEmpty() ? answer.body().strip() : message;
-        String shortened = text.length() > 200 ? text.substring(0, 200) + "…" : text;
-        return shortened.endsWith(".") ? shortened : shortened + ".";
-    }
-
-    private static JsonNode json(Reply.Answer answer) {
-        try {
-            return JSON.readTree(answer.body());
-        } catch (JsonProcessingException e) {
-            return JSON.missingNode();
-        }
     }
 }

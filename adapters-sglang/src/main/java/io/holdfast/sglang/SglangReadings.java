@@ -54,6 +54,14 @@ public final class SglangReadings {
         });
     }
 
+    /** How many caches the engine has, one for each data-parallel rank; 1 where it does not tell. */
+    public CompletionStage<Integer> caches() {
+        return http.get(ServerInfo.PATH)
+                .thenApply(reply -> ServerInfo.read(reply) instanceof ServerInfo.Read.Done done
+                        ? done.info().caches()
+                        : 1);
+    }
+
     private CompletionStage<Dated> info(long nowNanos) {
         Optional<Dated> before = kept;
         if (before.isPresent() && nowNanos - before.get().atNanos() < INFO_NANOS) {

@@ -3,10 +3,12 @@ package io.holdfast.sglang;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.Capabilities;
+import io.holdfast.core.HoldRequest;
 import io.holdfast.core.Outcome;
 import io.holdfast.core.PinCommand;
 import io.holdfast.http.Reply;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -20,7 +22,7 @@ final class PinBlocksBackendTest {
     private static final String PIN = "/hicache/pin_blocks";
     private static final String UNPIN = "/hicache/unpin_blocks";
     private static final String EVENTS = "\"kv_events_config\":\"{\\\"publisher\\\":\\\"zmq\\\"}\"";
-    private static final PinCommand COMMAND = new PinCommand(7, -8960200549555057789L, 32);
+    private static final PinCommand COMMAND = new PinCommand(7, 0, path(32, -8960200549555057789L), 32);
     private static final String BLOCK = "block -8960200549555057789";
 
     private final CannedEngine engine = new CannedEngine();
@@ -266,5 +268,11 @@ final class PinBlocksBackendTest {
 
     private Capabilities probe() {
         return backend.probe().toCompletableFuture().join();
+    }
+
+    private static HoldRequest path(int blocks, long lastBlock) {
+        long[] names = new long[blocks];
+        names[blocks - 1] = lastBlock;
+        return new HoldRequest(names, Duration.ofMinutes(1));
     }
 }

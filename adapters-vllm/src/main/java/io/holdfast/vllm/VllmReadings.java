@@ -55,6 +55,18 @@ public final class VllmReadings {
         });
     }
 
+    /** How many engine cores the server has, each a cache of its own; 1 where it does not tell. */
+    public CompletionStage<Integer> caches() {
+        return http.get(METRICS)
+                .thenApply(reply -> reply instanceof Reply.Answer answer && answer.status() == 200
+                        ? Math.max(
+                                1, (int) MetricsText.parse(answer.body()).samples("vllm:num_requests_running").stream()
+                                        .map(sample -> sample.label("engine"))
+                                        .distinct()
+                                        .count())
+                        : 1);
+    }
+
     private static EngineReadings readings(MetricsText metrics, Reading context, long now) {
         List<Sample> caches = metrics.samples(CONFIG);
         return new EngineReadings(

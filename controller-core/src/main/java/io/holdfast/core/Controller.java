@@ -1,10 +1,12 @@
 package io.holdfast.core;
 
+import io.holdfast.core.EngineView.Counters;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -14,6 +16,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 
 /**
  * Keeps the prefixes worth keeping in one engine's cache.
@@ -26,10 +29,15 @@ public final class Controller {
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
 
     private final ControllerSettings settings;
+    private final RequestRules rules;
     private final Backends backends;
     private final Executor acting;
     private final Mailbox mailbox = new Mailbox();
+    /** Of the cache that is decided about: the first rank's. */
     private final EventSide events;
+    /** Of the other data-parallel ranks, by rank from the second on: followed, and never decided about. */
+    private final List<EventSide> others = new ArrayList<>();
+
     private final EngineBlocks tree;
     private final Holds holds;
     private final Pins pins;
@@ -101,6 +109,7 @@ public final class Controller {
             Ledger ledger,
             Executor acting,
             RandomGenerator random) {
+        this.rules = requests;
         this.events = new EventSide(requests, this::engineForgot);
         this.tree = events.tree();
         this.settings = settings;
@@ -119,6 +128,19 @@ public final class Controller {
     }
 
     /**
+     * Where the events of the cache of one data-parallel rank go; for the owning thread only. The first rank's cache is the
+     * one that is decided about; of an engine with several the others are seen, counted and told of.
+     */
+    public KvEventSink events(int rank) {
+        while (others.size() < rank) {
+            EventSide other = new EventSide(rules, () -> {});
+            other.now(nowNanos);
+            others.add(other);
+        }
+        return rank == 0 ? events : others.get(rank - 1);
+    }
+
+    /**
      * Handles mail, plans when a tick is due, and publishes the view; for the owning thread only.
      *
      * @param clockNanos any monotonic clock, the same as that of the readings
@@ -131,6 +153,7 @@ public final class Controller {
         }
         nowNanos = Math.max(nowNanos, clockNanos - originNanos);
         events.now(nowNanos);
+        others.forEach(other -> other.now(nowNanos));
         holds.now(nowNanos, blockTokens(effectiveReadings(clockNanos)));
         if (events.takePinnedRemoved()) {
             noticeRemovedPins();
@@ -144,8 +167,9 @@ public final class Controller {
             tick(clockNanos);
             work++;
         }
-        if (work > 0 || seenBatches != events.counters().batches()) {
-            seenBatches = events.counters().batches();
+        long batches = caches().mapToLong(EventSide::batches).sum();
+        if (work > 0 || seenBatches != batches) {
+            seenBatches = batches;
             view = picture(effectiveReadings(clockNanos));
         }
         return work;
@@ -212,9 +236,9 @@ public final class Controller {
             return Optional.of(new RejectedExecutionException("Engine " + settings.engineId() + " has "
                     + Holds.MOST_LIVING + " holds, which is the most: release one first."));
         }
-        if (!holds.fits(request.blocks())) {
-            return Optional.of(new RejectedExecutionException("The holds of engine " + settings.engineId() + " have "
-                    + holds.blocks() + " blocks in all, and with this one they would have more than "
+        if (!holds.fits(request.weight())) {
+            return Optional.of(new RejectedExecutionException("The holds of engine " + settings.engineId() + " weigh "
+                    + holds.weight() + " block names in all, and with this one they would weigh more than "
                     + Holds.MOST_BLOCKS + ": release one first."));
         }
         return Optional.empty();
@@ -309,7 +333,7 @@ public final class Controller {
         boolean answers = readings.runningRequests().number().isPresent();
         probeWanted |= answers && !answering;
         answering = answers;
-        events.readings(readings, originNanos);
+        events.readings(readings, originNanos, others);
         lookAt(plausible(readings));
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
     }
@@ -503,7 +527,7 @@ public final class Controller {
                 Hold hold = holds.living(line.holdId()).orElseGet(() -> automatic(line));
                 if (hold.state() == HoldState.REQUESTED) {
                     holds.update(hold.because(line.reason()));
-                    pins.want(hold, line.lastBlock(), line.blocks());
+                    pins.want(hold, line.blocks());
                 }
             }
             case UNPIN ->
@@ -625,15 +649,33 @@ public final class Controller {
         return (long) readings.blockTokens().number().orElse(0);
     }
 
+    private Stream<EventSide> caches() {
+        return Stream.concat(Stream.of(events), others.stream());
+    }
+
+    /** Of several caches the first that is not certain speaks. */
+    private String certainty() {
+        if (others.isEmpty() || !events.certain()) {
+            return events.certainty();
+        }
+        for (int i = 0; i < others.size(); i++) {
+            if (!others.get(i).certain()) {
+                return "of data-parallel rank " + (i + 1) + ": " + others.get(i).certainty();
+            }
+        }
+        return events.certainty();
+    }
+
     private EngineView picture(EngineReadings readings) {
         return new EngineView(
                 settings.engineId(),
                 events.incarnation(),
-                events.certain(),
-                events.certainty(),
-                tree.size(),
-                tree.ghosts(),
-                events.counters(),
+                1 + others.size(),
+                caches().allMatch(EventSide::certain),
+                certainty(),
+                caches().mapToInt(cache -> cache.tree().size()).sum(),
+                caches().mapToInt(cache -> cache.tree().ghosts()).sum(),
+                caches().map(EventSide::counters).reduce(Counters::plus).orElseThrow(),
                 events.invisibleShare(),
                 capabilities.orElse(new Capabilities(false, "the backend was not probed yet")),
                 pins.view(),

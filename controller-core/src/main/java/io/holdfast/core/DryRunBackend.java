@@ -6,12 +6,15 @@ import java.util.concurrent.CompletionStage;
 
 /** The backend that asks no engine: plans and reasons are real, pins are not, and the ledger is left as it is. */
 public final class DryRunBackend implements Backend {
+    /** What configuration and ledger call it. */
+    public static final String NAME = "dry_run";
+
     /** The same needs as the strictest backend, so that the plan is one that could be carried out. */
-    private static final BackendTraits TRAITS = new BackendTraits(true, true, true, true, true);
+    private static final BackendTraits TRAITS = new BackendTraits(true, true, false, true, true, true);
 
     @Override
     public String name() {
-        return "dry_run";
+        return NAME;
     }
 
     @Override

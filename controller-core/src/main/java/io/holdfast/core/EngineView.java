@@ -7,6 +7,7 @@ import java.util.Optional;
  * An immutable picture of one engine: what we believe, what is held, what was decided and why.
  *
  * @param incarnation which life of the engine's cache this is, counted from 1 since we follow it
+ * @param caches how many caches are followed, one for each data-parallel rank; the first is the one decided about
  * @param certain whether {@code blocks} is exactly what the engine holds
  * @param certainty one sentence: why it is, or what is missing and how it heals
  * @param blocks blocks resident on the GPU as far as the events told
@@ -19,6 +20,7 @@ import java.util.Optional;
 public record EngineView(
         String engineId,
         long incarnation,
+        int caches,
         boolean certain,
         String certainty,
         int blocks,
@@ -56,5 +58,20 @@ public record EngineView(
             long gaps,
             long lostBatches,
             long restarts,
-            long visibleRequests) {}
+            long visibleRequests) {
+
+        /** Of two caches together. */
+        Counters plus(Counters other) {
+            return new Counters(
+                    batches + other.batches,
+                    storedBlocks + other.storedBlocks,
+                    removedBlocks + other.removedBlocks,
+                    removedUnknown + other.removedUnknown,
+                    clears + other.clears,
+                    gaps + other.gaps,
+                    lostBatches + other.lostBatches,
+                    restarts + other.restarts,
+                    visibleRequests + other.visibleRequests);
+        }
+    }
 }

@@ -69,24 +69,41 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
         return tree;
     }
 
-    /** Readings whose times are this much later than ours. */
-    void readings(EngineReadings readings, long originNanos) {
+    /**
+     * Readings whose times are this much later than ours.
+     *
+     * @param others the caches of the engine's other ranks, whose requests are in the same numbers
+     */
+    void readings(EngineReadings readings, long originNanos, List<EventSide> others) {
         if (readings.runningRequests() instanceof Reading.Known running
                 && running.value() == 0
                 && readings.waitingRequests().number().orElse(1) == 0
-                && running.atNanos() - originNanos >= batchNanos + SETTLE_NANOS) {
-            requests.idle(whole(readings.ttftCount()), whole(readings.promptTokens()));
+                && settled(running.atNanos() - originNanos)
+                && others.stream().allMatch(other -> other.settled(running.atNanos() - originNanos))) {
+            // Of several caches nobody knows whose request a number counts.
+            requests.idle(
+                    others.isEmpty() ? whole(readings.ttftCount()) : OptionalLong.empty(),
+                    others.isEmpty() ? whole(readings.promptTokens()) : OptionalLong.empty());
+            others.forEach(other -> other.requests.idle(OptionalLong.empty(), OptionalLong.empty()));
         }
         switch (readings.ttftCount()) {
             case Reading.Unknown unknown -> invisibleShare = unknown;
             case Reading.Known count -> {
-                invisible.counted(Math.round(count.value()), requests.seen());
+                long seen = requests.seen();
+                for (EventSide other : others) {
+                    seen += other.requests.seen();
+                }
+                invisible.counted(Math.round(count.value()), seen);
                 OptionalDouble share = invisible.share();
                 invisibleShare = share.isPresent()
                         ? Reading.known(share.getAsDouble(), "KV events against " + count.source(), count.atNanos())
                         : Reading.unknown("the engine served no request since its requests and events are compared");
             }
         }
+    }
+
+    private boolean settled(long nanos) {
+        return nanos >= batchNanos + SETTLE_NANOS;
     }
 
     /** The share of the engine's requests that its events do not show. */
@@ -142,6 +159,10 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
         boolean was = pinnedRemoved;
         pinnedRemoved = false;
         return was;
+    }
+
+    long batches() {
+        return batches;
     }
 
     EngineView.Counters counters() {

@@ -30,7 +30,7 @@ final class Holds {
     private long nextId;
     private long nowNanos;
     private long blockTokens;
-    private int blocks;
+    private int weight;
 
     /** Who asked for a hold, and until when they wait to hear of it. */
     private record Undecided(CompletableFuture<HoldView> answer, long untilNanos) {}
@@ -54,7 +54,7 @@ final class Holds {
     Hold register(HoldOrigin origin, HoldRequest request, String reason) {
         Hold hold = Hold.wished(nextId++, origin, request, nowNanos, reason);
         living.put(hold.id(), hold);
-        blocks += request.blocks();
+        weight += request.weight();
         return hold;
     }
 
@@ -63,14 +63,14 @@ final class Holds {
         return living.size() >= MOST_LIVING;
     }
 
-    /** Whether there is room for the names of so many blocks more. */
+    /** Whether there is memory for the names of so many blocks more. */
     boolean fits(int more) {
-        return more <= MOST_BLOCKS - blocks;
+        return more <= MOST_BLOCKS - weight;
     }
 
-    /** Blocks of all that live, those that holds share counted for each. */
-    int blocks() {
-        return blocks;
+    /** What all that live weigh, in names of blocks; those that holds share are counted for each. */
+    int weight() {
+        return weight;
     }
 
     /** Those that are not over, oldest first. */
@@ -88,7 +88,7 @@ final class Holds {
             return;
         }
         if (living.remove(hold.id()) != null) {
-            blocks -= hold.request().blocks();
+            weight -= hold.request().weight();
         }
         over.put(hold.id(), view(hold));
         if (over.size() > REMEMBERED) {

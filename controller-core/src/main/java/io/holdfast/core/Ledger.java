@@ -24,13 +24,20 @@ public final class Ledger {
     private static final int COMPACT_AFTER = 10_000;
 
     /** One hold may have an old pin on its way out while a new one is made. */
-    private record Key(long holdId, String backend, String handle) {}
+    private record Key(long holdId, String backend, String handle) {
+        static Key of(Entry entry) {
+            return new Key(entry.holdId(), entry.backend(), entry.handle());
+        }
+    }
 
     private final LedgerStore store;
     /** Held while writing, so that lines keep their order; never by who only asks. */
     private final Object writing = new Object();
 
     private final Map<Key, Entry> outstanding = new LinkedHashMap<>();
+    /** What is true and not on the disk, the newest of each thing, oldest first. */
+    private final Map<Object, LedgerLine> unwritten = new LinkedHashMap<>();
+
     private Optional<EngineIdentity> engine = Optional.empty();
     private Optional<String> paused = Optional.empty();
     private long largestId;
@@ -69,27 +76,66 @@ public final class Ledger {
         return largestId;
     }
 
-    /** Durable when it returns. */
+    /** Durable when it returns, and with it all that was recorded before. */
     public void append(LedgerLine line) throws IOException {
         synchronized (writing) {
+            catchUp();
             store.append(line);
+            appended++;
             note(line);
-            if (++appended >= COMPACT_AFTER) {
-                compact();
-            }
+            shorten();
         }
     }
 
     /**
-     * Writes what the next start would be glad to know, and says in the log where that failed: unwritten, it costs one
-     * more question to the engine.
+     * Writes what is true already, and what the next start would be glad to know. Where the disk refuses, it says so in the
+     * log, keeps the line and writes it as soon as it can: with the next line, or by {@link #retry}.
      */
     public void record(LedgerLine line) {
-        try {
-            append(line);
-        } catch (IOException | RuntimeException e) {
-            LOG.warn("The ledger cannot be written: {}", e.getMessage());
+        synchronized (writing) {
+            Object about = about(line);
+            synchronized (this) {
+                note(line);
+                unwritten.remove(about);
+                unwritten.put(about, line);
+            }
+            retry();
         }
+    }
+
+    /** Whether something recorded is not on the disk. */
+    synchronized boolean behind() {
+        return !unwritten.isEmpty();
+    }
+
+    /** Tries once more to write what was recorded and is not on the disk. */
+    void retry() {
+        synchronized (writing) {
+            try {
+                catchUp();
+                shorten();
+            } catch (IOException | RuntimeException e) {
+                LOG.warn("The ledger cannot be written: {}", e.getMessage());
+            }
+        }
+    }
+
+    private void catchUp() throws IOException {
+        for (LedgerLine line : recorded()) {
+            store.append(line);
+            appended++;
+            synchronized (this) {
+                unwritten.remove(about(line));
+            }
+        }
+    }
+
+    private synchronized List<LedgerLine> recorded() {
+        return List.copyOf(unwritten.values());
+    }
+
+    private static Object about(LedgerLine line) {
+        return line instanceof Entry entry ? Key.of(entry) : line.getClass();
     }
 
     private synchronized void note(LedgerLine line) {
@@ -97,7 +143,7 @@ public final class Ledger {
             case LedgerLine.Header header -> engine = Optional.of(header.engine());
             case LedgerLine.Pause pause -> paused = pause.paused() ? Optional.of(pause.reason()) : Optional.empty();
             case Entry entry -> {
-                Key key = new Key(entry.holdId(), entry.backend(), entry.handle());
+                Key key = Key.of(entry);
                 if (entry.step() == Step.RELEASED) {
                     outstanding.remove(key);
                 } else {
@@ -108,7 +154,10 @@ public final class Ledger {
         }
     }
 
-    private void compact() {
+    private void shorten() {
+        if (appended < COMPACT_AFTER) {
+            return;
+        }
         appended = 0;
         try {
             store.replaceWith(kept());

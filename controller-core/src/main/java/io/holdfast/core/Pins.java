@@ -106,7 +106,12 @@ final class Pins {
     private static final class Pin {
         final Backend backend;
         final Key key;
-        final PinCommand command;
+        /** At the end of the path. */
+        final long block;
+
+        /** Blocks on the path. */
+        final int blocks;
+
         final boolean fromEarlierLife;
         /** Who needs it. */
         final Map<Long, HoldOrigin> holds = new LinkedHashMap<>();
@@ -130,10 +135,11 @@ final class Pins {
 
         String trouble = "";
 
-        Pin(Backend backend, Key key, PinCommand command, boolean fromEarlierLife) {
+        Pin(Backend backend, Key key, long block, int blocks, boolean fromEarlierLife) {
             this.backend = backend;
             this.key = key;
-            this.command = command;
+            this.block = block;
+            this.blocks = blocks;
             this.fromEarlierLife = fromEarlierLife;
         }
 
@@ -142,8 +148,7 @@ final class Pins {
         }
 
         Entry entry(Step step, long holdId, HoldOrigin origin) {
-            return new Entry(
-                    step, holdId, origin, key.backend, key.handle, command.lastBlock(), command.blocks(), trouble);
+            return new Entry(step, holdId, origin, key.backend, key.handle, block, blocks, trouble);
         }
     }
 
@@ -154,6 +159,7 @@ final class Pins {
     static final long ARRIVAL_NANOS = 60 * SECOND;
 
     private static final long REFUSED_AGAIN_NANOS = 60 * SECOND;
+    private static final long CATCH_UP_EVERY_NANOS = 5 * SECOND;
     private static final int LONGEST_BACK_OFF_LOG2 = 5;
     private static final int MOST_IN_ONE_CALL = 512;
     private static final String TWINS =
@@ -174,6 +180,9 @@ final class Pins {
     private final List<Entry> abandoned = new ArrayList<>();
     private final List<Pin> together = new ArrayList<>();
     private boolean gathering;
+    private long attempts;
+    private boolean catchingUp;
+    private long nextCatchUpNanos;
     private Optional<EngineIdentity> engine = Optional.empty();
 
     private long nowNanos;
@@ -206,8 +215,7 @@ final class Pins {
         }
         Pin pin = pins.computeIfAbsent(
                 new Key(entry.backend(), entry.handle()),
-                key -> new Pin(
-                        backend.get(), key, new PinCommand(entry.holdId(), entry.lastBlock(), entry.blocks()), true));
+                key -> new Pin(backend.get(), key, entry.lastBlock(), entry.blocks(), true));
         pin.leavers.put(entry.holdId(), entry.origin());
         switch (entry.step()) {
             case KEPT -> {
@@ -252,7 +260,7 @@ final class Pins {
         for (Pin pin : List.copyOf(pins.values())) {
             boolean doubtful = pin.state == State.UNSURE || pin.state == State.KEPT;
             boolean since = nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos;
-            if (doubtful && since && usedBlocks < pin.command.blocks()) {
+            if (doubtful && since && usedBlocks < pin.blocks) {
                 gone(pin);
             }
         }
@@ -271,20 +279,35 @@ final class Pins {
      */
     void poll(long nanos, long certainForNanos) {
         nowNanos = nanos;
+        catchUp();
         if (!ours()) {
             return;
         }
         for (Pin pin : List.copyOf(pins.values())) {
             boolean due = switch (pin.state) {
                 case UNPIN_DUE -> pin.dueNanos <= nanos;
-                case KEPT ->
-                    (pin.counted || certainForNanos >= ARRIVAL_NANOS) && !tree.ambiguous(pin.command.lastBlock());
+                case KEPT -> (pin.counted || certainForNanos >= ARRIVAL_NANOS) && !tree.ambiguous(pin.block);
                 default -> false;
             };
             if (due) {
                 unpin(pin);
             }
         }
+    }
+
+    /** What could not be written is written when the disk allows, also where nothing else is to be written any more. */
+    private void catchUp() {
+        if (catchingUp || nowNanos < nextCatchUpNanos || !ledger.behind()) {
+            return;
+        }
+        catchingUp = true;
+        nextCatchUpNanos = nowNanos + CATCH_UP_EVERY_NANOS;
+        writing.execute(
+                () -> {
+                    ledger.retry();
+                    mailbox.outcome(() -> catchingUp = false);
+                },
+                () -> {});
     }
 
     private boolean ours() {
@@ -414,7 +437,7 @@ final class Pins {
         Set<Long> blocks = new HashSet<>();
         for (Pin pin : pins.values()) {
             if (which.test(pin)) {
-                blocks.add(pin.command.lastBlock());
+                blocks.add(pin.block);
             }
         }
         return blocks;
@@ -424,7 +447,7 @@ final class Pins {
     long pinnedBlocks() {
         long outside = 0;
         for (Pin pin : pins.values()) {
-            outside += pin.counted ? 0 : pin.command.blocks();
+            outside += pin.counted ? 0 : pin.blocks;
         }
         return tree.pinnedBlocks() + outside;
     }
@@ -433,21 +456,22 @@ final class Pins {
      * Pins the block for the hold, or lets it join; does nothing while an earlier call about the block, or for this hold
      * about another one, is under way.
      */
-    void want(Hold hold, long block, int blocks) {
+    void want(Hold hold, int blocks) {
         if (needed.containsKey(hold.id())) {
             return;
         }
-        PinCommand command = new PinCommand(hold.id(), block, blocks);
+        PinCommand command = new PinCommand(hold.id(), attempts++, hold.request(), blocks);
+        long block = command.lastBlock();
         Backend backend = backends.chosen();
         Key key = new Key(backend.name(), backend.handle(command));
         Pin pin = pins.get(key);
         if (pin == null) {
-            pin = new Pin(backend, key, command, false);
+            pin = new Pin(backend, key, block, blocks, false);
             pins.put(key, pin);
             need(pin, hold);
             tree.pinPath(block);
             pin.counted = true;
-            plan(pin, pin.entry(Step.PINNING, hold.id(), hold.origin()));
+            plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
         } else if (pin.state == State.PINNED) {
             need(pin, hold);
             join(pin, pin.entry(Step.PINNED, hold.id(), hold.origin()));
@@ -459,32 +483,32 @@ final class Pins {
         needed.put(hold.id(), pin);
     }
 
-    private void plan(Pin pin, Entry intent) {
+    private void plan(Pin pin, PinCommand command, Entry intent) {
         if (pin.backend.traits().forgetsByItself()) {
-            send(pin);
+            send(pin, command);
             return;
         }
         Optional<Header> header = header();
         writing.execute(
                 () -> {
                     Optional<String> unwritten = write(header, intent);
-                    mailbox.outcome(() -> written(pin, unwritten));
+                    mailbox.outcome(() -> written(pin, command, unwritten));
                 },
                 () -> mailbox.outcome(() -> pinAnswered(pin, new Outcome(Kind.NOT_SENT, "Not sent: " + CLOSED + "."))));
     }
 
-    private void written(Pin pin, Optional<String> unwritten) {
-        unwritten.ifPresentOrElse(why -> pinAnswered(pin, new Outcome(Kind.REJECTED, why)), () -> send(pin));
+    private void written(Pin pin, PinCommand command, Optional<String> unwritten) {
+        unwritten.ifPresentOrElse(why -> pinAnswered(pin, new Outcome(Kind.REJECTED, why)), () -> send(pin, command));
     }
 
-    private void send(Pin pin) {
-        calls.pin(() -> refusal(pin), () -> pin.backend.pin(pin.command), outcome -> pinAnswered(pin, outcome));
+    private void send(Pin pin, PinCommand command) {
+        calls.pin(() -> refusal(pin), () -> pin.backend.pin(command), outcome -> pinAnswered(pin, outcome));
     }
 
     private Optional<String> refusal(Pin pin) {
         Optional<String> refusal = pin.holds.isEmpty()
                 ? Optional.of("nobody wanted it any more when its turn came")
-                : lastLook.apply(pin.command.lastBlock());
+                : lastLook.apply(pin.block);
         if (refusal.isEmpty()) {
             pin.state = State.PINNING;
         }
@@ -501,8 +525,7 @@ final class Pins {
                     unpin(pin);
                 } else {
                     List.copyOf(pin.holds.keySet())
-                            .forEach(id -> results.pinned(
-                                    id, pin.command.lastBlock(), pin.command.blocks(), outcome.reason()));
+                            .forEach(id -> results.pinned(id, pin.block, pin.blocks, outcome.reason()));
                 }
             }
             case REJECTED, MISSING, NOT_SENT -> {
@@ -650,7 +673,7 @@ final class Pins {
     }
 
     private boolean twins(Pin pin) {
-        return pin.backend.traits().needsUnambiguousHash() && tree.ambiguous(pin.command.lastBlock());
+        return pin.backend.traits().needsUnambiguousHash() && tree.ambiguous(pin.block);
     }
 
     private void unpinAnswered(Pin pin, Outcome outcome) {
@@ -706,7 +729,7 @@ final class Pins {
         pin.trouble = trouble;
         if (pin.written != step) {
             pin.written = step;
-            LOG.warn("Block {}: {}", pin.command.lastBlock(), trouble);
+            LOG.warn("Block {}: {}", pin.block, trouble);
             pin.leavers.forEach((id, origin) -> record(pin, step, id, origin));
         }
         tellNotLeft(pin);
@@ -715,7 +738,7 @@ final class Pins {
     private void gone(Pin pin) {
         pins.remove(pin.key);
         if (pin.counted) {
-            tree.unpinPath(pin.command.lastBlock());
+            tree.unpinPath(pin.block);
             pin.counted = false;
         }
         pin.trouble = "";

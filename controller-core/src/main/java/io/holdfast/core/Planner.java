@@ -83,6 +83,8 @@ final class Planner {
         if (!stalled
                 && in.settings().automaticHolds()
                 && in.measuring().isEmpty()
+                // Events name the blocks of a candidate, and no tokens are kept of them.
+                && !in.traits().needsTokens()
                 && hindrance().isEmpty()) {
             candidates();
         }
@@ -158,6 +160,10 @@ final class Planner {
         if (in.capabilities().isPresent() && !in.capabilities().get().canPin()) {
             return Optional.of(
                     "this engine cannot pin: " + in.capabilities().get().why());
+        }
+        if (in.traits().needsTokens() && path.tokens().isEmpty()) {
+            return Optional.of("it was asked for by the names of its blocks, and this backend sends the prefix itself:"
+                    + " ask for it by its tokens");
         }
         if (in.traits().needsUnambiguousHash() && in.tree().ambiguous(last)) {
             return Optional.of(

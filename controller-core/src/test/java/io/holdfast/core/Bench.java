@@ -89,7 +89,7 @@ final class Bench {
         final Deque<Outcome.Kind> unpinAnswers = new ArrayDeque<>();
         List<String> log = new ArrayList<>();
         Capabilities capabilities = new Capabilities(true, "test");
-        BackendTraits traits = new BackendTraits(true, true, true, false, true);
+        BackendTraits traits = new BackendTraits(true, true, false, true, false, true);
         int probes;
         /** While set, calls wait in {@link #unanswered}, and the seventeenth at once is turned away. */
         boolean late;

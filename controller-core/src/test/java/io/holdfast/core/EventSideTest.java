@@ -11,6 +11,7 @@ import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.requests.RequestRules;
 import java.time.Duration;
+import java.util.List;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,36 +38,36 @@ final class EventSideTest {
         assertThat(events.prompts().p90()).isEqualTo(110 * SIZE);
         assertThat(events.counters().visibleRequests()).isEqualTo(2);
         batch(100_000, chain(700, 1));
-        events.readings(readings(3, 0, 9000), ORIGIN);
+        events.readings(readings(3, 0, 9000), ORIGIN, List.of());
         assertThat(events.prompts().largest()).isEqualTo(110 * SIZE);
         nanos += 200 * MILLI;
-        events.readings(readings(3, 0, 9000), ORIGIN);
+        events.readings(readings(3, 0, 9000), ORIGIN, List.of());
         assertThat(events.prompts().largest()).isEqualTo(120 * SIZE);
     }
 
     @Test
     void invisibleShare_isWhatTheEngineServedAndEventsDidNotShow() {
         assertThat(events.invisibleShare()).isInstanceOf(Reading.Unknown.class);
-        events.readings(readings(10, 1, 500), ORIGIN);
+        events.readings(readings(10, 1, 500), ORIGIN, List.of());
         assertThat(events.invisibleShare()).isInstanceOf(Reading.Unknown.class);
         batch(0, chain(1, 3), chain(11, 3), chain(21, 3));
-        events.readings(readings(14, 1, 900), ORIGIN);
+        events.readings(readings(14, 1, 900), ORIGIN, List.of());
         assertThat(events.invisibleShare().number()).hasValue(0.25);
         events.gap(new Gap(Gap.Cause.DROPPED, 1, 3));
-        events.readings(readings(20, 1, 900), ORIGIN);
+        events.readings(readings(20, 1, 900), ORIGIN, List.of());
         assertThat(events.invisibleShare()).isInstanceOf(Reading.Unknown.class);
-        events.readings(EngineReadings.unknown("it does not answer"), ORIGIN);
+        events.readings(EngineReadings.unknown("it does not answer"), ORIGIN, List.of());
         assertThat(events.invisibleShare()).isEqualTo(Reading.unknown("it does not answer"));
     }
 
     @Test
     void idleEngine_endsRequestsWhenWhatItPublishedHasHadTimeToArrive() {
         batch(0, chain(1, 2));
-        events.readings(readings(1, 0, 32), ORIGIN);
+        events.readings(readings(1, 0, 32), ORIGIN, List.of());
         batch(300, chain(3, 1).under(2));
         assertThat(events.counters().visibleRequests()).isEqualTo(1);
         nanos += 200 * MILLI;
-        events.readings(readings(1, 0, 32), ORIGIN);
+        events.readings(readings(1, 0, 32), ORIGIN, List.of());
         batch(300, chain(4, 1).under(3));
         assertThat(events.counters().visibleRequests()).isEqualTo(2);
     }

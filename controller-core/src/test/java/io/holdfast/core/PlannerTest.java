@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 /** Each reason that a plan can give, and the guard over random states. */
 final class PlannerTest {
     private static final Capabilities ABLE = new Capabilities(true, "test");
-    private static final BackendTraits HARD = new BackendTraits(true, true, true, false, true);
+    private static final BackendTraits HARD = new BackendTraits(true, true, false, true, false, true);
     private static final ControllerSettings SETTINGS = new ControllerSettings(
             "e",
             0.5,
@@ -224,7 +224,7 @@ final class PlannerTest {
 
     @Test
     void stalled_pinsThatTheEngineMayEvict_stay() {
-        traits = new BackendTraits(true, true, false, true, true);
+        traits = new BackendTraits(true, true, false, false, true, true);
         root(1, 2);
         held(1, 1, 2);
         stalled = true;

@@ -69,6 +69,7 @@ final class ApiJson {
                 .put("id", view.engineId())
                 .put("url", config.url().toString())
                 .put("incarnation", view.incarnation())
+                .put("caches", view.caches())
                 .put("certain", view.certain())
                 .put("certainty", view.certainty())
                 .put("blocks", view.blocks())
@@ -99,7 +100,7 @@ final class ApiJson {
 
     private static JsonObject backend(EngineConfig config, Capabilities capabilities) {
         return new JsonObject()
-                .put("name", lower(config.backend()))
+                .put("name", config.backend())
                 .put("canPin", capabilities.canPin())
                 .put("why", capabilities.why());
     }

@@ -5,35 +5,37 @@ import io.holdfast.core.Backends;
 import io.holdfast.core.DryRunBackend;
 import io.holdfast.core.Ledger;
 import io.holdfast.core.LedgerLine;
-import io.holdfast.http.EngineHttp;
-import io.holdfast.sglang.PinBlocksBackend;
-import io.holdfast.sidecar.EngineConfig.BackendKind;
+import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.EngineFamily.Needs;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
-/** Every backend that there is, by the name that configuration and ledger use: another one is a class and a line here. */
+/** Every backend that there is, by the name that configuration and ledger use: those of the families, and the dry run. */
 final class BackendRegistry {
-    private static final Map<String, Function<Needs, Backend>> BY_NAME = Map.of(
-            "pin_blocks", needs -> new PinBlocksBackend(needs.http(), needs.timer()),
-            "dry_run", needs -> new DryRunBackend());
-
-    /** What a backend is made with. */
-    record Needs(EngineHttp http, ScheduledExecutorService timer) {}
-
     private BackendRegistry() {}
 
-    /** A backend by its name; absent where this version has none of that name. */
-    static Optional<Backend> named(String name, Needs needs) {
-        return Optional.ofNullable(BY_NAME.get(name)).map(make -> make.apply(needs));
+    /** What an engine of this family may be configured with, the default first. */
+    static List<String> names(EngineFamily family) {
+        return Stream.concat(family.backends().keySet().stream(), Stream.of(DryRunBackend.NAME))
+                .toList();
     }
 
-    static String name(BackendKind kind) {
-        return kind.name().toLowerCase(Locale.ROOT);
+    /** Every name, whatever the family. */
+    static List<String> names() {
+        return Arrays.stream(EngineType.values())
+                .flatMap(type -> names(type.family()).stream())
+                .distinct()
+                .toList();
+    }
+
+    /** A backend by its name; absent where this version has none of that name for such an engine. */
+    private static Optional<Backend> named(String name, EngineFamily family, Needs needs) {
+        return name.equals(DryRunBackend.NAME)
+                ? Optional.of(new DryRunBackend())
+                : Optional.ofNullable(family.backends().get(name)).map(make -> make.apply(needs));
     }
 
     /**
@@ -43,17 +45,17 @@ final class BackendRegistry {
      *
      * @param dressed what is put around each of them
      */
-    static Backends of(BackendKind configured, Ledger ledger, Needs needs, UnaryOperator<Backend> dressed) {
-        Backend chosen = named(name(configured), needs)
+    static Backends of(EngineConfig config, Ledger ledger, Needs needs, UnaryOperator<Backend> dressed) {
+        Backend chosen = named(config.backend(), config.family(), needs)
                 .map(dressed)
-                .orElseThrow(() -> new IllegalStateException("No backend is registered as " + name(configured) + "."));
-        List<Backend> earlier = configured == BackendKind.DRY_RUN
+                .orElseThrow(() -> new IllegalStateException("No backend is registered as " + config.backend() + "."));
+        List<Backend> earlier = config.dryRun()
                 ? List.of()
                 : ledger.outstanding().stream()
                         .map(LedgerLine.Entry::backend)
                         .distinct()
                         .filter(name -> !name.equals(chosen.name()))
-                        .flatMap(name -> named(name, needs).stream())
+                        .flatMap(name -> named(name, config.family(), needs).stream())
                         .map(dressed)
                         .toList();
         return new Backends(chosen, earlier);

@@ -9,7 +9,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.holdfast.core.RequestSizes;
-import io.holdfast.sidecar.EngineConfig.BackendKind;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.SidecarConfig.Listen;
 import java.io.IOException;
@@ -158,7 +157,7 @@ final class ConfigFile {
                 mapping.text("events"),
                 mapping.text("replay"),
                 mapping.text("topic"),
-                mapping.choice("backend", BackendKind.class).orElse(defaults.backend()),
+                mapping.text("backend").orElse(defaults.backend()),
                 mapping.flag("automaticHolds", defaults.automaticHolds()),
                 mapping.wholeNumber("automaticLeaseSeconds").stream()
                         .mapToObj(Duration::ofSeconds)

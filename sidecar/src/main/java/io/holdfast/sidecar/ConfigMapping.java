@@ -119,12 +119,7 @@ final class ConfigMapping {
                     .toList();
             int index = names.indexOf(written);
             if (index < 0) {
-                throw new ConfigException(
-                        key,
-                        "is " + shown(written) + "; "
-                                + nearest(written, names)
-                                        .map(near -> "did you mean " + near + "?")
-                                        .orElse("write " + String.join(" or ", names)));
+                throw new ConfigException(key, "is " + shown(written) + "; " + mend(written, names));
             }
             return type.getEnumConstants()[index];
         });
@@ -192,6 +187,13 @@ final class ConfigMapping {
     private static String oneLine(String key) {
         String shown = shown(key);
         return shown.equals("'" + key + "'") ? key : shown;
+    }
+
+    /** What to write in place of a word that is none of these. */
+    static String mend(String written, Collection<String> known) {
+        return nearest(written, known)
+                .map(near -> "did you mean " + near + "?")
+                .orElse("write " + String.join(" or ", known));
     }
 
     private static Optional<String> nearest(String written, Collection<String> known) {

@@ -1,8 +1,6 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.Backend;
-import io.holdfast.core.BackendTraits;
-import io.holdfast.core.Capabilities;
 import io.holdfast.core.Ledger;
 import io.holdfast.core.LedgerLine.Entry;
 import io.holdfast.core.Outcome;
@@ -118,31 +116,12 @@ final class EngineCalls {
         }
     }
 
-    private final class Followed implements Backend {
+    private final class Followed extends ForwardingBackend {
         private final Backend backend;
 
         Followed(Backend backend) {
+            super(backend);
             this.backend = backend;
-        }
-
-        @Override
-        public String name() {
-            return backend.name();
-        }
-
-        @Override
-        public BackendTraits traits() {
-            return backend.traits();
-        }
-
-        @Override
-        public CompletionStage<Capabilities> probe() {
-            return backend.probe();
-        }
-
-        @Override
-        public String handle(PinCommand command) {
-            return backend.handle(command);
         }
 
         @Override

@@ -3,10 +3,12 @@ package io.holdfast.sidecar;
 import static io.holdfast.sidecar.ConfigException.require;
 
 import io.holdfast.core.ControllerSettings;
+import io.holdfast.core.DryRunBackend;
 import io.holdfast.core.RequestSizes;
-import io.holdfast.core.requests.RequestRules;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -16,8 +18,10 @@ import java.util.regex.Pattern;
  * @param id names the engine in the API, in metrics and in the name of its ledger file
  * @param url where the engine's HTTP server is
  * @param events where it publishes KV events ({@code tcp://host:port}); absent: asked of the engine itself
- * @param replay where it answers for past events ({@code tcp://host:port}); absent: what the engine says, else nowhere
+ * @param replay where it answers for past events ({@code tcp://host:port}); absent: what the engine says where it also
+ *     says where it publishes, else nowhere
  * @param topic the topic it publishes under; absent: what the engine says, else the empty one
+ * @param backend the way in which prefixes are held, by its name
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
  * @param share the largest part of the cache that automatic holds may take
@@ -36,7 +40,7 @@ public record EngineConfig(
         Optional<String> events,
         Optional<String> replay,
         Optional<String> topic,
-        BackendKind backend,
+        String backend,
         boolean automaticHolds,
         Duration automaticLease,
         double share,
@@ -50,17 +54,21 @@ public record EngineConfig(
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final Pattern EVENTS = Pattern.compile("tcp://(\\[[0-9a-fA-F:]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
 
-    /** The server family, which decides dialect, names and readings. */
+    /** The families of engines that there are. */
     public enum EngineType {
-        SGLANG,
-        VLLM
-    }
+        SGLANG(new SglangFamily()),
+        VLLM(new VllmFamily());
 
-    /** The way in which prefixes are kept. */
-    public enum BackendKind {
-        PIN_BLOCKS,
-        /** Decides everything and sends nothing. */
-        DRY_RUN
+        @SuppressWarnings("ImmutableEnumChecker") // a family has no state
+        private final EngineFamily family;
+
+        EngineType(EngineFamily family) {
+            this.family = family;
+        }
+
+        EngineFamily family() {
+            return family;
+        }
     }
 
     public EngineConfig {
@@ -92,11 +100,16 @@ public record EngineConfig(
                 "replay",
                 replay.orElse(""),
                 "the engine publishes there: write its replay_endpoint, which is another port");
+        List<String> backends = BackendRegistry.names(type.family());
         require(
-                backend != BackendKind.PIN_BLOCKS || type == EngineType.SGLANG,
+                backends.contains(backend),
                 "backend",
-                "pin_blocks",
-                "only an sglang engine can have that route: write dry_run for a vllm engine");
+                backend,
+                (BackendRegistry.names().contains(backend)
+                                ? "an engine of type " + type.name().toLowerCase(Locale.ROOT)
+                                        + " has none of that name: "
+                                : "")
+                        + ConfigMapping.mend(backend, backends));
         requireBetween("automaticLeaseSeconds", automaticLease, 1, 86_400, 1_000);
         require(share > 0 && share <= 1, "share", share, "write a number above 0 and at most 1, such as 0.5");
         requireBetween("readingsMillis", readings, 50, 60_000, 1);
@@ -124,7 +137,7 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                type == EngineType.SGLANG ? BackendKind.PIN_BLOCKS : BackendKind.DRY_RUN,
+                BackendRegistry.names(type.family()).getFirst(),
                 false,
                 Duration.ofMinutes(5),
                 0.5,
@@ -146,21 +159,16 @@ public record EngineConfig(
 
     ControllerSettings controllerSettings() {
         return new ControllerSettings(
-                id, share, requestSizes, contextFlag(), automaticHolds, automaticLease, tick, ttftWindow);
+                id, share, requestSizes, family().contextFlag(), automaticHolds, automaticLease, tick, ttftWindow);
     }
 
-    private String contextFlag() {
-        return switch (type) {
-            case SGLANG -> "--context-length";
-            case VLLM -> "--max-model-len";
-        };
+    EngineFamily family() {
+        return type.family();
     }
 
-    RequestRules requestRules() {
-        return switch (type) {
-            case SGLANG -> RequestRules.sglang();
-            case VLLM -> RequestRules.vllm();
-        };
+    /** Whether everything is decided and nothing is sent. */
+    boolean dryRun() {
+        return backend.equals(DryRunBackend.NAME);
     }
 
     private static boolean isHttp(URI url) {

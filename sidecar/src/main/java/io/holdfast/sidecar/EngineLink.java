@@ -13,19 +13,17 @@ import io.holdfast.core.Ledger;
 import io.holdfast.core.PinsView;
 import io.holdfast.core.Reading;
 import io.holdfast.core.Released;
-import io.holdfast.events.SglangBlockNames;
 import io.holdfast.events.Subscription;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading;
-import io.holdfast.sidecar.EngineConfig.BackendKind;
-import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +37,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -86,22 +85,23 @@ final class EngineLink implements AutoCloseable {
         this.thread = thread;
         this.executor = shared.executor();
         this.ledger = new Ledger(store);
-        this.probe = EngineProbe.of(config, http, shared.clock());
+        this.probe = new EngineProbe(config, http, shared.clock());
         this.log = new PinLog(config.id(), ledger, this::blockTokens, this::hold);
+        RandomGenerator random = new SplittableRandom();
         EngineCalls calls = new EngineCalls(ledger);
         Backends backends = BackendRegistry.of(
-                config.backend(),
+                config,
                 ledger,
-                new BackendRegistry.Needs(http, shared.timer()),
+                new EngineFamily.Needs(http, shared.timer(), random),
                 each -> calls.through(new MeteredBackend(each, config.id(), shared.registry(), log)));
         this.backend = new ProbedBackend(backends.chosen(), config.id());
         this.controller = new Controller(
                 config.controllerSettings(),
-                config.requestRules(),
+                config.family().requestRules(),
                 new Backends(backend, backends.earlier()),
                 ledger,
                 shared.executor(),
-                new SplittableRandom());
+                random);
         this.binding =
                 new LedgerBinding(config, ledger, ledgerFile, http, controller, shared.executor(), shared.clock());
         this.emergency = new EmergencyRelease(
@@ -172,8 +172,8 @@ final class EngineLink implements AutoCloseable {
         return thread.fault(controller);
     }
 
-    Optional<Subscription> subscription() {
-        return events.subscription();
+    List<Subscription> subscriptions() {
+        return events.subscriptions();
     }
 
     /** How many pins the engine has, or may have, for us. */
@@ -331,18 +331,25 @@ final class EngineLink implements AutoCloseable {
 
     /** What a request for a hold comes down to: tokens are named as this engine names them. */
     HoldRequest holdRequest(HoldBody body) {
-        long[] blocks = body.hashes().orElseGet(() -> names(body.tokens().orElseThrow()));
-        return new HoldRequest(blocks, body.lease());
+        if (body.hashes().isPresent()) {
+            return new HoldRequest(body.hashes().get(), body.lease());
+        }
+        int[] tokens = body.tokens().orElseThrow();
+        EngineFamily.BlockNames names = config.family().blockNames();
+        int blockTokens = knownBlockTokens();
+        if (tokens.length < blockTokens) {
+            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
+                    + blockTokens + "; nothing of it can be held.");
+        }
+        long[] blocks = names.of(tokens, blockTokens);
+        // Tokens take much more memory than names.
+        return backend.traits().needsTokens()
+                ? new HoldRequest(blocks, Arrays.copyOf(tokens, blocks.length * blockTokens), body.lease())
+                : new HoldRequest(blocks, body.lease());
     }
 
-    private long[] names(int[] tokens) {
-        if (config.type() != EngineType.SGLANG) {
-            throw new ApiError(
-                    409,
-                    "vLLM seeds the names of its blocks, so they cannot be computed from tokens here; send the hashes"
-                            + " of its events.");
-        }
-        int blockTokens = switch (view().readings().blockTokens()) {
+    private int knownBlockTokens() {
+        return switch (view().readings().blockTokens()) {
             case Reading.Known known -> (int) known.value();
             case Reading.Unknown unknown ->
                 throw new ApiError(
@@ -350,11 +357,6 @@ final class EngineLink implements AutoCloseable {
                         "The engine's block size is not known yet (" + unknown.why()
                                 + "); try again when it answers, or send hashes.");
         };
-        if (tokens.length < blockTokens) {
-            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
-                    + blockTokens + "; nothing of it can be held.");
-        }
-        return SglangBlockNames.of(tokens, blockTokens);
     }
 
     /** Why the engine cannot be looked after now, one reason each; empty when it can. */
@@ -411,8 +413,7 @@ final class EngineLink implements AutoCloseable {
 
     /** What a dry run does not touch; absent where there is nothing, or where it is no dry run. */
     private Optional<String> leftAlone() {
-        int pins =
-                config.backend() == BackendKind.DRY_RUN ? ledger.outstanding().size() : 0;
+        int pins = config.dryRun() ? ledger.outstanding().size() : 0;
         if (pins == 0) {
             return Optional.empty();
         }

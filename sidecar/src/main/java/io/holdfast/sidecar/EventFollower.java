@@ -5,8 +5,10 @@ import io.holdfast.core.index.KvEventSink;
 import io.holdfast.events.EventSource;
 import io.holdfast.events.KvEventLoop;
 import io.holdfast.events.Subscription;
-import io.holdfast.sidecar.EngineProbe.Events;
+import io.holdfast.sidecar.EngineFamily.Events;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
@@ -22,8 +24,8 @@ import org.slf4j.LoggerFactory;
 final class EventFollower {
     private static final Logger LOG = LoggerFactory.getLogger(EventFollower.class);
 
-    /** A subscription and where it listens. */
-    private record Followed(Subscription subscription, EventSource source) {}
+    /** A subscription for each of the engine's caches, and where they listen. */
+    private record Followed(List<Subscription> subscriptions, EventSource source) {}
 
     private final String engineId;
     private final EngineProbe probe;
@@ -89,24 +91,23 @@ final class EventFollower {
     /** On the event thread. */
     private void follow(KvEventLoop loop, EventSource source) {
         try {
-            KvEventSink sink = thread.guarded(controller, sinks.apply(controller.events()));
             followed.ifPresent(earlier -> {
-                loop.unsubscribe(earlier.subscription());
+                earlier.subscriptions().forEach(loop::unsubscribe);
                 // Who publishes elsewhere is another process.
-                sink.restarted(1);
+                earlier.subscriptions().forEach(each -> sink(each.rank()).restarted(1));
                 LOG.info(
                         "Engine {} publishes no more at {}.",
                         engineId,
                         earlier.source().endpoint());
             });
             followed = Optional.empty();
-            followed = Optional.of(
-                    new Followed(loop.subscribe(source, rank -> sink).getFirst(), source));
+            followed = Optional.of(new Followed(loop.subscribe(source, this::sink), source));
             askAgain = false;
             LOG.info(
-                    "Listening to engine {} at {}, {}.",
+                    "Listening to engine {} at {}{}, {}.",
                     engineId,
                     source.endpoint(),
+                    source.ranks() == 1 ? "" : " and the ports above it, " + source.ranks() + " caches in all",
                     source.replayEndpoint()
                             .map(endpoint -> "asking for what was missed at " + endpoint)
                             .orElse("without a place to ask for what was missed"));
@@ -117,42 +118,56 @@ final class EventFollower {
         }
     }
 
-    Optional<Subscription> subscription() {
-        return followed.map(Followed::subscription);
+    private KvEventSink sink(int rank) {
+        return thread.guarded(controller, sinks.apply(controller.events(rank)));
+    }
+
+    /** One for each of the engine's caches, by rank; empty before it is known where they publish. */
+    List<Subscription> subscriptions() {
+        return followed.map(Followed::subscriptions).orElse(List.of());
     }
 
     /** Why events are not heard now; absent when they are. */
     Optional<String> trouble() {
-        Optional<Subscription> now = subscription();
+        List<Subscription> now = subscriptions();
         if (now.isEmpty()) {
             return Optional.of("its events are not subscribed to: " + unknown);
         }
-        return now.get().connected()
-                ? Optional.empty()
-                : Optional.of("its events do not answer at " + now.get().endpoint());
+        return now.stream()
+                .filter(each -> !each.connected())
+                .findFirst()
+                .map(deaf -> "its events do not answer at " + deaf.endpoint());
     }
 
     JsonObject json() {
-        JsonObject events = new JsonObject();
-        subscription()
-                .ifPresentOrElse(
-                        wire -> {
-                            events.put("endpoint", wire.endpoint())
-                                    .put("connected", wire.connected())
-                                    .put("received", wire.received())
-                                    .put("refused", wire.refused())
-                                    .put("unknownEvents", wire.unknownEvents())
-                                    .put("duplicates", wire.duplicates())
-                                    .put("fullRounds", wire.fullRounds());
-                            wire.replayEndpoint()
-                                    .ifPresent(endpoint -> events.put("replayEndpoint", endpoint)
-                                            .put("replays", wire.replays())
-                                            .put("failedReplays", wire.failedReplays())
-                                            .put("replayedBatches", wire.replayedBatches()));
-                            wire.lastReplayFailure().ifPresent(sentence -> events.put("lastReplayFailure", sentence));
-                            wire.lastRefusal().ifPresent(sentence -> events.put("lastRefusal", sentence));
-                        },
-                        () -> events.put("connected", false).put("why", unknown));
+        List<Subscription> now = subscriptions();
+        JsonObject events =
+                now.isEmpty() ? new JsonObject().put("connected", false).put("why", unknown) : json(now.getFirst());
+        if (now.size() > 1) {
+            JsonArray ranks = new JsonArray();
+            now.forEach(each -> ranks.add(json(each).put("rank", each.rank())));
+            events.put("connected", now.stream().allMatch(Subscription::connected))
+                    .put("ranks", ranks);
+        }
+        return events;
+    }
+
+    private static JsonObject json(Subscription wire) {
+        JsonObject events = new JsonObject()
+                .put("endpoint", wire.endpoint())
+                .put("connected", wire.connected())
+                .put("received", wire.received())
+                .put("refused", wire.refused())
+                .put("unknownEvents", wire.unknownEvents())
+                .put("duplicates", wire.duplicates())
+                .put("fullRounds", wire.fullRounds());
+        wire.replayEndpoint()
+                .ifPresent(endpoint -> events.put("replayEndpoint", endpoint)
+                        .put("replays", wire.replays())
+                        .put("failedReplays", wire.failedReplays())
+                        .put("replayedBatches", wire.replayedBatches()));
+        wire.lastReplayFailure().ifPresent(sentence -> events.put("lastReplayFailure", sentence));
+        wire.lastRefusal().ifPresent(sentence -> events.put("lastRefusal", sentence));
         return events;
     }
 }

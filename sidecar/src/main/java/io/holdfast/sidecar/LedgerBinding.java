@@ -87,9 +87,7 @@ final class LedgerBinding {
         }
         boolean foreign = ledger.engine().filter(whose -> !whose.sameAs(found)).isPresent();
         boolean restarted = engine.isPresent();
-        if (foreign
-                && (restarted || ledger.outstanding().isEmpty())
-                && config.backend() != EngineConfig.BackendKind.DRY_RUN) {
+        if (foreign && (restarted || ledger.outstanding().isEmpty()) && !config.dryRun()) {
             ledger.record(new Header(Header.VERSION, found));
         }
         LOG.info("Engine {} is the one at {}.", config.id(), found.shown());

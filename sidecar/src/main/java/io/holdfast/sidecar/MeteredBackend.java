@@ -1,8 +1,6 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.Backend;
-import io.holdfast.core.BackendTraits;
-import io.holdfast.core.Capabilities;
 import io.holdfast.core.Outcome;
 import io.holdfast.core.PinCommand;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -12,14 +10,13 @@ import java.util.Locale;
 import java.util.concurrent.CompletionStage;
 
 /** Another backend, its outcomes counted, timed and told to the log. */
-final class MeteredBackend implements Backend {
-    private final Backend backend;
+final class MeteredBackend extends ForwardingBackend {
     private final String engineId;
     private final MeterRegistry registry;
     private final PinLog log;
 
     MeteredBackend(Backend backend, String engineId, MeterRegistry registry, PinLog log) {
-        this.backend = backend;
+        super(backend);
         this.engineId = engineId;
         this.registry = registry;
         this.log = log;
@@ -31,30 +28,10 @@ final class MeteredBackend implements Backend {
     }
 
     @Override
-    public String name() {
-        return backend.name();
-    }
-
-    @Override
-    public BackendTraits traits() {
-        return backend.traits();
-    }
-
-    @Override
-    public CompletionStage<Capabilities> probe() {
-        return backend.probe();
-    }
-
-    @Override
-    public String handle(PinCommand command) {
-        return backend.handle(command);
-    }
-
-    @Override
     public CompletionStage<Outcome> pin(PinCommand command) {
         Timer.Sample sample = Timer.start(registry);
-        return timed("pin", sample, backend.pin(command)).thenApply(outcome -> {
-            log.pin(backend, command, outcome);
+        return timed("pin", sample, super.pin(command)).thenApply(outcome -> {
+            log.pin(this, command, outcome);
             return outcome;
         });
     }
@@ -62,8 +39,8 @@ final class MeteredBackend implements Backend {
     @Override
     public CompletionStage<Outcome> unpin(List<String> handles) {
         Timer.Sample sample = Timer.start(registry);
-        return timed("unpin", sample, backend.unpin(handles)).thenApply(outcome -> {
-            handles.forEach(handle -> log.unpin(backend, handle, outcome));
+        return timed("unpin", sample, super.unpin(handles)).thenApply(outcome -> {
+            handles.forEach(handle -> log.unpin(this, handle, outcome));
             return outcome;
         });
     }

@@ -227,7 +227,7 @@ final class Metrics {
         FunctionCounter.builder(
                         name,
                         engine,
-                        link -> link.subscription().map(count::applyAsLong).orElse(0L))
+                        link -> link.subscriptions().stream().mapToLong(count).sum())
                 .description(what)
                 .tags(tags(engine))
                 .register(registry);

@@ -7,6 +7,7 @@ import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.fault.LifeFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
@@ -14,6 +15,8 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Engines that are not there, go away, come back, clear their cache, or cannot pin. */
 class EngineLivesTest {
@@ -114,20 +117,42 @@ class EngineLivesTest {
         }
     }
 
-    @Test
-    void engineWithSeveralCaches_isFollowedAndNeverPinned() {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void engineWithSeveralCaches_isFollowedInAllAndNeverPinned(boolean configured) {
         EmulatorSettings settings =
                 TestBed.fast().withVariant(Variant.PIN_GPU).withFaults(List.of(new LifeFault.DpRanks(2)));
         try (Emulator emulator = Emulator.start(vertx, settings);
                 Sidecar sidecar = Sidecar.start(
-                        vertx, TestBed.config(state, emulator.uri(), "events: '" + emulator.eventsEndpoint() + "'"));
+                        vertx,
+                        TestBed.config(
+                                state,
+                                emulator.uri(),
+                                configured ? "events: '" + emulator.eventsEndpoint() + "'" : ""));
                 EngineClient engine = new EngineClient(emulator.uri());
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
+            Eventually.see(
+                    "both ranks are heard",
+                    client::engine,
+                    seen -> seen.getJsonObject("events")
+                                    .getJsonArray("ranks", new JsonArray())
+                                    .size()
+                            == 2);
             client.ready();
             assertThat(client.http.get("/readyz").json().getJsonArray("notes").encode())
                     .contains("follows, cannot hold: This engine has 2 caches");
-            engine.generate(PREFIX);
-            engine.generate(PREFIX);
+            int before = client.engine().getInteger("blocks");
+            for (int prompt = 100; prompt < 108; prompt++) {
+                engine.generate(EngineClient.prompt(prompt, 512));
+            }
+
+            JsonObject seen = Eventually.see(
+                    "every block of both", client::engine, view -> view.getInteger("blocks") >= before + 8 * 512 / 16);
+            assertThat(seen.getInteger("caches")).isEqualTo(2);
+            JsonArray ranks = seen.getJsonObject("events").getJsonArray("ranks");
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.getJsonObject(rank).getLong("received")).isPositive();
+            }
 
             Http.Answer answer = client.hold(PREFIX, 600);
 

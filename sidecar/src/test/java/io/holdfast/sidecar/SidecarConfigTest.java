@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.RequestSizes;
-import io.holdfast.sidecar.EngineConfig.BackendKind;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import java.io.IOException;
 import java.net.URI;
@@ -73,7 +72,7 @@ class SidecarConfigTest {
                         "0.0.0.0", 0, List.of("holdfast.example", "fd00::1"), Optional.of("READ"), Optional.of("ACT")));
         assertThat(config.stateDirectory()).isEqualTo(Path.of("state"));
         EngineConfig demo = config.engines().getFirst();
-        assertThat(demo.backend()).isEqualTo(BackendKind.DRY_RUN);
+        assertThat(demo.backend()).isEqualTo("dry_run");
         assertThat(demo.events()).contains("tcp://gpu-1:5557");
         assertThat(demo.replay()).contains("tcp://gpu-1:5570");
         assertThat(demo.topic()).contains("kv");
@@ -92,7 +91,7 @@ class SidecarConfigTest {
                 .returns(
                         Duration.ofSeconds(20),
                         settings -> settings.switchbackWindow().orElseThrow());
-        assertThat(config.engines().getLast().backend()).isEqualTo(BackendKind.DRY_RUN);
+        assertThat(config.engines().getLast().backend()).isEqualTo("dry_run");
     }
 
     @ParameterizedTest
@@ -144,7 +143,7 @@ class SidecarConfigTest {
         {E}}, 7]                      | engines[1] is the value '7'; write a mapping
         {E}}, {id: a, type: vllm, url: 'http://x'}] | engines[1].id is 'a' like that of engines[0]; give each
         {E}}, {id: b, type: vllm, url: 'http://127.0.0.1:30000'}] | engines[1].url is 'http://127.0.0.1:30000' like
-        {E}}, {id: b, type: vllm, url: 'http://x', backend: pin_blocks}] | engines[1].backend is 'pin_blocks'; only an sglang
+        {E}}, {id: b, type: vllm, url: 'http://x', backend: pin_blocks}] | engines[1].backend is 'pin_blocks'; an engine of type vllm has none of that name: write dry_run
         engines: []                   | engines is empty; name at least one engine
         engines: {id: a}              | engines is a mapping; write a list
         engines: [{type: sglang, url: 'http://x'}] | engines[0].id is missing; give the engine a short name
@@ -258,7 +257,7 @@ class SidecarConfigTest {
     void configurationMadeInJava_isValidatedToo() {
         EngineConfig engine = EngineConfig.of("a", EngineType.VLLM, URI.create("http://x"));
 
-        assertThat(engine.backend()).isEqualTo(BackendKind.DRY_RUN);
+        assertThat(engine.backend()).isEqualTo("dry_run");
         assertThatThrownBy(() -> EngineConfig.of("", EngineType.VLLM, URI.create("http://x")))
                 .hasMessageStartingWith("id is empty; write 1 to 64");
         assertThatThrownBy(() -> new SidecarConfig(SidecarConfig.Listen.defaults(), directory, List.of(engine, engine)))

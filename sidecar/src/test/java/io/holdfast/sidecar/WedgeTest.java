@@ -2,6 +2,7 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.HoldRequest;
 import io.holdfast.core.PinCommand;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
@@ -12,6 +13,7 @@ import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sglang.PinBlocksBackend;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -130,7 +132,7 @@ class WedgeTest {
                 int[] prefix = EngineClient.prompt(5_000 + i, 512);
                 engine.generate(prefix);
                 long[] blocks = SglangBlockNames.of(prefix, TestBed.BLOCK);
-                backend.pin(new PinCommand(1, blocks[blocks.length - 1], blocks.length))
+                backend.pin(new PinCommand(1, 0, new HoldRequest(blocks, Duration.ofMinutes(1)), blocks.length))
                         .toCompletableFuture()
                         .join();
             }
@@ -194,7 +196,7 @@ class WedgeTest {
 
             List<CompletableFuture<Http.Answer>> answers = new Storm(seed, engine).run(prefix -> {
                 long[] blocks = SglangBlockNames.of(prefix, TestBed.BLOCK);
-                backend.pin(new PinCommand(1, blocks[blocks.length - 1], blocks.length))
+                backend.pin(new PinCommand(1, 0, new HoldRequest(blocks, Duration.ofMinutes(1)), blocks.length))
                         .toCompletableFuture()
                         .join();
             });

@@ -48,7 +48,7 @@ import java.util.SplittableRandom;
  */
 final class Storm {
     /** What is known of a storm when it is over. */
-    record Result(long seed, double bite, int kept, Map<String, String> failures) {
+    record Result(long seed, double bite, int kept, int unforeseenDeaths, Map<String, String> failures) {
         boolean bites() {
             return bite >= 0.1;
         }
@@ -133,7 +133,12 @@ final class Storm {
         time.runUntil(end);
         quiet();
         judge();
-        return new Result(seed, samples == 0 ? 0 : biting / (double) samples, oracle.keptPins(), oracle.failures());
+        return new Result(
+                seed,
+                samples == 0 ? 0 : biting / (double) samples,
+                oracle.keptPins(),
+                oracle.unforeseenDeaths(),
+                oracle.failures());
     }
 
     // The clients of sidecars
@@ -154,11 +159,13 @@ final class Storm {
                         random.nextLong(6 * Timeline.SECOND),
                         () -> process.sidecar().filter(sidecar::equals).ifPresent(StormSidecar::resume));
             } else {
+                int wanted = sidecar.wantedTokens(engine.page());
                 for (int i = 0; i < 4; i++) {
                     long[] path = traffic.get(engine).any().blocks();
-                    if (sidecar.wantedTokens(engine.page()) + path.length * engine.page()
-                            <= process.appetite * engine.guard()) {
+                    int more = path.length * engine.page();
+                    if (wanted + more <= process.appetite * engine.guard()) {
                         sidecar.hold(path, process.lease(LONGEST_LEASE));
+                        wanted += more;
                     }
                 }
             }
@@ -284,14 +291,11 @@ final class Storm {
 
     /** Back to what the operator wrote first. */
     private void home(StormProcess process) {
-        if (process.isDry() || process.engine() != homes.get(process)) {
+        boolean elsewhere = process.isDry() || process.engine() != homes.get(process);
+        process.dryRun(false);
+        process.moveTo(homes.get(process));
+        if (elsewhere) {
             process.kill();
-            if (process.isDry()) {
-                process.dryRun(false);
-            }
-            if (process.engine() != homes.get(process)) {
-                process.moveTo(homes.get(process));
-            }
             process.start();
         }
     }

@@ -67,13 +67,20 @@ final class StormOracle {
     private final Map<Key, Account> accounts = new LinkedHashMap<>();
     private final Map<String, Story> stories = new HashMap<>();
     private final Map<Long, Long> parents = new HashMap<>();
+    /** Blocks of which the engine has let go by itself. */
     private final Map<VirtualEngine, Set<Long>> murky = new HashMap<>();
+    /** Blocks whose unpin overtook its own pin and took another's, which the engine's one count for all does not tell. */
+    private final Map<VirtualEngine, Set<Long>> confused = new HashMap<>();
+
     private final Set<VirtualEngine> stopped = new HashSet<>();
+    /** Engines that had a pin or an unpin of a block that no caller could know to be the wrong one. */
     private final Set<VirtualEngine> strays = new HashSet<>();
+
     /** What was pinned at the last looks, the newest last. */
     private final Map<VirtualEngine, Deque<Look>> looks = new HashMap<>();
 
     private int keptPins;
+    private int unforeseenDeaths;
     /** The first sentence of each kind of failure. */
     private final Map<String, String> failures = new LinkedHashMap<>();
 
@@ -96,6 +103,11 @@ final class StormOracle {
     /** Pins that engines have at the end and that ledgers keep for a reason. */
     int keptPins() {
         return keptPins;
+    }
+
+    /** Schedulers that died of a pin or an unpin whose caller could not have known. */
+    int unforeseenDeaths() {
+        return unforeseenDeaths;
     }
 
     void fail(String kind, String sentence) {
@@ -232,6 +244,8 @@ final class StormOracle {
                 fail("a twin unpinned although it was known", sentence);
             } else if (told != null && sent - told > 60 * Timeline.SECOND) {
                 fail("a twin unpinned after a start", sentence);
+            } else {
+                strays.add(engine);
             }
         }
     }
@@ -241,7 +255,9 @@ final class StormOracle {
         Account account = account(who, engine, block);
         if (done) {
             account.undone++;
-            account.counted--;
+            if (account.counted-- == 0) {
+                confused.computeIfAbsent(engine, _ -> new HashSet<>()).add(block);
+            }
             if (account.undone > account.sent && !isMurky(engine, block)) {
                 fail(
                         "somebody else's pin taken away",
@@ -262,6 +278,7 @@ final class StormOracle {
             }
         });
         murky.remove(engine);
+        confused.remove(engine);
         strays.remove(engine);
     }
 
@@ -350,6 +367,7 @@ final class StormOracle {
     void died(VirtualEngine engine, String message) {
         boolean memory = message.contains("Out of memory");
         if (!memory && strays.contains(engine)) {
+            unforeseenDeaths++;
             return;
         }
         fail(
@@ -439,6 +457,9 @@ final class StormOracle {
                 return;
             }
             long block = key.block();
+            if (!engine.holds(block) || confused.getOrDefault(engine, Set.of()).contains(block)) {
+                return;
+            }
             Boolean kept = entries.get(block);
             String sentence = who + " has block " + block + " of " + engine.name + " pinned " + account.counted
                     + " times, and its ledger says " + (kept == null ? "nothing" : kept ? "kept" : "open");

@@ -23,6 +23,9 @@ final class StormProcess {
     private final boolean fromGauges;
     private final int longestAnswer;
     private StormSidecar.Written written;
+    /** The engine that the configuration names. */
+    private VirtualEngine configured;
+
     private EventPath.Weather weather = EventPath.Weather.FAIR;
     private Optional<StormSidecar> sidecar = Optional.empty();
     private Optional<EventPath> path = Optional.empty();
@@ -31,6 +34,7 @@ final class StormProcess {
     private int restReadings;
     private boolean polling;
     private boolean quiet;
+    private boolean dry;
 
     StormProcess(
             String name,
@@ -47,6 +51,7 @@ final class StormProcess {
         this.disk = new Disk(time);
         this.network = new VirtualNetwork(name, time, random.split(), oracle, disk, engine);
         this.written = written;
+        this.configured = engine;
         this.longestAnswer = written.longestAnswer();
         this.appetite = appetite;
         this.replay = random.nextInt(3) > 0;
@@ -66,7 +71,7 @@ final class StormProcess {
     }
 
     boolean isDry() {
-        return written.dryRun();
+        return dry;
     }
 
     /** Readings that showed an engine at rest since the last call of {@link #forgetRest}. */
@@ -112,7 +117,12 @@ final class StormProcess {
         lives++;
         long life = lives;
         oracle.began(name);
-        if (written.dryRun()) {
+        dry = written.dryRun();
+        if (configured != engine()) {
+            network.to(configured);
+            oracle.moved(name);
+        }
+        if (dry) {
             oracle.ranDry(name);
         }
         try {
@@ -160,8 +170,7 @@ final class StormProcess {
 
     /** Takes effect at the next start. */
     void moveTo(VirtualEngine other) {
-        network.to(other);
-        oracle.moved(name);
+        configured = other;
     }
 
     /** Takes effect at the next start. */

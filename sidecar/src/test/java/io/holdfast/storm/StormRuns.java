@@ -19,6 +19,7 @@ final class StormRuns {
         List<Long> toothless = new ArrayList<>();
         int failed = 0;
         int kept = 0;
+        int unforeseen = 0;
         long began = System.nanoTime();
         for (long seed = from; seed < to; seed++) {
             Storm.Result result = new Storm(seed, holding, List.of(args).contains("--trace")).run();
@@ -26,6 +27,7 @@ final class StormRuns {
                 toothless.add(seed);
             }
             kept += result.kept();
+            unforeseen += result.unforeseenDeaths();
             failed += result.failures().isEmpty() ? 0 : 1;
             for (Map.Entry<String, String> failure : result.failures().entrySet()) {
                 kinds.merge(failure.getKey(), 1, Integer::sum);
@@ -37,8 +39,9 @@ final class StormRuns {
         }
         double millis = (System.nanoTime() - began) / 1e6 / Math.max(1, to - from);
         System.out.printf(
-                "%d storms, %d failed, %d did not bite, %d pins kept openly at the end, %.0f ms each%n",
-                to - from, failed, toothless.size(), kept, millis);
+                "%d storms, %d failed, %d did not bite, %d pins kept openly at the end,"
+                        + " %d engines ended by a block that nobody could know to be doubled, %.0f ms each%n",
+                to - from, failed, toothless.size(), kept, unforeseen, millis);
         kinds.forEach((kind, count) -> System.out.printf("%5d  %s%n       first: %s%n", count, kind, first.get(kind)));
     }
 }

@@ -273,7 +273,7 @@ final class StormSidecar {
 
         @Override
         public BackendTraits traits() {
-            return new BackendTraits(true, true, true, false, true);
+            return new BackendTraits(true, true, false, true, false, true);
         }
 
         private CompletionStage<Outcome> call(boolean pin, List<Long> blocks) {

@@ -17,10 +17,7 @@ final class StormTest {
     @Test
     void storms_leaveNothingBehindAndStopNoEngine() {
         int runs = DEEP ? 1_000 : 25;
-        // Seed 3 is still open: what became unsure while the disk was full is not written, and outlives its lease
-        // unnamed.
         List<Storm.Result> results = LongStream.range(0, runs)
-                .filter(seed -> DEEP || seed != 3)
                 .mapToObj(seed -> new Storm(seed, true).run())
                 .toList();
         assertThat(results.stream().filter(result -> !result.failures().isEmpty()))
@@ -30,9 +27,9 @@ final class StormTest {
                 .isGreaterThanOrEqualTo(results.size() * 9L / 10);
     }
 
-    /** Each was the first storm that showed one of the faults that storms have found. */
+    /** Each was the first storm that showed one of the faults that storms have found; of 1,000 then, 340 failed. */
     @ParameterizedTest
-    @ValueSource(longs = {0, 1, 4, 17, 22, 27, 68, 72, 76, 79, 114, 167, 217, 282, 454, 622, 841})
+    @ValueSource(longs = {0, 1, 2, 3, 8, 11, 20, 25, 68, 79, 114, 148, 203, 217, 334, 735, 1063, 1204})
     void stormThatFoundAFault_findsItNoMore(long seed) {
         assertThat(new Storm(seed, true).run().failures()).isEmpty();
     }

@@ -170,6 +170,11 @@ final class VirtualEngine {
         return EngineLook.pins(engine);
     }
 
+    /** Whether a pin of the block takes memory; the engine's own faults make some that are counted and take none. */
+    boolean holds(long block) {
+        return EngineLook.holds(engine, block);
+    }
+
     boolean endsNode(long block) {
         return !EngineLook.endingNodes(engine, List.of(block)).isEmpty();
     }

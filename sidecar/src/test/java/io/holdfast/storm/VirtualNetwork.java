@@ -157,7 +157,8 @@ final class VirtualNetwork {
         private void end(Reply reply) {
             if (!over) {
                 over = true;
-                if (pin && reply.fate() == Fate.ANSWERED && reply.count() == 0) {
+                // Where the disk does not take it down, the next life has to ask once more.
+                if (pin && reply.fate() == Fate.ANSWERED && reply.count() == 0 && disk.isFair()) {
                     oracle.missed(who, to, hashes);
                 }
                 answer.accept(reply);

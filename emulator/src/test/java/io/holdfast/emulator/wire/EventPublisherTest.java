@@ -123,6 +123,8 @@ final class EventPublisherTest {
             publisher.publish(removed(1));
             askUntil(publisher, 2);
             ZMQ.Socket request = context.createSocket(SocketType.REQ);
+            // A handshake that JeroMQ loses is begun again, as every client of it has to.
+            request.setHandshakeIvl(500);
             request.setReceiveTimeOut(30_000);
             request.connect(publisher.replayEndpoint().orElseThrow());
             request.send(Ear.number(0));

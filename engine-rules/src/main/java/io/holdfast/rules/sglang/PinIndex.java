@@ -161,6 +161,12 @@ final class PinIndex {
         return counts;
     }
 
+    /** Whether a pin of this block keeps anything; one that a fault swallowed is counted and keeps nothing. */
+    boolean holds(long block) {
+        Pin pin = pins.get(block);
+        return pin != null && pin.holds;
+    }
+
     /** Where each known block leads. */
     Map<Long, RadixNode> index() {
         return Map.copyOf(index);

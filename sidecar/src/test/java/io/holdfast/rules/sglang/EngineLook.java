@@ -12,6 +12,11 @@ public final class EngineLook {
         return engine.cache().pins().counts();
     }
 
+    /** Whether a pin of this block keeps anything. */
+    public static boolean holds(SglangEngine engine, long block) {
+        return engine.cache().pins().holds(block);
+    }
+
     /** Those of the blocks that are the last of a node in the tree, so that a pin of them is what it says. */
     public static List<Long> endingNodes(SglangEngine engine, List<Long> blocks) {
         Map<Long, RadixNode> index = engine.cache().pins().index();

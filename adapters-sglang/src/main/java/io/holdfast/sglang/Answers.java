@@ -1,0 +1,70 @@
+package io.holdfast.sglang;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.core.Outcome;
+import io.holdfast.http.Reply;
+import java.util.Optional;
+
+/** What an SGLang engine's answers to a backend's calls mean, whatever was called. */
+final class Answers {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String MAYBE_DONE = " The engine may have carried it out all the same.";
+
+    private Answers() {}
+
+    /** Whether the engine had no time to look at the call. */
+    static boolean busy(Reply.Answer answer) {
+        return answer.status() == 429 || answer.status() >= 500;
+    }
+
+    /** Why a call came to nothing, or to nobody knows what; absent where the engine answered 200. */
+    static Optional<Outcome> trouble(Reply reply, String noRoute) {
+        return switch (reply) {
+            case Reply.NoAnswer lost when lost.maybeDone() -> unclear(lost.why());
+            case Reply.NoAnswer lost -> outcome(Outcome.Kind.NOT_SENT, lost.why() + " It was not carried out.");
+            case Reply.Answer answer when answer.status() == 200 -> Optional.empty();
+            case Reply.Answer answer when answer.status() == 404 -> outcome(Outcome.Kind.REJECTED, noRoute);
+            case Reply.Answer answer when wantsAnotherKey(answer) -> outcome(Outcome.Kind.REJECTED, anotherKey(answer));
+            case Reply.Answer answer
+            when busy(answer) -> unclear("The engine answered HTTP " + answer.status() + ": " + said(answer));
+            case Reply.Answer answer ->
+                outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + said(answer));
+        };
+    }
+
+    /** Nobody knows whether it was done. */
+    static Optional<Outcome> unclear(String why) {
+        return outcome(Outcome.Kind.DEFERRED, why + MAYBE_DONE);
+    }
+
+    private static Optional<Outcome> outcome(Outcome.Kind kind, String reason) {
+        return Optional.of(new Outcome(kind, reason));
+    }
+
+    static boolean wantsAnotherKey(Reply.Answer answer) {
+        return answer.status() == 401 || answer.status() == 403;
+    }
+
+    static String anotherKey(Reply.Answer answer) {
+        return "The engine wants another key for pins (HTTP " + answer.status()
+                + "): where it has an admin key, that one must be in the Authorization header.";
+    }
+
+    /** The engine's own words, as a sentence's end. */
+    static String said(Reply.Answer answer) {
+        String message = json(answer).path("message").asText("");
+        String text = message.isEmpty() ? answer.body().strip() : message;
+        String shortened = text.length() > 200 ? text.substring(0, 200) + "…" : text;
+        return shortened.endsWith(".") ? shortened : shortened + ".";
+    }
+
+    static JsonNode json(Reply.Answer answer) {
+        try {
+            return JSON.readTree(answer.body());
+        } catch (JsonProcessingException e) {
+            return JSON.missingNode();
+        }
+    }
+}

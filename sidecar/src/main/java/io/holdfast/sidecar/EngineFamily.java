@@ -1,0 +1,61 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.Backend;
+import io.holdfast.core.EngineReadings;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.events.EventSource;
+import io.holdfast.http.EngineHttp;
+import java.util.SequencedMap;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Function;
+import java.util.random.RandomGenerator;
+
+/** All that differs from one family of engines to another; who looks after an engine asks this and switches on nothing. */
+interface EngineFamily {
+    /** The engine's flag that bounds its longest request. */
+    String contextFlag();
+
+    /** How its events tell of its requests. */
+    RequestRules requestRules();
+
+    /** The family's own backends by the name that configuration and ledger use; where none is configured, the first. */
+    SequencedMap<String, Function<Needs, Backend>> backends();
+
+    /** What it is asked again and again. */
+    Questions questions(EngineHttp http);
+
+    /**
+     * How it names the whole blocks of a prompt, root first.
+     *
+     * @throws ApiError where that cannot be computed here, with what to send instead
+     */
+    BlockNames blockNames();
+
+    /** What a backend is made with. */
+    record Needs(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {}
+
+    /** Questions that the engine answers when it is there. */
+    interface Questions {
+        CompletionStage<EngineReadings> readings(long nowNanos);
+
+        CompletionStage<Events> events();
+
+        /** How many caches the engine has, one for each data-parallel rank; 1 where it does not tell. */
+        CompletionStage<Integer> caches();
+    }
+
+    /** Where an engine's events come from. */
+    sealed interface Events {
+        record At(EventSource source) implements Events {}
+
+        /** One sentence why that is not known. */
+        record Unknown(String why) implements Events {}
+    }
+
+    /** Names blocks as the engine does. */
+    @FunctionalInterface
+    interface BlockNames {
+        long[] of(int[] tokens, int blockTokens);
+    }
+}

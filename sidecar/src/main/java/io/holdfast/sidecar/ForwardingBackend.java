@@ -1,0 +1,48 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.Backend;
+import io.holdfast.core.BackendTraits;
+import io.holdfast.core.Capabilities;
+import io.holdfast.core.Outcome;
+import io.holdfast.core.PinCommand;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** Another backend as it is; who watches one or stands in its way overrides what that takes. */
+abstract class ForwardingBackend implements Backend {
+    private final Backend backend;
+
+    ForwardingBackend(Backend backend) {
+        this.backend = backend;
+    }
+
+    @Override
+    public String name() {
+        return backend.name();
+    }
+
+    @Override
+    public BackendTraits traits() {
+        return backend.traits();
+    }
+
+    @Override
+    public CompletionStage<Capabilities> probe() {
+        return backend.probe();
+    }
+
+    @Override
+    public String handle(PinCommand command) {
+        return backend.handle(command);
+    }
+
+    @Override
+    public CompletionStage<Outcome> pin(PinCommand command) {
+        return backend.pin(command);
+    }
+
+    @Override
+    public CompletionStage<Outcome> unpin(List<String> handles) {
+        return backend.unpin(handles);
+    }
+}

@@ -1,0 +1,82 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.Backend;
+import io.holdfast.core.EngineReadings;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.events.EventSource;
+import io.holdfast.events.SglangBlockNames;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.sglang.EventEndpoints;
+import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sglang.SessionHoldBackend;
+import io.holdfast.sglang.SglangReadings;
+import java.util.LinkedHashMap;
+import java.util.SequencedMap;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+
+/** SGLang: tells where it publishes, names blocks by their tokens, and pins on some branches. */
+final class SglangFamily implements EngineFamily {
+    @Override
+    public String contextFlag() {
+        return "--context-length";
+    }
+
+    @Override
+    public RequestRules requestRules() {
+        return RequestRules.sglang();
+    }
+
+    @Override
+    public SequencedMap<String, Function<Needs, Backend>> backends() {
+        SequencedMap<String, Function<Needs, Backend>> backends = new LinkedHashMap<>();
+        backends.put(PinBlocksBackend.NAME, needs -> new PinBlocksBackend(needs.http(), needs.timer()));
+        backends.put(
+                SessionHoldBackend.NAME, needs -> new SessionHoldBackend(needs.http(), needs.timer(), needs.random()));
+        return backends;
+    }
+
+    @Override
+    public BlockNames blockNames() {
+        return SglangBlockNames::of;
+    }
+
+    @Override
+    public Questions questions(EngineHttp http) {
+        SglangReadings engine = new SglangReadings(http);
+        return new Questions() {
+            @Override
+            public CompletionStage<EngineReadings> readings(long nowNanos) {
+                return engine.read(nowNanos);
+            }
+
+            @Override
+            public CompletionStage<Events> events() {
+                return engine.events().thenApply(SglangFamily::source);
+            }
+
+            @Override
+            public CompletionStage<Integer> caches() {
+                return engine.caches();
+            }
+        };
+    }
+
+    private static Events source(EventEndpoints found) {
+        return switch (found) {
+            case EventEndpoints.Unknown unknown -> new Events.Unknown(unknown.why());
+            case EventEndpoints.Known known -> {
+                try {
+                    yield new Events.At(new EventSource(
+                            known.endpoints().getFirst(),
+                            known.replayEndpoint(),
+                            known.topic(),
+                            known.endpoints().size(),
+                            false));
+                } catch (IllegalArgumentException e) {
+                    yield new Events.Unknown(String.valueOf(e.getMessage()));
+                }
+            }
+        };
+    }
+}

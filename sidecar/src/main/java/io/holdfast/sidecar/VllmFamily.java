@@ -1,0 +1,61 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.Backend;
+import io.holdfast.core.EngineReadings;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.vllm.VllmReadings;
+import java.util.LinkedHashMap;
+import java.util.SequencedMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+
+/** vLLM: does not tell where it publishes, names blocks with a seed of its own, and has no pins. */
+final class VllmFamily implements EngineFamily {
+    @Override
+    public String contextFlag() {
+        return "--max-model-len";
+    }
+
+    @Override
+    public RequestRules requestRules() {
+        return RequestRules.vllm();
+    }
+
+    @Override
+    public SequencedMap<String, Function<Needs, Backend>> backends() {
+        return new LinkedHashMap<>();
+    }
+
+    @Override
+    public BlockNames blockNames() {
+        throw new ApiError(
+                409,
+                "vLLM seeds the names of its blocks, so they cannot be computed from tokens here; send the hashes of"
+                        + " its events.");
+    }
+
+    @Override
+    public Questions questions(EngineHttp http) {
+        VllmReadings engine = new VllmReadings(http);
+        return new Questions() {
+            @Override
+            public CompletionStage<EngineReadings> readings(long nowNanos) {
+                return engine.read(nowNanos);
+            }
+
+            @Override
+            public CompletionStage<Events> events() {
+                return CompletableFuture.completedFuture(new Events.Unknown(
+                        "A vLLM engine does not tell where it publishes: write its events endpoint into the"
+                                + " configuration (engines[].events)."));
+            }
+
+            @Override
+            public CompletionStage<Integer> caches() {
+                return engine.caches();
+            }
+        };
+    }
+}
