@@ -54,6 +54,8 @@ public final class Sidecar implements AutoCloseable {
     private static final int SERVER_SECONDS = 10;
     private static final int WRITE_SECONDS = 3;
     private static final int RESOLVE_SECONDS = 2;
+    /** Not two a core: each has buffers of its own, and the API has little to do. */
+    private static final int EVENT_LOOPS = 2;
     /** So many looks without a round are a thread that hangs. */
     private static final int LOOKS = 20;
 
@@ -127,7 +129,7 @@ public final class Sidecar implements AutoCloseable {
     public static Vertx instrumented(PrometheusMeterRegistry registry) {
         registry.config().meterFilter(Metrics.unmatchedRoutes());
         return Vertx.builder()
-                .with(new VertxOptions().setMetricsOptions(Metrics.http()))
+                .with(new VertxOptions().setEventLoopPoolSize(EVENT_LOOPS).setMetricsOptions(Metrics.http()))
                 .withMetrics(new MicrometerMetricsFactory(registry))
                 .build();
     }
