@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -334,16 +335,21 @@ final class EngineLink implements AutoCloseable {
             return new HoldRequest(body.hashes().get(), body.lease());
         }
         int[] tokens = body.tokens().orElseThrow();
-        long[] blocks = names(tokens);
+        EngineFamily.BlockNames names = config.family().blockNames();
+        int blockTokens = knownBlockTokens();
+        if (tokens.length < blockTokens) {
+            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
+                    + blockTokens + "; nothing of it can be held.");
+        }
+        long[] blocks = names.of(tokens, blockTokens);
         // Tokens take much more memory than names.
         return backend.traits().needsTokens()
-                ? new HoldRequest(blocks, tokens, body.lease())
+                ? new HoldRequest(blocks, Arrays.copyOf(tokens, blocks.length * blockTokens), body.lease())
                 : new HoldRequest(blocks, body.lease());
     }
 
-    private long[] names(int[] tokens) {
-        EngineFamily.BlockNames names = config.family().blockNames();
-        int blockTokens = switch (view().readings().blockTokens()) {
+    private int knownBlockTokens() {
+        return switch (view().readings().blockTokens()) {
             case Reading.Known known -> (int) known.value();
             case Reading.Unknown unknown ->
                 throw new ApiError(
@@ -351,11 +357,6 @@ final class EngineLink implements AutoCloseable {
                         "The engine's block size is not known yet (" + unknown.why()
                                 + "); try again when it answers, or send hashes.");
         };
-        if (tokens.length < blockTokens) {
-            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
-                    + blockTokens + "; nothing of it can be held.");
-        }
-        return names.of(tokens, blockTokens);
     }
 
     /** Why the engine cannot be looked after now, one reason each; empty when it can. */
