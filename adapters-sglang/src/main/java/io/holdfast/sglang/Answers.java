@@ -14,17 +14,17 @@ final class Answers {
 
     private Answers() {}
 
-    /** Whether the engine had no time to look at the call. */
+    /** Whether the engine, or who stands before it, did not get to the end of the call. */
     static boolean busy(Reply.Answer answer) {
-        return answer.status() == 429 || answer.status() >= 500;
+        return answer.status() == 408 || answer.status() == 429 || answer.status() == 499 || answer.status() >= 500;
     }
 
-    /** Why a call came to nothing, or to nobody knows what; absent where the engine answered 200. */
+    /** Why a call came to nothing, or to nobody knows what; absent where the engine answered with a yes. */
     static Optional<Outcome> trouble(Reply reply, String noRoute) {
         return switch (reply) {
             case Reply.NoAnswer lost when lost.maybeDone() -> unclear(lost.why());
             case Reply.NoAnswer lost -> outcome(Outcome.Kind.NOT_SENT, lost.why() + " It was not carried out.");
-            case Reply.Answer answer when answer.status() == 200 -> Optional.empty();
+            case Reply.Answer answer when answer.status() / 100 == 2 -> Optional.empty();
             case Reply.Answer answer when answer.status() == 404 -> outcome(Outcome.Kind.REJECTED, noRoute);
             case Reply.Answer answer when wantsAnotherKey(answer) -> outcome(Outcome.Kind.REJECTED, anotherKey(answer));
             case Reply.Answer answer

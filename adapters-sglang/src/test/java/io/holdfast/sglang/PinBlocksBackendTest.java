@@ -58,6 +58,15 @@ final class PinBlocksBackendTest {
         assertThat(pin().kind()).isEqualTo(Outcome.Kind.ACCEPTED);
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {201, 202, 206})
+    void otherYes_isReadAsOne_andIsUnclearWithoutACount(int status) {
+        engine.answers(PIN, status, "{\"pinned_count\":1}");
+        assertThat(pin().kind()).isEqualTo(Outcome.Kind.ACCEPTED);
+        engine.answers(PIN, status, "");
+        assertThat(pin().kind()).isEqualTo(Outcome.Kind.DEFERRED);
+    }
+
     @Test
     void pinOfNothing_isMissing() {
         engine.answers(PIN, 200, "{\"status\":\"ok\",\"pinned_count\":0,\"message\":\"Pinned 0/1 blocks\"}");
@@ -102,7 +111,7 @@ final class PinBlocksBackendTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {429, 500, 503})
+    @ValueSource(ints = {408, 429, 499, 500, 503})
     void enginesTrouble_isDeferred_andMayHaveBeenDone(int status) {
         engine.answers(PIN, status, "busy");
         assertThat(pin())

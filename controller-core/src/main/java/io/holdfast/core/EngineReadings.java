@@ -27,6 +27,7 @@ public record EngineReadings(
         Reading ttftCount,
         Reading promptTokens,
         Reading cachedTokens) {
+    private static final double MOST_REQUESTS = 1e7;
 
     public static EngineReadings unknown(String why) {
         Reading unknown = Reading.unknown(why);
@@ -54,7 +55,12 @@ public record EngineReadings(
         Reading plausibleUsed =
                 checked(usedTokens, used >= 0 && used <= most, "the cache has " + text(most) + " tokens in all");
         Reading context = checked(contextTokens, contextTokens.number().orElse(1) >= 1, "a request has a token");
-        return with(capacity, block, context, plausibleUsed);
+        return with(capacity, block, context, count(runningRequests), count(waitingRequests), plausibleUsed);
+    }
+
+    private static Reading count(Reading requests) {
+        double number = requests.number().orElse(0);
+        return checked(requests, number >= 0 && number <= MOST_REQUESTS, "no engine has so many requests");
     }
 
     private static Reading checked(Reading reading, boolean plausible, String because) {
@@ -69,17 +75,18 @@ public record EngineReadings(
     }
 
     EngineReadings withBlockTokens(Reading other) {
-        return with(capacityTokens, other, contextTokens, usedTokens);
+        return with(capacityTokens, other, contextTokens, runningRequests, waitingRequests, usedTokens);
     }
 
-    private EngineReadings with(Reading capacity, Reading block, Reading context, Reading used) {
+    private EngineReadings with(
+            Reading capacity, Reading block, Reading context, Reading running, Reading waiting, Reading used) {
         return new EngineReadings(
                 capacity,
                 block,
                 context,
                 largestAcceptedTokens,
-                runningRequests,
-                waitingRequests,
+                running,
+                waiting,
                 used,
                 ttftSumSeconds,
                 ttftCount,

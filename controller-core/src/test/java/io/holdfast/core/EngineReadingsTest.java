@@ -47,6 +47,16 @@ final class EngineReadingsTest {
         assertUnknown(Samples.readings(10_000, 16, 9_000, 0, 0, -1).plausible(0).usedTokens(), "test says -1, ");
     }
 
+    @Test
+    void plausible_requestsThatNoEngineHas_areUnknown() {
+        assertUnknown(Samples.readings(10_000, 16, 9_000, -1, 0, 0).plausible(0).runningRequests(), "test says -1, ");
+        assertUnknown(
+                Samples.readings(10_000, 16, 9_000, 0, 100_000_000, 0)
+                        .plausible(0)
+                        .waitingRequests(),
+                "no engine has so many requests");
+    }
+
     private static void assertUnknown(Reading reading, String why) {
         assertThat(reading)
                 .isInstanceOfSatisfying(

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -42,6 +43,7 @@ final class EngineCalls {
     }
 
     private final Ledger ledger;
+    private final Supplier<Optional<String>> refusal;
     private final Map<String, Backend> backends = new HashMap<>();
     private final Map<PinKey, Call> last = new HashMap<>();
     /** What an earlier process may have pinned, and nothing was asked of yet. */
@@ -49,7 +51,9 @@ final class EngineCalls {
 
     private boolean taken;
 
-    EngineCalls(Ledger ledger) {
+    /** @param refusal why no pin may be sent now, asked before each; absent while it may */
+    EngineCalls(Ledger ledger, Supplier<Optional<String>> refusal) {
+        this.refusal = refusal;
         this.ledger = ledger;
         this.inherited = ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toCollection(HashSet::new));
     }
@@ -81,7 +85,11 @@ final class EngineCalls {
 
     private synchronized CompletionStage<Outcome> pin(Backend backend, PinCommand command) {
         if (taken) {
-            return notSent();
+            return notSent(TAKEN);
+        }
+        Optional<String> refused = backend.traits().forgetsByItself() ? Optional.empty() : refusal.get();
+        if (refused.isPresent()) {
+            return notSent(refused.get());
         }
         CompletableFuture<Outcome> outcome = backend.pin(command).toCompletableFuture();
         prune();
@@ -91,7 +99,7 @@ final class EngineCalls {
 
     private synchronized CompletionStage<Outcome> unpin(Backend backend, List<String> handles) {
         if (taken) {
-            return notSent();
+            return notSent(TAKEN);
         }
         CompletableFuture<Outcome> outcome = backend.unpin(handles).toCompletableFuture();
         handles.forEach(handle -> remember(backend, handle, Call.Kind.UNPIN, outcome));
@@ -104,8 +112,8 @@ final class EngineCalls {
         inherited.remove(key);
     }
 
-    private static CompletionStage<Outcome> notSent() {
-        return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.NOT_SENT, TAKEN));
+    private static CompletionStage<Outcome> notSent(String why) {
+        return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.NOT_SENT, why));
     }
 
     /** What the ledger has closed needs no memory; done now and then, since it looks at all of it. */

@@ -5,6 +5,7 @@ import io.holdfast.core.Budget;
 import io.holdfast.core.Budget.AlarmKind;
 import io.holdfast.core.Capabilities;
 import io.holdfast.core.Controller;
+import io.holdfast.core.EngineIdentity;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldState;
@@ -55,6 +56,7 @@ final class EngineLink implements AutoCloseable {
     private final FileLedgerStore store;
     private final StrayLedgers strays;
     private final Ledger ledger;
+    private final EngineLock lock;
     private final EngineProbe probe;
     private final EngineHttp http;
     private final ProbedBackend backend;
@@ -93,7 +95,8 @@ final class EngineLink implements AutoCloseable {
         this.probe = new EngineProbe(config, http, shared.clock());
         this.log = new PinLog(config.id(), ledger, this::blockTokens, this::hold);
         RandomGenerator random = new SplittableRandom();
-        EngineCalls calls = new EngineCalls(ledger);
+        this.lock = new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), this::identity);
+        EngineCalls calls = new EngineCalls(ledger, lock::refusal);
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
@@ -158,6 +161,10 @@ final class EngineLink implements AutoCloseable {
 
     EngineConfig config() {
         return config;
+    }
+
+    private Optional<EngineIdentity> identity() {
+        return binding.engine();
     }
 
     Controller controller() {
@@ -487,6 +494,7 @@ final class EngineLink implements AutoCloseable {
         http.close();
         try {
             store.close();
+            lock.close();
         } catch (IOException e) {
             LOG.warn("The ledger of engine {} did not close.", id(), e);
         }

@@ -1,0 +1,103 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.EngineIdentity;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lets one sidecar of this machine pin at an engine: two that fill it at the same moment see each other's pins too late, and
+ * together they can stop it. Unpins need no lock.
+ *
+ * <p>It is taken with the first pin, whatever the state directory and the spelling of the URL, and the operating system drops
+ * it when the process dies; then another sidecar, which followed all the while, pins in its place.
+ */
+final class EngineLock implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EngineLock.class);
+
+    private final Path directory;
+    private final Supplier<Optional<EngineIdentity>> engine;
+    private Optional<FileChannel> held = Optional.empty();
+    private boolean unlockable;
+
+    /** @param engine which one it is; absent while that is not known, and then nothing is pinned either */
+    EngineLock(Path directory, Supplier<Optional<EngineIdentity>> engine) {
+        this.directory = directory;
+        this.engine = engine;
+    }
+
+    /** Why this process may not pin now; absent when it may, which then stays so. */
+    synchronized Optional<String> refusal() {
+        Optional<EngineIdentity> here = engine.get();
+        if (held.isPresent() || unlockable || here.isEmpty()) {
+            return Optional.empty();
+        }
+        Path file = file(here.get());
+        try {
+            held = taken(file);
+        } catch (IOException e) {
+            // Somebody else's file on a machine of many users: what cannot be known must not stop a lone sidecar.
+            unlockable = true;
+            LOG.warn(
+                    "Whether another sidecar of this machine pins at this engine is not known, since the lock {}"
+                            + " cannot be opened: {}",
+                    file,
+                    e.toString());
+            return Optional.empty();
+        }
+        return held.isPresent()
+                ? Optional.empty()
+                : Optional.of("another sidecar of this machine holds prefixes at this engine, and two could stop it"
+                        + " together: this one follows, and holds when that one has ended");
+    }
+
+    private Path file(EngineIdentity identity) {
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-256")
+                    .digest(identity.resolved().getBytes(StandardCharsets.UTF_8));
+            return directory.resolve("holdfast-engine-"
+                    + HexFormat.of().toHexDigits(ByteBuffer.wrap(digest).getLong()) + ".lock");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Optional<FileChannel> taken(Path file) throws IOException {
+        boolean fresh = !Files.exists(file);
+        FileChannel opened = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        if (fresh && file.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+            // Sidecars of other users have to be able to see it, too.
+            Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
+        }
+        try {
+            if (opened.tryLock() != null) {
+                return Optional.of(opened);
+            }
+        } catch (OverlappingFileLockException e) {
+            // Another sidecar of this process has it.
+        }
+        opened.close();
+        return Optional.empty();
+    }
+
+    @Override
+    public synchronized void close() throws IOException {
+        if (held.isPresent()) {
+            held.get().close();
+            held = Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.vertx.core.Vertx;
+import java.net.URI;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two sidecars at one engine, each with a ledger of its own. */
+final class EngineLockTest {
+    private static final int[] PREFIX = EngineClient.prompt(1, 512);
+
+    private final Vertx vertx = Vertx.vertx();
+
+    @TempDir
+    Path state;
+
+    @AfterEach
+    void close() {
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    @Test
+    void secondSidecar_followsAndPinsNothing_untilTheFirstHasEnded() {
+        try (Emulator emulator = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
+                EngineClient engine = new EngineClient(emulator.uri());
+                Sidecar second = Sidecar.start(
+                        vertx,
+                        TestBed.config(
+                                state.resolve("second"),
+                                URI.create("http://LOCALHOST:" + emulator.uri().getPort() + "/"),
+                                ""));
+                SidecarClient other = new SidecarClient(second.uri())) {
+            String waits;
+            try (Sidecar first = Sidecar.start(vertx, TestBed.config(state.resolve("first"), emulator.uri(), ""));
+                    SidecarClient client = new SidecarClient(first.uri())) {
+                other.ready();
+                client.meet(engine);
+                engine.generate(PREFIX);
+                client.held(PREFIX);
+
+                Http.Answer answer = other.hold(PREFIX, 3600);
+
+                assertThat(answer.text()).contains("another sidecar of this machine holds prefixes at this engine");
+                assertThat(engine.usedTokens()).isEqualTo(512);
+                waits = answer.json().getString("id");
+                assertThat(waits).isNotNull();
+            }
+            other.holdIn(waits, "held");
+            assertThat(engine.usedTokens()).isEqualTo(512);
+        }
+    }
+}
