@@ -173,7 +173,7 @@ final class EmulateCommand implements Callable<Integer> {
             names = "--first-token-ms",
             paramLabel = "N",
             defaultValue = "5",
-            description = "What every pass that prefills takes beside (default: ${DEFAULT-VALUE}).")
+            description = "Fixed cost added to each prefill pass (default: ${DEFAULT-VALUE}).")
     private double firstTokenMillis;
 
     @Option(
@@ -187,7 +187,7 @@ final class EmulateCommand implements Callable<Integer> {
             names = "--speed",
             paramLabel = "FACTOR",
             defaultValue = "1",
-            description = "How many times faster than told the GPU works (default: ${DEFAULT-VALUE}).")
+            description = "Time scale: 10 runs ten times faster (default: ${DEFAULT-VALUE}).")
     private double scale;
 
     @Option(
