@@ -63,12 +63,15 @@ public final class EngineHttp implements AutoCloseable {
         settings.headers().forEach(request::setHeader);
         template = request.build();
         guards = new Guards(settings, nanoClock);
-        client = HttpClient.newBuilder()
+        HttpClient.Builder builder = HttpClient.newBuilder()
                 .executor(executor)
                 .version(HttpClient.Version.HTTP_1_1)
                 .followRedirects(HttpClient.Redirect.NEVER)
-                .connectTimeout(settings.connectLimit())
-                .build();
+                .connectTimeout(settings.connectLimit());
+        if ("http".equalsIgnoreCase(settings.base().getScheme())) {
+            builder.sslContext(new PlainText());
+        }
+        client = builder.build();
     }
 
     /** Where the engine serves. */

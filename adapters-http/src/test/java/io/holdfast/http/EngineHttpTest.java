@@ -10,6 +10,7 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -71,6 +72,22 @@ final class EngineHttpTest {
             assertThat(http.base()).isEqualTo(URI.create(base + "/"));
             assertThat(await(http.get("/health?x=1"))).isEqualTo(new Reply.Answer(200, "GET /health?x=1 "));
             assertThat(await(http.post("/pin", "{\"ü\":1}"))).isEqualTo(new Reply.Answer(200, "POST /pin {\"ü\":1}"));
+        }
+    }
+
+    @Test
+    void httpsUrl_speaksTls() throws Exception {
+        try (ServerSocket tls = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                EngineHttp http =
+                        http(EngineHttpSettings.of(URI.create("https://127.0.0.1:" + tls.getLocalPort() + "/")))) {
+            CompletionStage<Reply> reply = http.get("/health");
+
+            try (Socket client = tls.accept()) {
+                assertThat(client.getInputStream().read())
+                        .as("the first byte of a TLS handshake record")
+                        .isEqualTo(22);
+            }
+            assertThat(await(reply)).isNotInstanceOf(Reply.Answer.class);
         }
     }
 

@@ -61,7 +61,7 @@ final class EmulateCommand implements Callable<Integer> {
             names = "--engine",
             paramLabel = "NAME",
             defaultValue = "sglang",
-            description = "Whose rules: sglang or vllm (default: ${DEFAULT-VALUE}).")
+            description = "Engine to emulate: sglang or vllm (default: ${DEFAULT-VALUE}).")
     private String engine = "sglang";
 
     @Option(
@@ -89,7 +89,7 @@ final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--replay",
             paramLabel = "ENDPOINT",
-            description = "Where batches can be asked for again, in the same form (default: nowhere).")
+            description = "Endpoint of the replay socket, in the same form (default: none).")
     private String replay = "";
 
     @Option(
@@ -194,19 +194,20 @@ final class EmulateCommand implements Callable<Integer> {
             names = "--seed",
             paramLabel = "N",
             defaultValue = "1",
-            description = "Of the emulated model: the same prompt gets the same answer (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Seed of the emulated model: the same prompt gets the same answer (default: ${DEFAULT-VALUE}).")
     private long seed;
 
     @Option(
             names = "--fault",
             paramLabel = "NAME[=ARGS]",
-            description = "Something that real servers do to benchmarks; may be repeated. See --list-faults.")
+            description = "A fault that real servers have; may be repeated. See --list-faults.")
     private List<String> faults = List.of();
 
     @Option(
             names = "--script",
             paramLabel = "FILE",
-            description = "What happens while it serves: lines like 'at 30 begin throttling', 'at 60 restart'.")
+            description = "Actions while it serves: lines like 'at 30 begin throttling', 'at 60 restart'.")
     private Path script = Path.of("");
 
     @Option(names = "--list-faults", description = "Prints all faults, what they do and what they imitate.")

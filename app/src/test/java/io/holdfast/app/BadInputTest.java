@@ -11,9 +11,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,7 +20,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whatever is wrong with the input: exit code 2, one sentence on the error stream, and not a word beside it. */
 class BadInputTest {
@@ -68,16 +64,8 @@ class BadInputTest {
                 "demo --judge nosuch|expected one of [PROBE_P50, WHOLE_MEAN] (case-insensitive) but was 'nosuch';",
                 "demo --seed x|'--seed': 'x' is not a long; see 'holdfast demo --help'.",
                 "bench nosuch|unknown subcommand 'nosuch'; see 'holdfast bench --help'.",
-                "bench index|MODE",
-                "bench index bench|FILE",
-                "bench index nosuch FILE|'nosuch' is no mode; use bench, check, mem or mixed",
-                "bench index bench nosuch.kvwl|There is no file nosuch.kvwl; generate it first.",
-                "bench index bench .|. is not a file; name a workload file.",
-                "bench index check FILE more|unknown argument 'more'; see 'holdfast bench index --help'.",
-                "bench index bench FILE --queries 0|--queries is 0; ask at least one.",
                 "bench decode --set nosuch|There is no recording \"nosuch\"; use vllm-0.32.0-maps,",
-                "bench decode --rounds 0|--rounds is 1 to 1000, not 0.",
-                "bench growth --few 1|--few and --many are 1024 to 100000000 and in this order, not 1 and 10000000."
+                "bench decode --rounds 0|--rounds is 1 to 1000, not 0."
             })
     void wrongOption_isNamed(String command, String sentence) {
         assertThat(CommandRun.by(command.split(" ", -1)).badInput()).contains(sentence);
@@ -208,33 +196,6 @@ class BadInputTest {
         assertThat(analysis(text)).contains("Line 1 of the journal " + text + " cannot be read");
         assertThat(analysis(other)).contains("Line 1 of the journal " + other + " cannot be read");
         assertThat(analysis(empty)).contains("The journal " + empty + " is empty");
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"bench", "check", "mem", "mixed"})
-    void workloadThatIsNone_isNamed(String mode) throws IOException {
-        byte[] noise = new byte[4096];
-        new SplittableRandom(7).nextBytes(noise);
-        Path binary = Files.write(folder.resolve("noise"), noise);
-        Path empty = Files.writeString(folder.resolve("empty"), "");
-        Path cut = Files.write(
-                folder.resolve("cut"),
-                ByteBuffer.allocate(200)
-                        .order(ByteOrder.LITTLE_ENDIAN)
-                        .put("KVWL0001".getBytes(StandardCharsets.US_ASCII))
-                        .putInt(1)
-                        .putInt(0)
-                        .putLong(9)
-                        .putLong(8)
-                        .array());
-
-        assertThat(workload(mode, binary)).contains(binary + " is not a workload file: ");
-        assertThat(workload(mode, empty)).contains(empty + " is not a workload file: ");
-        assertThat(workload(mode, cut)).contains(cut + " is cut off: ");
-    }
-
-    private static String workload(String mode, Path file) {
-        return CommandRun.by("bench", "index", mode, file.toString()).badInput();
     }
 
     @Test

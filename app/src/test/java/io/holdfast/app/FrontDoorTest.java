@@ -36,9 +36,7 @@ class FrontDoorTest {
                 "loadtest analyze --help",
                 "emulate --help",
                 "bench --help",
-                "bench index --help",
-                "bench decode --help",
-                "bench growth --help"
+                "bench decode --help"
             })
     void helpOfEachCommand_mentionsNothingThatIsNotBuilt(String command) {
         CommandRun told = help(command.split(" ", -1));
@@ -52,17 +50,7 @@ class FrontDoorTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "demo",
-                "sidecar",
-                "loadtest run",
-                "loadtest analyze",
-                "emulate",
-                "bench index",
-                "bench decode",
-                "bench growth"
-            })
+    @ValueSource(strings = {"demo", "sidecar", "loadtest run", "loadtest analyze", "emulate", "bench decode"})
     void helpOfEachCommand_explainsEveryOption(String command) {
         CommandRun told = help((command + " --help").split(" ", -1));
 
@@ -146,7 +134,7 @@ class FrontDoorTest {
 
     @Test
     void benchHelp_offersWhatIsBuiltAndNothingElse() {
-        assertThat(offered(help("bench", "--help"))).containsExactly("index", "decode", "growth");
+        assertThat(offered(help("bench", "--help"))).containsExactly("decode");
     }
 
     private static CommandRun help(String... args) {

@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import io.holdfast.core.index.Prefix;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Optional;
 
 /** A wish to keep one prefix: the engine's hashes of its blocks, root first, its tokens if known, and how long; every hold ages. */
@@ -17,9 +18,17 @@ public final class HoldRequest implements Prefix {
         this(blocks, Optional.empty(), lease);
     }
 
-    /** The same with its tokens, which some ways to hold it need; those beyond the last whole block are ignored. */
+    /**
+     * The same with its tokens, which some ways to hold it need.
+     *
+     * @throws IllegalArgumentException where they do not fill the blocks
+     */
     public HoldRequest(long[] blocks, int[] tokens, Duration lease) {
         this(blocks, Optional.of(tokens.clone()), lease);
+        if (tokens.length == 0 || tokens.length % blocks.length != 0) {
+            throw new IllegalArgumentException(tokens.length + " tokens do not fill " + blocks.length
+                    + " blocks: leave out those beyond the last whole block.");
+        }
     }
 
     private HoldRequest(long[] blocks, Optional<int[]> tokens, Duration lease) {
@@ -52,6 +61,12 @@ public final class HoldRequest implements Prefix {
     /** The tokens of the prefix; absent where it was asked for by the names of its blocks. */
     public Optional<int[]> tokens() {
         return tokens.map(int[]::clone);
+    }
+
+    /** The tokens of its first blocks; none where they are not known. */
+    public int[] tokensOf(int firstBlocks) {
+        return tokens.map(known -> Arrays.copyOf(known, known.length / blocks.length * firstBlocks))
+                .orElseGet(() -> new int[0]);
     }
 
     /** What it takes to remember it, in names of blocks, which have eight bytes; a token has four. */

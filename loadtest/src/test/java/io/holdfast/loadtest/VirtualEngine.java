@@ -4,8 +4,8 @@ import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.Faults;
@@ -174,7 +174,8 @@ final class VirtualEngine implements EngineUnderTest {
         private Answer submit(int number) {
             LoadRequest request = requests.get(number);
             Answer answer = new Answer(number, request, time.nanos());
-            engine.submit(new Generation(request.tokens(), Terms.of(request.maxTokens()), true, time.nanos(), answer));
+            engine.submit(new Generation(
+                    request.tokens(), RequestOptions.of(request.maxTokens()), true, time.nanos(), answer));
             return answer;
         }
     }

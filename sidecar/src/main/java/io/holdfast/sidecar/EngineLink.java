@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -48,9 +49,11 @@ import org.slf4j.LoggerFactory;
  */
 final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
+    private static final String PAUSE = "everything was let go by one call; only resume lifts that";
 
     private final EngineConfig config;
     private final FileLedgerStore store;
+    private final StrayLedgers strays;
     private final Ledger ledger;
     private final EngineProbe probe;
     private final EngineHttp http;
@@ -69,17 +72,20 @@ final class EngineLink implements AutoCloseable {
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
     private volatile Optional<SegmentReading> segment = Optional.empty();
+    private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(false);
 
     private EngineLink(
             EngineConfig config,
             Path ledgerFile,
             FileLedgerStore store,
+            StrayLedgers strays,
             EngineHttp http,
             EventThread thread,
             SharedServices shared)
             throws IOException {
         this.config = config;
         this.store = store;
+        this.strays = strays;
         this.http = http;
         this.thread = thread;
         this.executor = shared.executor();
@@ -119,7 +125,8 @@ final class EngineLink implements AutoCloseable {
      *
      * @throws IOException with one sentence, when the ledger cannot be had
      */
-    static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, SharedServices shared)
+    static EngineLink open(
+            EngineConfig config, Path stateDirectory, StrayLedgers strays, EventThread thread, SharedServices shared)
             throws IOException {
         Map<String, String> headers = config.apiKeyEnv().isEmpty()
                 ? Map.of()
@@ -135,7 +142,7 @@ final class EngineLink implements AutoCloseable {
                 shared.timer(),
                 shared.clock());
         try {
-            EngineLink link = new EngineLink(config, store.file(), store, http, thread, shared);
+            EngineLink link = new EngineLink(config, store.file(), store, strays, http, thread, shared);
             thread.drive(link.controller, link::failed);
             return link;
         } catch (IOException | RuntimeException e) {
@@ -280,8 +287,24 @@ final class EngineLink implements AutoCloseable {
     /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */
     CompletionStage<Released> releaseAll() {
         return answered(
-                () -> controller.releaseAll("everything was let go by one call; only resume lifts that"),
-                emergency::releaseAll);
+                () -> controller.releaseAll(PAUSE).thenApply(done -> {
+                    pauseWritten = controller.pauseWritten();
+                    return done;
+                }),
+                () -> {
+                    if (!config.dryRun()) {
+                        pauseWritten = emergency.pause("paused: " + PAUSE);
+                    }
+                    return emergency.releaseAll();
+                });
+    }
+
+    /**
+     * Answered with whether the pause of the last {@link #releaseAll} outlives a crash, as soon as the ledger took it or
+     * refused it; to be asked when that was answered.
+     */
+    CompletionStage<Boolean> pauseWritten() {
+        return pauseWritten;
     }
 
     /** Lets go of everything because the process ends. */
@@ -334,16 +357,21 @@ final class EngineLink implements AutoCloseable {
             return new HoldRequest(body.hashes().get(), body.lease());
         }
         int[] tokens = body.tokens().orElseThrow();
-        long[] blocks = names(tokens);
+        EngineFamily.BlockNames names = config.family().blockNames();
+        int blockTokens = knownBlockTokens();
+        if (tokens.length < blockTokens) {
+            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
+                    + blockTokens + "; nothing of it can be held.");
+        }
+        long[] blocks = names.of(tokens, blockTokens);
         // Tokens take much more memory than names.
         return backend.traits().needsTokens()
-                ? new HoldRequest(blocks, tokens, body.lease())
+                ? new HoldRequest(blocks, Arrays.copyOf(tokens, blocks.length * blockTokens), body.lease())
                 : new HoldRequest(blocks, body.lease());
     }
 
-    private long[] names(int[] tokens) {
-        EngineFamily.BlockNames names = config.family().blockNames();
-        int blockTokens = switch (view().readings().blockTokens()) {
+    private int knownBlockTokens() {
+        return switch (view().readings().blockTokens()) {
             case Reading.Known known -> (int) known.value();
             case Reading.Unknown unknown ->
                 throw new ApiError(
@@ -351,11 +379,6 @@ final class EngineLink implements AutoCloseable {
                         "The engine's block size is not known yet (" + unknown.why()
                                 + "); try again when it answers, or send hashes.");
         };
-        if (tokens.length < blockTokens) {
-            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
-                    + blockTokens + "; nothing of it can be held.");
-        }
-        return names.of(tokens, blockTokens);
     }
 
     /** Why the engine cannot be looked after now, one reason each; empty when it can. */
@@ -379,6 +402,7 @@ final class EngineLink implements AutoCloseable {
                 .or(this::leftAlone)
                 .or(() -> view().pins().trouble())
                 .ifPresent(reasons::add);
+        binding.engine().flatMap(strays::of).ifPresent(reasons::add);
         store.unwritable().ifPresent(reasons::add);
         PinsView pins = pins();
         if (pins.leftovers() > 0) {

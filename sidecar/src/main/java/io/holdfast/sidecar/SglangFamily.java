@@ -8,6 +8,7 @@ import io.holdfast.events.SglangBlockNames;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.sglang.EventEndpoints;
 import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.sglang.SglangReadings;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
@@ -30,6 +31,8 @@ final class SglangFamily implements EngineFamily {
     public SequencedMap<String, Function<Needs, Backend>> backends() {
         SequencedMap<String, Function<Needs, Backend>> backends = new LinkedHashMap<>();
         backends.put(PinBlocksBackend.NAME, needs -> new PinBlocksBackend(needs.http(), needs.timer()));
+        backends.put(
+                SessionHoldBackend.NAME, needs -> new SessionHoldBackend(needs.http(), needs.timer(), needs.random()));
         return backends;
     }
 

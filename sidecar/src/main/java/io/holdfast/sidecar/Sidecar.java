@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,6 +54,8 @@ public final class Sidecar implements AutoCloseable {
     private static final int SERVER_SECONDS = 10;
     private static final int WRITE_SECONDS = 3;
     private static final int RESOLVE_SECONDS = 2;
+    /** Not two a core: each has buffers of its own, and the API has little to do. */
+    private static final int EVENT_LOOPS = 2;
     /** So many looks without a round are a thread that hangs. */
     private static final int LOOKS = 20;
 
@@ -126,7 +129,7 @@ public final class Sidecar implements AutoCloseable {
     public static Vertx instrumented(PrometheusMeterRegistry registry) {
         registry.config().meterFilter(Metrics.unmatchedRoutes());
         return Vertx.builder()
-                .with(new VertxOptions().setMetricsOptions(Metrics.http()))
+                .with(new VertxOptions().setEventLoopPoolSize(EVENT_LOOPS).setMetricsOptions(Metrics.http()))
                 .withMetrics(new MicrometerMetricsFactory(registry))
                 .build();
     }
@@ -135,9 +138,13 @@ public final class Sidecar implements AutoCloseable {
         Access access = Access.of(listen, System.getenv());
         Metrics metrics = new Metrics(registry);
         refuseTwins(config.engines());
+        StrayLedgers strays = StrayLedgers.find(
+                config.stateDirectory(),
+                config.engines().stream().map(EngineConfig::id).collect(Collectors.toSet()),
+                seams.files());
         SharedServices shared = new SharedServices(clock, executor, timer, watch, registry, seams);
         for (EngineConfig engine : config.engines()) {
-            EngineLink link = EngineLink.open(engine, config.stateDirectory(), thread, shared);
+            EngineLink link = EngineLink.open(engine, config.stateDirectory(), strays, thread, shared);
             engines.put(engine.id(), link);
             metrics.follow(link);
         }

@@ -4,12 +4,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** Figures of the parts on the hot path, each with the command that makes it. */
+/** What following an engine costs on this machine. */
 @Command(
         name = "bench",
-        description = "Measures the block index and the event codec on this machine.",
+        description = "Measures what following engines costs on this machine.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {IndexCommand.class, DecodeCommand.class, GrowthCommand.class})
+        subcommands = DecodeCommand.class)
 public final class BenchCommand implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create();

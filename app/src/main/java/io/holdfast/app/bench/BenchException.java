@@ -4,11 +4,11 @@ package io.holdfast.app.bench;
 public final class BenchException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    BenchException(String sentence) {
+    public BenchException(String sentence) {
         super(sentence);
     }
 
-    BenchException(String sentence, Throwable cause) {
+    public BenchException(String sentence, Throwable cause) {
         super(sentence, cause);
     }
 }

@@ -1,7 +1,7 @@
 package io.holdfast.app.bench;
 
 /** Time since its start: on the wall, and of all processors for all threads of this process, the JVM's own included. */
-final class StopWatch {
+public final class StopWatch {
     private static final double NANOS_PER_SECOND = 1e9;
 
     private final ProcessTime process;
@@ -14,17 +14,17 @@ final class StopWatch {
         wallStart = System.nanoTime();
     }
 
-    static StopWatch start(ProcessTime process) {
+    public static StopWatch start(ProcessTime process) {
         return new StopWatch(process);
     }
 
     /** Stops it. */
-    Span stop() {
+    public Span stop() {
         long wall = System.nanoTime() - wallStart;
         long cpu = process.nanos() - cpuStart;
         return new Span(wall / NANOS_PER_SECOND, cpu / NANOS_PER_SECOND);
     }
 
     /** Seconds. */
-    record Span(double wall, double cpu) {}
+    public record Span(double wall, double cpu) {}
 }

@@ -1,9 +1,9 @@
 /**
- * Figures with their command: the block index on workload files, frames from bytes to tree, growth to many blocks.
+ * What a user measures on a machine of their own: recorded frames of real engines, from bytes to tree.
  *
- * <p>Lives here: the subcommands of {@code holdfast bench}, the reader of workload files, stop watches and statistics. Must
- * not: an index of its own, or anything that the product needs at work. What is measured is what ships, through its public
- * surface.
+ * <p>Lives here: the subcommands of {@code holdfast bench}, stop watches and statistics. Must not: an index of its own,
+ * anything that the product needs at work, or what only a comparison with other indexers needs, which is in benchmarks. What
+ * is measured is what ships, through its public surface.
  */
 @NullMarked
 package io.holdfast.app.bench;

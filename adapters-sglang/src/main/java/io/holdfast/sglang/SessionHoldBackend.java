@@ -1,0 +1,141 @@
+package io.holdfast.sglang;
+
+import io.holdfast.core.Backend;
+import io.holdfast.core.BackendTraits;
+import io.holdfast.core.Capabilities;
+import io.holdfast.core.Outcome;
+import io.holdfast.core.PinCommand;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.Reply;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.random.RandomGenerator;
+
+/** Holds prefixes on a stock SGLang engine that runs with {@code --enable-session-radix-cache}. */
+public final class SessionHoldBackend implements Backend {
+    /*
+     * A request that names a session makes the session refer to its prefix, and what sessions refer to is evicted last. So a
+     * hold is one request of the prefix itself, for a single token, in a session of its own; closing the session lets go.
+     * The protection is soft: where nothing else is left the engine evicts it all the same, so no pin can stop the engine.
+     *
+     * A session that was closed is ignored from then on, so an id is never used twice: it has a part that is this process's
+     * own, and the number of the hold and of the attempt. The answer to a closing is the same whether the session was open,
+     * so it tells nothing but that it is closed now.
+     */
+
+    /** What configuration and ledger call it. */
+    public static final String NAME = "session_hold";
+
+    private static final BackendTraits TRAITS = new BackendTraits(false, false, true, false, false, false);
+    private static final String GENERATE = "/generate";
+    private static final String CLOSE = "/close_session";
+    private static final String NO_ROUTE = "This engine has no sessions: it is older than SGLang 0.5.9, or no SGLang.";
+
+    private final EngineHttp http;
+    private final ScheduledExecutorService timer;
+    private final String ownPart;
+
+    /**
+     * Speaks to one engine.
+     *
+     * @param timer paces the probes of an engine that does not answer; once it is shut down, silence is taken for a no
+     * @param random tells the sessions of this process from those of any other
+     */
+    public SessionHoldBackend(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {
+        this.http = http;
+        this.timer = timer;
+        this.ownPart = HexFormat.of().toHexDigits(random.nextLong());
+    }
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public BackendTraits traits() {
+        return TRAITS;
+    }
+
+    @Override
+    public CompletionStage<Capabilities> probe() {
+        return new ProbeLoop(timer, () -> http.get(ServerInfo.PATH).thenApply(SessionHoldBackend::heard)).answer();
+    }
+
+    private static ProbeLoop.Heard heard(Reply reply) {
+        return ProbeLoop.silence(reply)
+                .<ProbeLoop.Heard>map(ProbeLoop.Heard.Silence::new)
+                .orElseGet(() -> new ProbeLoop.Heard.Told(
+                        switch (ServerInfo.read(reply)) {
+                            case ServerInfo.Read.Failed failed -> new Capabilities(false, failed.why());
+                            case ServerInfo.Read.Done done -> judge(done.info());
+                        }));
+    }
+
+    private static Capabilities judge(ServerInfo info) {
+        if (info.caches() > 1) {
+            return new Capabilities(
+                    false,
+                    "This engine has " + info.caches()
+                            + " caches (data-parallel ranks), and a session is known to the one that served its request"
+                            + " only: run one engine per rank, each with a sidecar's engine of its own.");
+        }
+        return info.flag("enable_session_radix_cache")
+                ? new Capabilities(true, "The engine keeps what sessions refer to.")
+                : new Capabilities(
+                        false,
+                        "The engine does not keep what sessions refer to: start it with --enable-session-radix-cache.");
+    }
+
+    @Override
+    public String handle(PinCommand command) {
+        return "holdfast-" + ownPart + "-" + command.holdId() + "-" + command.attempt();
+    }
+
+    @Override
+    public CompletionStage<Outcome> pin(PinCommand command) {
+        Optional<int[]> tokens = command.prefix().tokens();
+        if (tokens.isEmpty()) {
+            return CompletableFuture.completedFuture(new Outcome(
+                    Outcome.Kind.REJECTED, "A session is made by sending the prefix, and its tokens are not known."));
+        }
+        int[] held = command.prefix().tokensOf(command.blocks());
+        return http.post(GENERATE, body(handle(command), held)).thenApply(reply -> pinned(reply, held.length));
+    }
+
+    private static String body(String session, int[] tokens) {
+        return "{\"session_id\":\"" + session + "\",\"input_ids\":" + Arrays.toString(tokens)
+                + ",\"sampling_params\":{\"max_new_tokens\":1,\"temperature\":0}}";
+    }
+
+    private static Outcome pinned(Reply reply, int tokens) {
+        return Answers.trouble(reply, NO_ROUTE)
+                .orElseGet(() -> new Outcome(
+                        Outcome.Kind.ACCEPTED, "The engine stored " + tokens + " tokens in a session of their own."));
+    }
+
+    /** One call closes one session, so several are closed side by side, and all of them have to be. */
+    @Override
+    public CompletionStage<Outcome> unpin(List<String> handles) {
+        return handles.stream()
+                .map(this::close)
+                .reduce((one, other) -> one.thenCombine(other, SessionHoldBackend::worse))
+                .orElseThrow();
+    }
+
+    private CompletionStage<Outcome> close(String session) {
+        return http.post(CLOSE, "{\"session_id\":\"" + session + "\"}")
+                .thenApply(reply -> Answers.trouble(reply, NO_ROUTE)
+                        .orElseGet(() ->
+                                new Outcome(Outcome.Kind.ACCEPTED, "The engine closed the session " + session + ".")));
+    }
+
+    private static Outcome worse(Outcome one, Outcome other) {
+        return one.kind() == Outcome.Kind.ACCEPTED ? other : one;
+    }
+}

@@ -1,0 +1,93 @@
+package io.holdfast.sglang;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.Capabilities;
+import io.holdfast.core.HoldRequest;
+import io.holdfast.core.Outcome;
+import io.holdfast.core.PinCommand;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+final class SessionHoldBackendTest {
+    private static final HoldRequest PREFIX =
+            new HoldRequest(new long[] {11, 12}, new int[] {1, 2, 3, 4, 5, 6, 7, 8}, Duration.ofMinutes(1));
+    private static final PinCommand COMMAND = new PinCommand(7, 3, PREFIX, 1);
+
+    private final CannedEngine engine = new CannedEngine();
+    private final SessionHoldBackend backend =
+            new SessionHoldBackend(engine.http(), engine.timer(), new SplittableRandom(1));
+
+    SessionHoldBackendTest() throws IOException {}
+
+    @AfterEach
+    void close() {
+        engine.close();
+    }
+
+    @Test
+    void pin_sendsWholeBlocksInASessionOfTheirOwn() {
+        engine.answers("/generate", 200, "{\"text\":\"a\"}");
+        assertThat(backend.pin(COMMAND).toCompletableFuture().join().kind()).isEqualTo(Outcome.Kind.ACCEPTED);
+        assertThat(engine.asked())
+                .containsExactly("POST /generate {\"session_id\":\"" + backend.handle(COMMAND)
+                        + "\",\"input_ids\":[1, 2, 3,"
+                        + " 4],\"sampling_params\":{\"max_new_tokens\":1,\"temperature\":0}}");
+    }
+
+    @Test
+    void handle_isNeverTheSame_forAnotherAttemptHoldOrProcess() {
+        String handle = backend.handle(COMMAND);
+        assertThat(backend.handle(COMMAND)).isEqualTo(handle);
+        assertThat(backend.handle(new PinCommand(7, 4, PREFIX, 1))).isNotEqualTo(handle);
+        assertThat(backend.handle(new PinCommand(8, 3, PREFIX, 1))).isNotEqualTo(handle);
+        assertThat(new SessionHoldBackend(engine.http(), engine.timer(), new SplittableRandom(2)).handle(COMMAND))
+                .isNotEqualTo(handle);
+    }
+
+    @Test
+    void pin_ofAPrefixWithoutTokens_isRejected() {
+        PinCommand nameless = new PinCommand(7, 3, new HoldRequest(new long[] {11}, Duration.ofMinutes(1)), 1);
+        assertThat(backend.pin(nameless).toCompletableFuture().join().kind()).isEqualTo(Outcome.Kind.REJECTED);
+        assertThat(engine.asked()).isEmpty();
+    }
+
+    @Test
+    void unpin_closesEachSession() {
+        engine.answers("/close_session", 200, "");
+        Outcome outcome =
+                backend.unpin(List.of("one", "two")).toCompletableFuture().join();
+        assertThat(outcome.kind()).isEqualTo(Outcome.Kind.ACCEPTED);
+        assertThat(engine.asked())
+                .containsExactlyInAnyOrder(
+                        "POST /close_session {\"session_id\":\"one\"}", "POST /close_session {\"session_id\":\"two\"}");
+    }
+
+    @Test
+    void unpin_enginesTrouble_isDeferred() {
+        engine.answers("/close_session", 503, "busy");
+        assertThat(backend.unpin(List.of("one")).toCompletableFuture().join().kind())
+                .isEqualTo(Outcome.Kind.DEFERRED);
+    }
+
+    @Test
+    void probe_withTheFlag_canPin_withoutItNamesIt() {
+        engine.answers("/server_info", 200, "{\"enable_session_radix_cache\":true}");
+        assertThat(backend.probe().toCompletableFuture().join())
+                .isEqualTo(new Capabilities(true, "The engine keeps what sessions refer to."));
+        engine.answers("/server_info", 200, "{\"enable_session_radix_cache\":false}");
+        Capabilities without = backend.probe().toCompletableFuture().join();
+        assertThat(without.canPin()).isFalse();
+        assertThat(without.why()).contains("--enable-session-radix-cache");
+    }
+
+    @Test
+    void probe_severalCaches_cannotPin() {
+        engine.answers("/server_info", 200, "{\"enable_session_radix_cache\":true,\"dp_size\":2}");
+        assertThat(backend.probe().toCompletableFuture().join().why()).startsWith("This engine has 2 caches");
+    }
+}
