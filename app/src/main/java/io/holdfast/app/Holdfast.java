@@ -113,8 +113,7 @@ public final class Holdfast implements Runnable {
             return ExitCode.BAD_INPUT;
         }
         line.getErr()
-                .println("holdfast: a fault of its own, please report it: " + fault
-                        + " (HOLDFAST_DEBUG=1 prints where)");
+                .println("holdfast: internal error, please report it: " + fault + " (HOLDFAST_DEBUG=1 prints where)");
         if (System.getenv("HOLDFAST_DEBUG") != null) {
             fault.printStackTrace(line.getErr());
         }

@@ -37,7 +37,7 @@ record CommandRun(int code, String out, String err) {
                 .doesNotEndWith("..")
                 .doesNotContain("Exception")
                 .doesNotContain("\tat ")
-                .doesNotContain("fault of its own");
+                .doesNotContain("internal error");
         return err.strip();
     }
 }

@@ -16,9 +16,9 @@ final class CrossoverPlanTest {
     void plan_anySeed_holdsEveryOrderOncePerBlock() {
         for (long seed = 0; seed < 1000; seed++) {
             CrossoverPlan plan = CrossoverPlan.draw(5, new SplittableRandom(seed));
-            assertThat(plan.blocks())
+            assertThat(plan.rounds())
                     .hasSize(5)
-                    .allSatisfy(block -> assertThat(block).containsExactlyInAnyOrder(PairOrder.values()));
+                    .allSatisfy(round -> assertThat(round).containsExactlyInAnyOrder(PairOrder.values()));
             assertThat(plan.lives()).hasSize(15);
         }
     }
@@ -31,11 +31,11 @@ final class CrossoverPlanTest {
     }
 
     @Test
-    void plan_manyBlocks_drawsEverySequenceAboutEquallyOften() {
+    void plan_manyRounds_drawsEverySequenceAboutEquallyOften() {
         Map<List<PairOrder>, Integer> seen = new HashMap<>();
-        for (List<PairOrder> block :
-                CrossoverPlan.draw(6000, new SplittableRandom(42)).blocks()) {
-            seen.merge(block, 1, Integer::sum);
+        for (List<PairOrder> round :
+                CrossoverPlan.draw(6000, new SplittableRandom(42)).rounds()) {
+            seen.merge(round, 1, Integer::sum);
         }
         // Six sequences, 1000 expected of each, standard deviation 29.
         assertThat(seen).hasSize(6);
@@ -47,15 +47,15 @@ final class CrossoverPlanTest {
         List<PairOrder> edited = List.of(PairOrder.BP, PairOrder.BP, PairOrder.PB);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new CrossoverPlan(List.of(List.of(PairOrder.values()), edited)))
-                .withMessageContaining("Block 2 of the plan is [BP, BP, PB]");
+                .withMessageContaining("Round 2 of the plan is [BP, BP, PB]");
         assertThatIllegalArgumentException().isThrownBy(() -> new CrossoverPlan(List.of(List.of())));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, -1})
-    void plan_noBlocks_isRefused(int blocks) {
+    void plan_noRounds_isRefused(int rounds) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> CrossoverPlan.draw(blocks, new SplittableRandom(0)))
-                .withMessageContaining("at least one block");
+                .isThrownBy(() -> CrossoverPlan.draw(rounds, new SplittableRandom(0)))
+                .withMessageContaining("at least one round");
     }
 }

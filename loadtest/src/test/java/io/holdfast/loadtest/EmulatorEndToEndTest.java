@@ -113,9 +113,8 @@ final class EmulatorEndToEndTest {
                 .rounds(rounds)
                 .concurrency(4)
                 .burnIn(false)
-                .holdSlot(Duration.ofMillis(100))
+                .holdSlot(Duration.ofSeconds(1))
                 .slotTolerance(Duration.ofSeconds(60))
-                .rehearsal(true)
                 .build();
         RunClock clock = RunClock.system();
         try (EmulatedUnit unit = new EmulatedUnit(vertx, engine);
@@ -127,7 +126,7 @@ final class EmulatorEndToEndTest {
                     settings,
                     folder.resolve("run.jsonl"),
                     Progress.silent());
-            assertThat(unit.lives()).isLessThanOrEqualTo(1 + 3 * rounds);
+            assertThat(unit.lives()).isLessThanOrEqualTo(3 * rounds);
             return result;
         }
     }
