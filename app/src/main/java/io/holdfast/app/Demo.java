@@ -1,12 +1,16 @@
 package io.holdfast.app;
 
+import io.holdfast.app.DemoOutcome.Judgement;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.loadtest.LoadTest;
+import io.holdfast.loadtest.HttpEngine;
+import io.holdfast.loadtest.HttpSettings;
+import io.holdfast.loadtest.LoadTestRun;
 import io.holdfast.loadtest.LoadTestSettings;
 import io.holdfast.loadtest.Progress;
 import io.holdfast.loadtest.Result;
+import io.holdfast.loadtest.RunClock;
+import io.holdfast.loadtest.RunEnvironment;
 import io.holdfast.loadtest.SidecarHolder;
-import io.holdfast.loadtest.TestBench;
 import io.holdfast.loadtest.Workload;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.GpuFault;
@@ -22,80 +26,100 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The demo: two scenes with a verdict and one without, on real sockets.
+ * The demo: two scenarios with a verdict and one without, on real sockets.
  *
- * <p>Nothing here knows what will come out. Each scene is an ordinary load test against an ordinary engine and sidecar;
+ * <p>Nothing here knows what will come out. Each scenario is an ordinary load test against an ordinary engine and sidecar;
  * the demo compares what it found with what is there.
  */
 final class Demo {
+    /** What one pass prefills: the longest request, so that which of them meet in a pass is not left to chance. */
+    static final int CHUNK_TOKENS = 528;
+
+    /** The longest request with its answer, and what the engine keeps for itself. */
+    private static final int CONTEXT_TOKENS = 536;
+
     /** The readiness check of a server life sends one real request, which counts for the warming. */
     private static final int READINESS_REQUESTS = 1;
 
-    private static final int CONCURRENCY = 4;
+    /** What runs when a reading is taken counts as used by others until a reading shows less, so it is one request. */
+    private static final int CONCURRENCY = 1;
+
     private static final Duration LEASE = Duration.ofMinutes(10);
 
-    private final List<Scene> scenes;
+    private final List<DemoScenario> scenarios;
     private final DemoSettings settings;
     private final PrintWriter out;
     private final PrintWriter err;
     private final boolean json;
+    private final RunClock clock = RunClock.system();
 
-    Demo(List<Scene> scenes, DemoSettings settings, PrintWriter out, PrintWriter err, boolean json) {
-        this.scenes = List.copyOf(scenes);
+    Demo(List<DemoScenario> scenarios, DemoSettings settings, PrintWriter out, PrintWriter err, boolean json) {
+        this.scenarios = List.copyOf(scenarios);
         this.settings = settings;
         this.out = out;
         this.err = err;
         this.json = json;
     }
 
-    /** Plays all scenes; true when each found what it should. */
-    boolean play() {
+    /** Runs all scenarios; the exit code that they come to. */
+    int run() {
         // With --json the story still goes to whoever watches, on the error stream.
-        boolean live = !json && Page.onTerminal();
-        DemoStory story = new DemoStory(new Page(json ? err : out, live), settings);
-        List<Played> played = new ArrayList<>();
-        boolean good;
+        boolean live = !json && TerminalText.onTerminal();
+        DemoPrinter printer = new DemoPrinter(new TerminalText(json ? err : out, live, clock::nanos), settings);
+        List<DemoOutcome> outcomes = new ArrayList<>();
+        int code;
         Vertx vertx = Vertx.vertx();
         try {
-            story.opening();
-            for (Scene scene : scenes) {
-                story.begin(scene);
-                Result result = test(vertx, scene, story);
-                Played one = new Played(scene, result, settings.warming());
-                story.end(one);
-                played.add(one);
+            printer.opening();
+            for (DemoScenario scenario : scenarios) {
+                printer.begin(scenario);
+                DemoOutcome outcome = new DemoOutcome(scenario, test(vertx, scenario, printer), settings.warming());
+                printer.end(outcome);
+                outcomes.add(outcome);
             }
-            AutomaticScene automatic = AutomaticScene.play(vertx, settings.seed());
-            story.automatic(automatic);
-            good = automatic.asExpected() && played.stream().allMatch(Played::asExpected);
-            story.closing(played, good);
+            printer.beginAutomatic();
+            AutomaticScenario automatic = AutomaticScenario.run(vertx, clock, settings.seed(), printer);
+            printer.automatic(automatic);
+            code = exitCode(outcomes, automatic);
+            printer.closing(outcomes, code);
             if (json) {
-                out.println(DemoJson.document(settings, played, automatic, good));
+                out.println(DemoJson.document(settings, outcomes, automatic, code == ExitCode.OK));
             }
         } finally {
             vertx.close().await();
         }
-        return good;
+        return code;
     }
 
-    private Result test(Vertx vertx, Scene scene, Progress progress) {
-        Workload workload = Workload.idlePrefixFlood(settings.seed(), scene.shape());
+    /** What is wrong whatever the machine does goes before what the machine was too busy for. */
+    private static int exitCode(List<DemoOutcome> outcomes, AutomaticScenario automatic) {
+        List<Judgement> judgements =
+                outcomes.stream().map(DemoOutcome::judgement).distinct().toList();
+        if (!automatic.asExpected() || judgements.contains(Judgement.UNEXPECTED)) {
+            return ExitCode.CHECK_FAILED;
+        }
+        return judgements.equals(List.of(Judgement.EXPECTED)) ? ExitCode.OK : ExitCode.INCONCLUSIVE;
+    }
+
+    private Result test(Vertx vertx, DemoScenario scenario, Progress progress) {
+        Workload workload = Workload.idlePrefixFlood(settings.seed(), scenario.shape());
         LoadTestSettings test = LoadTestSettings.defaults().toBuilder()
-                .blocks(settings.blocks())
+                .rounds(settings.rounds())
                 .seed(settings.seed())
                 .concurrency(CONCURRENCY)
                 .burnIn(settings.burnIn())
                 .rehearsal(true)
                 .statistic(settings.statistic())
-                .holdSlot(scene.holdSlot())
+                .holdSlot(scenario.holdSlot())
+                .slotTolerance(scenario.slotTolerance())
                 .build();
-        try (Stage stage = Stage.open(vertx, engine(scene), false);
-                SidecarHolder holder = new SidecarHolder(stage.sidecar(), Stage.ENGINE, LEASE, System::nanoTime)) {
+        try (DemoServers servers = DemoServers.start(vertx, engine(scenario), false);
+                HttpEngine engine = new HttpEngine(vertx, servers, HttpSettings.defaults(), clock);
+                SidecarHolder holder = new SidecarHolder(servers.sidecar(), DemoServers.ENGINE, LEASE, clock)) {
             Path folder = Files.createTempDirectory("holdfast-demo-");
             Path journal = folder.resolve("journal.jsonl");
             try {
-                TestBench bench = new TestBench(vertx, System::nanoTime, stage, holder);
-                return LoadTest.run(bench, workload, test, journal, progress);
+                return LoadTestRun.run(new RunEnvironment(engine, holder, clock), workload, test, journal, progress);
             } finally {
                 Files.deleteIfExists(journal);
                 Files.deleteIfExists(folder);
@@ -105,25 +129,26 @@ final class Demo {
         }
     }
 
-    private EmulatorSettings engine(Scene scene) {
+    private EmulatorSettings engine(DemoScenario scenario) {
         List<Fault> faults = new ArrayList<>(settings.faults());
         if (settings.warming()) {
             int legs = settings.burnIn() ? 2 : 1;
-            faults.add(new GpuFault.Warming(READINESS_REQUESTS + legs * scene.requestsOfALeg()));
+            faults.add(new GpuFault.Warming(READINESS_REQUESTS + legs * scenario.requestsOfALeg()));
         }
-        return scene.engine().withFaults(faults);
+        return scenario.engine().withFaults(faults);
     }
 
-    /** A quick engine, so that fifteen server lives take less than a minute, and slow enough to be heard over a busy machine. */
+    /**
+     * A quick engine, so that thirty server lives take less than a minute, and slow enough to be heard over a busy machine.
+     * Its context leaves room beside it: what may be pinned is what the longest request leaves.
+     */
     static EmulatorSettings emulated(int capacityTokens) {
         return EmulatorSettings.defaults()
-                .withCapacityTokens(capacityTokens)
-                .withContextTokens(1_024)
-                .withFirstTokenMicros(16_000)
-                .withPrefillMicrosPerToken(30)
+                .withSizes(capacityTokens, 16, CONTEXT_TOKENS)
+                .withFirstTokenMicros(4_000)
+                .withPrefillMicrosPerToken(24)
                 .withDecodeMillis(1)
                 .withVariant(SglangSettings.Variant.PIN_GPU)
-                // One prompt of the flood in a pass: which of them meet in a batch would be left to chance.
-                .withSglang(sglang -> sglang.withChunkedPrefillTokens(1_008));
+                .withSglang(sglang -> sglang.withChunkedPrefillTokens(CHUNK_TOKENS));
     }
 }

@@ -9,21 +9,25 @@ import java.util.List;
 final class DemoJson {
     private DemoJson() {}
 
-    static String document(DemoSettings settings, List<Played> played, AutomaticScene automatic, boolean good) {
+    static String document(
+            DemoSettings settings, List<DemoOutcome> outcomes, AutomaticScenario automatic, boolean good) {
         ObjectNode root = ResultReport.object();
         root.put("seed", settings.seed());
         ArrayNode scenarios = root.putArray("scenarios");
-        for (Played one : played) {
+        for (DemoOutcome one : outcomes) {
             scenario(scenarios, one, "baseline", one.result().baseline());
             scenario(scenarios, one, "pinned", one.result().pinned());
         }
-        root.set("verdict", ResultReport.verdict(played.getFirst().result().verdict()));
-        ArrayNode scenes = root.putArray("scenes");
-        for (Played one : played) {
-            ObjectNode scene = scenes.addObject();
-            scene.put("name", one.scene().name()).put("title", one.scene().title());
-            scene.set("verdict", ResultReport.verdict(one.result().verdict()));
-            scene.put("expected", one.expectation()).put("asExpected", one.asExpected());
+        root.set("verdict", ResultReport.verdict(outcomes.getFirst().result().verdict()));
+        ArrayNode verdicts = root.putArray("verdicts");
+        for (DemoOutcome one : outcomes) {
+            ObjectNode verdict = verdicts.addObject();
+            verdict.put("name", one.scenario().name())
+                    .put("title", one.scenario().title());
+            verdict.set("verdict", ResultReport.verdict(one.result().verdict()));
+            verdict.put("expected", one.expectation())
+                    .put("asExpected", one.judgement() == DemoOutcome.Judgement.EXPECTED)
+                    .put("judgement", one.judgement().name());
         }
         ObjectNode third = root.putObject("automaticHold");
         third.put("cachedTokensBefore", automatic.cachedBefore()).put("cachedTokensAfter", automatic.cachedAfter());
@@ -33,9 +37,9 @@ final class DemoJson {
         return ResultReport.text(root);
     }
 
-    private static void scenario(ArrayNode scenarios, Played played, String name, ArmSummary arm) {
+    private static void scenario(ArrayNode scenarios, DemoOutcome outcome, String name, ArmSummary arm) {
         ObjectNode entry = scenarios.addObject();
-        entry.put("name", played.scene().name());
+        entry.put("name", outcome.scenario().name());
         ResultReport.arm(entry, name, arm);
     }
 }

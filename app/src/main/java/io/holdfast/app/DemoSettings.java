@@ -5,13 +5,13 @@ import io.holdfast.rules.fault.Fault;
 import java.util.List;
 
 /**
- * How the demo is played.
+ * How the demo is run.
  *
  * @param warming whether the engine is slower until the first measured leg of each life is over: an order bias
  * @param faults what else the engine does to a benchmark
  */
 record DemoSettings(
-        long seed, int blocks, int cycles, boolean warming, boolean burnIn, Statistic statistic, List<Fault> faults) {
+        long seed, int rounds, int cycles, boolean warming, boolean burnIn, Statistic statistic, List<Fault> faults) {
     DemoSettings {
         faults = List.copyOf(faults);
     }

@@ -27,6 +27,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -60,7 +61,7 @@ final class EmulateCommand implements Callable<Integer> {
             names = "--engine",
             paramLabel = "NAME",
             defaultValue = "sglang",
-            description = "Whose rules: sglang or vllm (default: ${DEFAULT-VALUE}).")
+            description = "Engine to emulate: sglang or vllm (default: ${DEFAULT-VALUE}).")
     private String engine = "sglang";
 
     @Option(
@@ -88,7 +89,7 @@ final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--replay",
             paramLabel = "ENDPOINT",
-            description = "Where batches can be asked for again, in the same form (default: nowhere).")
+            description = "Endpoint of the replay socket, in the same form (default: none).")
     private String replay = "";
 
     @Option(
@@ -101,9 +102,9 @@ final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--context-tokens",
             paramLabel = "N",
-            defaultValue = "4096",
-            description = "The longest prompt and answer together (default: ${DEFAULT-VALUE}).")
-    private int contextTokens;
+            description = "The longest prompt and answer together; what may be pinned is what they leave of the cache"
+                    + " (default: a quarter of the cache).")
+    private @Nullable Integer contextTokens;
 
     @Option(
             names = "--max-running",
@@ -172,7 +173,7 @@ final class EmulateCommand implements Callable<Integer> {
             names = "--first-token-ms",
             paramLabel = "N",
             defaultValue = "5",
-            description = "What every pass that prefills takes beside (default: ${DEFAULT-VALUE}).")
+            description = "Fixed cost added to each prefill pass (default: ${DEFAULT-VALUE}).")
     private double firstTokenMillis;
 
     @Option(
@@ -186,26 +187,27 @@ final class EmulateCommand implements Callable<Integer> {
             names = "--speed",
             paramLabel = "FACTOR",
             defaultValue = "1",
-            description = "How many times faster than told the GPU works (default: ${DEFAULT-VALUE}).")
+            description = "Time scale: 10 runs ten times faster (default: ${DEFAULT-VALUE}).")
     private double scale;
 
     @Option(
             names = "--seed",
             paramLabel = "N",
             defaultValue = "1",
-            description = "Of the emulated model: the same prompt gets the same answer (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Seed of the emulated model: the same prompt gets the same answer (default: ${DEFAULT-VALUE}).")
     private long seed;
 
     @Option(
             names = "--fault",
             paramLabel = "NAME[=ARGS]",
-            description = "Something that real servers do to benchmarks; may be repeated. See --list-faults.")
+            description = "A fault that real servers have; may be repeated. See --list-faults.")
     private List<String> faults = List.of();
 
     @Option(
             names = "--script",
             paramLabel = "FILE",
-            description = "What happens while it serves: lines like 'at 30 begin throttling', 'at 60 restart'.")
+            description = "Actions while it serves: lines like 'at 30 begin throttling', 'at 60 restart'.")
     private Path script = Path.of("");
 
     @Option(names = "--list-faults", description = "Prints all faults, what they do and what they imitate.")
@@ -266,11 +268,11 @@ final class EmulateCommand implements Callable<Integer> {
         return switch (engine) {
             case "sglang" -> {
                 refuse(VLLM_ONLY, "vllm");
-                yield sglang.kind(pageTokens, contextTokens, maxRunning, arrayEvents);
+                yield sglang.kind(pageTokens, Optional.ofNullable(contextTokens), maxRunning, arrayEvents);
             }
             case "vllm" -> {
                 refuse(SGLANG_ONLY, "sglang");
-                yield vllm.kind(pageTokens, contextTokens, maxRunning, arrayEvents);
+                yield vllm.kind(pageTokens, Optional.ofNullable(contextTokens), maxRunning, arrayEvents);
             }
             default -> throw new CommandException("--engine is '" + engine + "'; there are sglang and vllm.");
         };

@@ -82,13 +82,13 @@ public final class Holdfast implements Runnable {
     private static int refuse(ParameterException fault) {
         CommandLine line = fault.getCommandLine();
         String name = line.getCommandSpec().qualifiedName(" ");
-        String sentence = Sentence.of(fault.getMessage(), "; see '%s --help'.".formatted(name));
+        String sentence = ErrorText.of(fault.getMessage(), "; see '%s --help'.".formatted(name));
         if (fault instanceof UnmatchedArgumentException unmatched
                 && !unmatched.getUnmatched().isEmpty()) {
             String word = unmatched.getUnmatched().getFirst();
             Optional<String> planned = name.equals("holdfast")
-                    ? Planned.frontDoor(word)
-                    : name.equals("holdfast loadtest") ? Planned.loadTest(word) : Optional.empty();
+                    ? NotBuiltYet.frontDoor(word)
+                    : name.equals("holdfast loadtest") ? NotBuiltYet.loadTest(word) : Optional.empty();
             sentence = planned.orElse(
                     word.startsWith("-")
                             ? "unknown option '%s'; see '%s --help'.".formatted(word, name)
@@ -109,7 +109,7 @@ public final class Holdfast implements Runnable {
                 || fault instanceof EmulatorException
                 || fault instanceof LoadTestException;
         if (mendable) {
-            line.getErr().println("holdfast: " + Sentence.of(fault.getMessage(), "."));
+            line.getErr().println("holdfast: " + ErrorText.of(fault.getMessage(), "."));
             return ExitCode.BAD_INPUT;
         }
         line.getErr()

@@ -4,13 +4,16 @@ import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.Dialect;
 import io.holdfast.loadtest.ExistingServer;
 import io.holdfast.loadtest.FloodShape;
-import io.holdfast.loadtest.LoadTest;
+import io.holdfast.loadtest.HttpEngine;
+import io.holdfast.loadtest.HttpSettings;
+import io.holdfast.loadtest.LoadTestRun;
 import io.holdfast.loadtest.LoadTestSettings;
 import io.holdfast.loadtest.Result;
+import io.holdfast.loadtest.RunClock;
+import io.holdfast.loadtest.RunEnvironment;
 import io.holdfast.loadtest.SidecarHolder;
 import io.holdfast.loadtest.Statistic;
 import io.holdfast.loadtest.TerminalProgress;
-import io.holdfast.loadtest.TestBench;
 import io.holdfast.loadtest.Workload;
 import io.vertx.core.Vertx;
 import java.io.PrintStream;
@@ -64,7 +67,7 @@ final class LoadtestCommand implements Runnable {
     @Command(
             name = "run",
             description = {
-                "A/A, normal and reversed order in seeded random blocks, judged with controls.",
+                "A/A, normal and reversed order in seeded random rounds, judged with controls.",
                 "The engine's cache is flushed before every leg: use an engine that serves nobody else."
             },
             sortOptions = false)
@@ -141,12 +144,12 @@ final class LoadtestCommand implements Runnable {
         private int cycles;
 
         @Option(
-                names = "--blocks",
+                names = "--rounds",
                 paramLabel = "N",
                 defaultValue = "5",
-                description = "Blocks of one A/A, one normal and one reversed pair; below 4 nothing can be concluded"
+                description = "Rounds of one A/A, one normal and one reversed pair; below 4 nothing can be concluded"
                         + " (default: ${DEFAULT-VALUE}).")
-        private int blocks;
+        private int rounds;
 
         @Option(
                 names = "--concurrency",
@@ -154,6 +157,15 @@ final class LoadtestCommand implements Runnable {
                 defaultValue = "8",
                 description = "Requests of a flood under way at a time (default: ${DEFAULT-VALUE}).")
         private int concurrency;
+
+        @Option(
+                names = "--hold-slot-ms",
+                paramLabel = "N",
+                defaultValue = "500",
+                description =
+                        "How long the hold step of a leg takes in both arms; longer than a hold through the sidecar"
+                                + " (default: ${DEFAULT-VALUE}).")
+        private int holdSlotMillis;
 
         @Option(
                 names = "--seed",
@@ -187,27 +199,29 @@ final class LoadtestCommand implements Runnable {
         public Integer call() {
             FloodShape shape = FloodShape.of(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles);
             LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
-                    .dialect(dialect)
-                    .blocks(blocks)
+                    .rounds(rounds)
                     .seed(seed)
                     .concurrency(concurrency)
+                    .holdSlot(Duration.ofMillis(holdSlotMillis))
                     .statistic(statistic)
                     .rehearsal(true);
-            Optional.ofNullable(model).ifPresent(settings::model);
+            HttpSettings http = HttpSettings.defaults().withDialect(dialect);
+            HttpSettings asked = Optional.ofNullable(model).map(http::withModel).orElse(http);
             checkAddress("--engine", engine);
             checkAddress("--sidecar", sidecar);
             checkFolder(journal);
             PrintStream progress = json ? System.err : System.out;
-            boolean terminal = !json && Page.onTerminal();
+            boolean terminal = !json && TerminalText.onTerminal();
             Vertx vertx = Vertx.vertx();
-            try (SidecarHolder holder = new SidecarHolder(sidecar, engineId, Duration.ofHours(1), System::nanoTime)) {
-                TestBench bench = new TestBench(vertx, System::nanoTime, new ExistingServer(engine), holder);
-                Result result = LoadTest.run(
-                        bench,
+            RunClock clock = RunClock.system();
+            try (HttpEngine tested = new HttpEngine(vertx, new ExistingServer(engine), asked, clock);
+                    SidecarHolder holder = new SidecarHolder(sidecar, engineId, Duration.ofHours(1), clock)) {
+                Result result = LoadTestRun.run(
+                        new RunEnvironment(tested, holder, clock),
                         Workload.idlePrefixFlood(seed, shape),
                         settings.build(),
                         journal,
-                        new TerminalProgress(progress, terminal, System::nanoTime));
+                        new TerminalProgress(progress, terminal, clock::nanos));
                 return parent.report(result, json, Optional.ofNullable(expected));
             } finally {
                 vertx.close().await();
@@ -259,7 +273,7 @@ final class LoadtestCommand implements Runnable {
 
         @Override
         public Integer call() {
-            return parent.report(LoadTest.analyze(journal), json, Optional.ofNullable(expected));
+            return parent.report(LoadTestRun.analyze(journal), json, Optional.ofNullable(expected));
         }
     }
 }

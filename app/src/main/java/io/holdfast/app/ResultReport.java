@@ -33,36 +33,36 @@ final class ResultReport {
             out.println(text(root));
             return;
         }
-        Page page = new Page(out, false);
-        page.blank();
-        numbers(page, result);
-        result.verdict().warnings().forEach(warning -> page.paragraph("  note: ", warning));
-        result.warnings().forEach(warning -> page.paragraph("  note: ", warning));
+        TerminalText text = TerminalText.plain(out);
+        text.blank();
+        numbers(text, result);
+        result.verdict().warnings().forEach(warning -> text.paragraph("  note: ", warning));
+        result.warnings().forEach(warning -> text.paragraph("  note: ", warning));
     }
 
     /** Both arms, the three figures that are easily confused, and the verdict with its reason. */
-    static void numbers(Page page, Result result) {
-        page.line("                  cached tokens        TTFT   (medians of the probes)");
-        arm(page, "baseline", result.baseline());
-        arm(page, "pinned", result.pinned());
-        page.blank();
+    static void numbers(TerminalText text, Result result) {
+        text.line("                  cached tokens        TTFT   (medians of the probes)");
+        arm(text, "baseline", result.baseline());
+        arm(text, "pinned", result.pinned());
+        text.blank();
         Estimate estimate = result.estimate();
-        page.line(String.format(
+        text.line(String.format(
                 Locale.ROOT,
                 "  naive claim    %s   baseline first, then pinned: often published",
                 percent(estimate.naivePercent())));
-        page.line(String.format(
+        text.line(String.format(
                 Locale.ROOT,
                 "  order bias     %s   A/A: second leg against first, nothing changed",
                 percent(estimate.orderBiasPercent())));
-        page.line(String.format(
+        text.line(String.format(
                 Locale.ROOT,
                 "  effect         %s   %s",
                 percent(estimate.effectPercent()),
                 estimate.ci95().map(ResultReport::interval).orElse("no interval")));
-        page.blank();
-        page.line("  VERDICT: " + result.verdict().headline());
-        page.paragraph("  ", result.verdict().reason());
+        text.blank();
+        text.line("  VERDICT: " + result.verdict().headline());
+        text.paragraph("  ", result.verdict().reason());
     }
 
     static ObjectNode verdict(Verdict verdict) {
@@ -104,8 +104,8 @@ final class ResultReport {
         return JSON.createObjectNode();
     }
 
-    private static void arm(Page page, String name, ArmSummary arm) {
-        page.line(String.format(
+    private static void arm(TerminalText text, String name, ArmSummary arm) {
+        text.line(String.format(
                 Locale.ROOT,
                 "  %-10s      %13s  %10s",
                 name,

@@ -6,6 +6,7 @@ import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Option;
 
@@ -68,12 +69,12 @@ final class SglangOptions {
 
     SglangOptions() {}
 
-    EmulatorSettings.Kind kind(int pageTokens, int contextTokens, int maxRunning, boolean arrayEvents) {
+    EmulatorSettings.Kind kind(int pageTokens, Optional<Integer> contextTokens, int maxRunning, boolean arrayEvents) {
         return new EmulatorSettings.Kind.Sglang(
                 new SglangSettings(
                         capacityTokens,
                         pageTokens,
-                        contextTokens,
+                        contextTokens.orElseGet(() -> quarter(capacityTokens)),
                         maxRunning,
                         chunk,
                         choice("--variant", variant, Variant.values()),
@@ -83,6 +84,11 @@ final class SglangOptions {
                         pinnedRatio,
                         choice("--schedule-policy", policy, SglangSettings.Policy.values())),
                 arrayEvents);
+    }
+
+    /** A quarter of a cache: a context that leaves room for pins beside it, and no less than any engine takes. */
+    static int quarter(int capacityTokens) {
+        return Math.max(SglangSettings.LEAST_CONTEXT, capacityTokens / 4);
     }
 
     /** The constant that the text names, with hyphens for underscores. */

@@ -2,6 +2,7 @@ package io.holdfast.app;
 
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.vllm.VllmSettings;
+import java.util.Optional;
 import picocli.CommandLine.Option;
 
 /** What {@code emulate} takes for vLLM alone. */
@@ -46,9 +47,10 @@ final class VllmOptions {
 
     VllmOptions() {}
 
-    EmulatorSettings.Kind kind(int blockTokens, int contextTokens, int maxRunning, boolean arrayEvents) {
+    EmulatorSettings.Kind kind(int blockTokens, Optional<Integer> contextTokens, int maxRunning, boolean arrayEvents) {
         return new EmulatorSettings.Kind.Vllm(VllmSettings.defaults()
-                .withSizes(blocks, blockTokens, contextTokens)
+                .withSizes(
+                        blocks, blockTokens, contextTokens.orElseGet(() -> SglangOptions.quarter(blocks * blockTokens)))
                 .withBatch(maxRunning, maxBatchedTokens)
                 .withRelease(arrayEvents ? VllmSettings.Release.V0_22 : VllmSettings.Release.V0_32)
                 .withPolicy(SglangOptions.choice("--scheduling-policy", policy, VllmSettings.Policy.values()))

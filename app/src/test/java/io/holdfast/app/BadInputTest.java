@@ -40,8 +40,8 @@ class BadInputTest {
                 "emulate --hash-seed 0|--hash-seed is for --engine vllm, and this is sglang; leave it out.",
                 "emulate --engine vllm --capacity-tokens 64|--capacity-tokens is for --engine sglang, and this is"
                         + " vllm;",
-                "emulate --engine vllm --blocks 4|blocks times blockTokens must be at least contextTokens, or the"
-                        + " longest",
+                "emulate --engine vllm --blocks 4 --context-tokens 4096|blocks times blockTokens must be at least"
+                        + " contextTokens, or the longest",
                 "emulate --events nosuch|--events is 'nosuch'; it must be a port or tcp://HOST:PORT, such as",
                 "emulate --replay tcp://10.0.0.1:9|--replay names the host '10.0.0.1', and --host is '127.0.0.1';",
                 "emulate --speed 0|The scale of time must be above 0, not 0.0.",
@@ -59,8 +59,8 @@ class BadInputTest {
                 "emulate --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
                 "emulate --fault warming=0|The fault warming=REQUESTS wants REQUESTS as",
                 "demo --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
-                "demo --blocks 0|--blocks and --cycles are 1 to 100, not 0 and 3.",
-                "demo --cycles 101|--blocks and --cycles are 1 to 100, not 5 and 101.",
+                "demo --rounds 0|--rounds and --cycles are 1 to 100, not 0 and 3.",
+                "demo --cycles 101|--rounds and --cycles are 1 to 100, not 4 and 101.",
                 "demo --judge nosuch|expected one of [PROBE_P50, WHOLE_MEAN] (case-insensitive) but was 'nosuch';",
                 "demo --seed x|'--seed': 'x' is not a long; see 'holdfast demo --help'.",
                 "bench nosuch|unknown subcommand 'nosuch'; see 'holdfast bench --help'.",
@@ -68,7 +68,7 @@ class BadInputTest {
                 "bench decode --rounds 0|--rounds is 1 to 1000, not 0."
             })
     void wrongOption_isNamed(String command, String sentence) {
-        assertThat(Told.by(command.split(" ", -1)).badInput()).contains(sentence);
+        assertThat(CommandRun.by(command.split(" ", -1)).badInput()).contains(sentence);
     }
 
     @ParameterizedTest
@@ -83,7 +83,8 @@ class BadInputTest {
                 "--prefix-tokens 0|A workload needs at least 1 for its prefix tokens, not 0.",
                 "--cycles -1|A workload needs at least 1 for its cycles, not -1.",
                 "--flood-tokens 2000000000|does not fit into memory; use at most",
-                "--blocks 0|The blocks must be between 1 and 1000, not 0.",
+                "--hold-slot-ms 0|The hold slot must be at least one millisecond, not PT0S.",
+                "--rounds 0|The rounds must be between 1 and 1000, not 0.",
                 "--concurrency 0|The concurrency must be between 1 and 4096, not 0.",
                 "--dialect nosuch|SGLANG_GENERATE",
                 "--expect nosuch|NO_EXPOSURE"
@@ -94,16 +95,17 @@ class BadInputTest {
         // An option may be given once: the wrong one replaces the right one.
         dropFirst(args, options.split(" ", -1)[0]);
 
-        assertThat(Told.by(args.toArray(String[]::new)).badInput()).contains(sentence);
+        assertThat(CommandRun.by(args.toArray(String[]::new)).badInput()).contains(sentence);
         assertThat(journal()).doesNotExist();
     }
 
     @Test
     void wrongConfigurationKey_isNamedByItsPath() throws IOException {
-        assertThat(Told.by(sidecar(config(0, NOBODY, "shared: 0.5"))).badInput())
+        assertThat(CommandRun.by(sidecar(config(0, NOBODY, "shared: 0.5"))).badInput())
                 .contains("sidecar.yaml: engines[0].shared ");
-        assertThat(Told.by(sidecar(config(70_000, NOBODY, ""))).badInput()).contains("listen.port is '70000'");
-        assertThat(Told.by(sidecar(config(0, "nosuch", ""))).badInput()).contains("engines[0].url is 'nosuch'");
+        assertThat(CommandRun.by(sidecar(config(70_000, NOBODY, ""))).badInput())
+                .contains("listen.port is '70000'");
+        assertThat(CommandRun.by(sidecar(config(0, "nosuch", ""))).badInput()).contains("engines[0].url is 'nosuch'");
     }
 
     @Test
@@ -114,12 +116,13 @@ class BadInputTest {
         Path empty = Files.writeString(folder.resolve("empty"), "");
         Path text = Files.writeString(folder.resolve("text"), "engines: [");
 
-        assertThat(Told.by(sidecar(folder.resolve("nosuch"))).badInput())
+        assertThat(CommandRun.by(sidecar(folder.resolve("nosuch"))).badInput())
                 .contains(folder.resolve("nosuch") + " does not exist; ");
-        assertThat(Told.by(sidecar(folder)).badInput()).contains(folder + " is a directory; ");
-        assertThat(Told.by(sidecar(binary)).badInput()).contains(binary + " is ");
-        assertThat(Told.by(sidecar(empty)).badInput()).contains("is empty; start from the example configuration.");
-        assertThat(Told.by(sidecar(text)).badInput()).contains("is not valid YAML at line 1");
+        assertThat(CommandRun.by(sidecar(folder)).badInput()).contains(folder + " is a directory; ");
+        assertThat(CommandRun.by(sidecar(binary)).badInput()).contains(binary + " is ");
+        assertThat(CommandRun.by(sidecar(empty)).badInput())
+                .contains("is empty; start from the example configuration.");
+        assertThat(CommandRun.by(sidecar(text)).badInput()).contains("is not valid YAML at line 1");
     }
 
     @Test
@@ -128,12 +131,14 @@ class BadInputTest {
             int port = other.getLocalPort();
             String number = Integer.toString(port);
 
-            assertThat(Told.by(sidecar(config(port, NOBODY, ""))).badInput())
+            assertThat(CommandRun.by(sidecar(config(port, NOBODY, ""))).badInput())
                     .startsWith("holdfast: Port " + port + " of 127.0.0.1 cannot be listened to (")
                     .endsWith("; stop what listens there or write another listen.port.");
-            assertThat(Told.by("emulate", "--port", number, "--events", "0").badInput())
+            assertThat(CommandRun.by("emulate", "--port", number, "--events", "0")
+                            .badInput())
                     .isEqualTo("holdfast: Port " + port + " for HTTP is in use; choose another or 0 for a free one.");
-            assertThat(Told.by("emulate", "--port", "0", "--events", number).badInput())
+            assertThat(CommandRun.by("emulate", "--port", "0", "--events", number)
+                            .badInput())
                     .isEqualTo("holdfast: Port " + port + " for events is in use; choose another or 0 for a free one.");
         }
     }
@@ -143,9 +148,9 @@ class BadInputTest {
         Vertx vertx = Vertx.vertx();
         String closed = closedAddress();
         try (Sidecar sidecar = Sidecar.start(vertx, SidecarConfig.load(config(0, closed, "")))) {
-            assertThat(Told.by(loadTest(NOBODY, closed, "main")).badInput())
+            assertThat(CommandRun.by(loadTest(NOBODY, closed, "main")).badInput())
                     .contains("The sidecar at " + closed + " does not answer; ");
-            assertThat(Told.by(loadTest(closed, sidecar.uri().toString(), "main"))
+            assertThat(CommandRun.by(loadTest(closed, sidecar.uri().toString(), "main"))
                             .badInput())
                     .contains("The engine at " + closed + " is not ready: it does not answer; ");
         } finally {
@@ -160,10 +165,11 @@ class BadInputTest {
         try (Emulator emulator = Emulator.start(vertx, EmulatorSettings.defaults());
                 Sidecar sidecar = Sidecar.start(
                         vertx, SidecarConfig.load(config(0, emulator.uri().toString(), "")))) {
-            assertThat(Told.by(loadTest(emulator.uri().toString(), sidecar.uri().toString(), "nosuch"))
+            assertThat(CommandRun.by(loadTest(
+                                    emulator.uri().toString(), sidecar.uri().toString(), "nosuch"))
                             .badInput())
                     .contains("has no engine called nosuch; use an id from its configuration.");
-            assertThat(Told.by(loadTest(
+            assertThat(CommandRun.by(loadTest(
                                     emulator.uri().toString(), emulator.uri().toString(), "main"))
                             .badInput())
                     .as("an engine in place of a sidecar")
@@ -196,7 +202,7 @@ class BadInputTest {
     void journalThatIsThereAlready_isLeftAsItIs() throws IOException {
         Files.writeString(journal(), "precious\n");
 
-        assertThat(Told.by(loadTest(NOBODY, NOBODY, "main")).badInput())
+        assertThat(CommandRun.by(loadTest(NOBODY, NOBODY, "main")).badInput())
                 .isEqualTo("holdfast: The journal " + journal()
                         + " exists already and is not overwritten; name another file.");
         assertThat(journal()).hasContent("precious\n");
@@ -206,9 +212,10 @@ class BadInputTest {
     void journalInAFolderThatIsNot_isNamed() {
         Path journal = folder.resolve("nosuch/journal.jsonl");
 
-        assertThat(Told.by("loadtest run --engine-id main --engine http://127.0.0.1:1 --sidecar http://127.0.0.1:1"
-                                .concat(" --journal " + journal)
-                                .split(" ", -1))
+        assertThat(CommandRun.by(
+                                "loadtest run --engine-id main --engine http://127.0.0.1:1 --sidecar http://127.0.0.1:1"
+                                        .concat(" --journal " + journal)
+                                        .split(" ", -1))
                         .badInput())
                 .isEqualTo("holdfast: --journal is '" + journal + "', but there is no folder " + journal.getParent()
                         + "; make it first.");
@@ -230,14 +237,14 @@ class BadInputTest {
                         "loadtest", "analyze", folder.resolve("nosuch").toString()
                     },
                     new String[] {"observe"})) {
-                Told told = Child.tells(args);
-                assertThat(told.badInput()).isEqualTo(Told.by(args).badInput());
+                CommandRun told = Child.tells(args);
+                assertThat(told.badInput()).isEqualTo(CommandRun.by(args).badInput());
             }
         }
     }
 
     private String analysis(Path journal) {
-        return Told.by("loadtest", "analyze", journal.toString()).badInput();
+        return CommandRun.by("loadtest", "analyze", journal.toString()).badInput();
     }
 
     private Path journal() {

@@ -46,7 +46,7 @@ final class Child implements AutoCloseable {
     }
 
     /** What a command that ends by itself told. */
-    static Told tells(String... args) throws IOException {
+    static CommandRun tells(String... args) throws IOException {
         try (Child child = start(args)) {
             return child.end();
         }
@@ -59,17 +59,17 @@ final class Child implements AutoCloseable {
     }
 
     /** Asks it to stop as {@code kill} does, and awaits its end. */
-    Told stop() {
+    CommandRun stop() {
         assertThat(process.isAlive()).as("the child still runs").isTrue();
         // Process.destroy would close the streams as well, and with them what it has to say at its end.
         process.toHandle().destroy();
         return end();
     }
 
-    private Told end() {
+    private CommandRun end() {
         try (BufferedReader rest = out) {
             String told = rest.readAllAsString();
-            return new Told(process.onExit().join().exitValue(), told, err.join());
+            return new CommandRun(process.onExit().join().exitValue(), told, err.join());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

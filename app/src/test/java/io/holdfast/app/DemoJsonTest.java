@@ -19,10 +19,10 @@ class DemoJsonTest {
             .build();
 
     @Test
-    void demoOfOneBlock_isOneDocumentThatSaysNullForWhatIsUnknown() {
-        Told told = SmallDemo.whole("--json", "--blocks", "1", "--seed", "7", "--no-burn-in");
+    void demoOfOneRound_isOneDocumentWithNullForWhatIsUnknown() {
+        CommandRun told = SmallDemo.run("--json", "--rounds", "1", "--seed", "7", "--no-burn-in");
         JsonNode document = document(told);
-        assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.CHECK_FAILED);
+        assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
         assertThat(told.err()).as("the story").contains("Holdfast demo").contains("VERDICT: ");
 
         assertThat(document.path("seed").asLong()).isEqualTo(7);
@@ -36,16 +36,17 @@ class DemoJsonTest {
         assertThat(verdict.has("ci95")).isTrue();
         assertThat(verdict.path("ci95").isNull()).isTrue();
 
-        List<JsonNode> scenes = elements(document.path("scenes"));
-        assertThat(scenes)
-                .extracting(scene -> scene.path("name").asText())
+        List<JsonNode> verdicts = elements(document.path("verdicts"));
+        assertThat(verdicts)
+                .extracting(each -> each.path("name").asText())
                 .containsExactly("idle-prefix-under-flood", "ample-memory");
-        assertThat(scenes.getFirst().path("verdict")).isEqualTo(verdict);
-        assertThat(scenes)
-                .allSatisfy(scene ->
-                        assertThat(scene.path("verdict").path("name").asText()).isEqualTo("INCONCLUSIVE"))
-                .allSatisfy(scene ->
-                        assertThat(scene.path("asExpected").asBoolean(true)).isFalse());
+        assertThat(verdicts.getFirst().path("verdict")).isEqualTo(verdict);
+        assertThat(verdicts)
+                .allSatisfy(each ->
+                        assertThat(each.path("verdict").path("name").asText()).isEqualTo("INCONCLUSIVE"))
+                .allSatisfy(each -> assertThat(each.path("judgement").asText()).isEqualTo("TOO_FEW_ROUNDS"))
+                .allSatisfy(each ->
+                        assertThat(each.path("asExpected").asBoolean(true)).isFalse());
         assertThat(document.path("automaticHold").path("heldBlocks").asInt()).isPositive();
         assertThat(document.path("automaticHold").path("asExpected").asBoolean())
                 .isTrue();
@@ -69,7 +70,7 @@ class DemoJsonTest {
                 .allSatisfy(one -> assertThat(one.path("ttftMillis").isNumber()).isTrue());
     }
 
-    private static JsonNode document(Told told) {
+    private static JsonNode document(CommandRun told) {
         try {
             return JSON.readTree(told.out());
         } catch (JsonProcessingException e) {

@@ -14,7 +14,7 @@ class FrontDoorTest {
 
     @Test
     void help_offersWhatIsBuiltAndNothingElse() {
-        Told told = help("--help");
+        CommandRun told = help("--help");
 
         assertThat(offered(told)).containsExactly("demo", "sidecar", "loadtest", "emulate", "bench");
         assertThat(told.out()).contains("Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive.");
@@ -39,7 +39,7 @@ class FrontDoorTest {
                 "bench decode --help"
             })
     void helpOfEachCommand_mentionsNothingThatIsNotBuilt(String command) {
-        Told told = help(command.split(" ", -1));
+        CommandRun told = help(command.split(" ", -1));
 
         assertThat(told.out())
                 .startsWith("Usage: holdfast")
@@ -52,7 +52,7 @@ class FrontDoorTest {
     @ParameterizedTest
     @ValueSource(strings = {"demo", "sidecar", "loadtest run", "loadtest analyze", "emulate", "bench decode"})
     void helpOfEachCommand_explainsEveryOption(String command) {
-        Told told = help((command + " --help").split(" ", -1));
+        CommandRun told = help((command + " --help").split(" ", -1));
 
         assertThat(told.out().lines().filter(line -> line.strip().startsWith("--")))
                 .isNotEmpty()
@@ -63,14 +63,15 @@ class FrontDoorTest {
     @ParameterizedTest
     @CsvSource({"-V", "--version"})
     void version_isOneLine(String option) {
-        assertThat(Told.by(option)).isEqualTo(new Told(ExitCode.OK, "holdfast 0.1.0" + System.lineSeparator(), ""));
+        assertThat(CommandRun.by(option))
+                .isEqualTo(new CommandRun(ExitCode.OK, "holdfast 0.1.0" + System.lineSeparator(), ""));
     }
 
     @Test
     void commandWithoutSubcommand_showsItsHelp() {
-        assertThat(Told.by()).isEqualTo(Told.by("--help"));
-        assertThat(Told.by("loadtest")).isEqualTo(Told.by("loadtest", "--help"));
-        assertThat(Told.by("bench")).isEqualTo(Told.by("bench", "--help"));
+        assertThat(CommandRun.by()).isEqualTo(CommandRun.by("--help"));
+        assertThat(CommandRun.by("loadtest")).isEqualTo(CommandRun.by("loadtest", "--help"));
+        assertThat(CommandRun.by("bench")).isEqualTo(CommandRun.by("bench", "--help"));
     }
 
     @ParameterizedTest
@@ -94,7 +95,7 @@ class FrontDoorTest {
         String[] words = command.split(" ", -1);
         String name = words[0].equals("loadtest") ? "loadtest " + words[1] : words[0];
 
-        assertThat(Told.by(words).badInput())
+        assertThat(CommandRun.by(words).badInput())
                 .startsWith("holdfast: '" + name + "' (")
                 .contains(") is not built yet; built are ");
     }
@@ -114,19 +115,21 @@ class FrontDoorTest {
                 "aa|unknown subcommand 'aa'; see 'holdfast --help'."
             })
     void unknownWord_isNamedWithWhereToLook(String command, String sentence) {
-        assertThat(Told.by(command.split(" ", -1)).badInput()).isEqualTo("holdfast: " + sentence);
+        assertThat(CommandRun.by(command.split(" ", -1)).badInput()).isEqualTo("holdfast: " + sentence);
     }
 
     @Test
     void missingOption_isNamedWithWhereToLook() {
-        assertThat(Told.by("loadtest", "run", "--engine", "http://127.0.0.1:1", "--sidecar", "http://127.0.0.1:2")
+        assertThat(CommandRun.by("loadtest", "run", "--engine", "http://127.0.0.1:1", "--sidecar", "http://127.0.0.1:2")
                         .badInput())
                 .contains("--engine-id")
                 .contains("--journal")
                 .endsWith("; see 'holdfast loadtest run --help'.");
-        assertThat(Told.by("loadtest", "analyze").badInput()).contains("JOURNAL");
-        assertThat(Told.by("sidecar").badInput()).contains("--config FILE").contains("--print-example");
-        assertThat(Told.by("emulate", "--port").badInput()).contains("--port");
+        assertThat(CommandRun.by("loadtest", "analyze").badInput()).contains("JOURNAL");
+        assertThat(CommandRun.by("sidecar").badInput())
+                .contains("--config FILE")
+                .contains("--print-example");
+        assertThat(CommandRun.by("emulate", "--port").badInput()).contains("--port");
     }
 
     @Test
@@ -134,8 +137,8 @@ class FrontDoorTest {
         assertThat(offered(help("bench", "--help"))).containsExactly("decode");
     }
 
-    private static Told help(String... args) {
-        Told told = Told.by(args);
+    private static CommandRun help(String... args) {
+        CommandRun told = CommandRun.by(args);
         assertThat(told.code()).isEqualTo(ExitCode.OK);
         assertThat(told.err()).isEmpty();
         assertThat(told.out().lines())
@@ -144,7 +147,7 @@ class FrontDoorTest {
     }
 
     /** The first words below "Commands:". */
-    private static List<String> offered(Told told) {
+    private static List<String> offered(CommandRun told) {
         return told.out()
                 .lines()
                 .dropWhile(line -> !line.equals("Commands:"))

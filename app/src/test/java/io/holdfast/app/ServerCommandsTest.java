@@ -41,9 +41,9 @@ class ServerCommandsTest {
                 assertThat(generate(engine, prompt(1))).isPositive();
             }
 
-            Told told = child.stop();
+            CommandRun told = child.stop();
 
-            assertThat(told).isEqualTo(new Told(TERMINATED, "", ""));
+            assertThat(told).isEqualTo(new CommandRun(TERMINATED, "", ""));
         }
     }
 
@@ -74,32 +74,32 @@ class ServerCommandsTest {
                 assertThat(usedTokens(engine)).isEqualTo(PREFIX_TOKENS);
             }
 
-            Told told = child.stop();
+            CommandRun told = child.stop();
 
-            assertThat(told).isEqualTo(new Told(TERMINATED, "", ""));
+            assertThat(told).isEqualTo(new CommandRun(TERMINATED, "", ""));
             assertThat(usedTokens(engine)).isZero();
-            assertThat(emulator.stop()).isEqualTo(new Told(TERMINATED, "", ""));
+            assertThat(emulator.stop()).isEqualTo(new CommandRun(TERMINATED, "", ""));
         }
     }
 
     @Test
     void printedExample_isSound() throws IOException {
-        Told example = Told.by("sidecar", "--print-example");
+        CommandRun example = CommandRun.by("sidecar", "--print-example");
         assertThat(example.code()).isEqualTo(ExitCode.OK);
         assertThat(example.err()).isEmpty();
         Path file = Files.writeString(folder.resolve("example.yaml"), example.out());
 
-        Told told = Told.by("sidecar", "--check-config", "--config", file.toString());
+        CommandRun told = CommandRun.by("sidecar", "--check-config", "--config", file.toString());
 
-        assertThat(told).isEqualTo(new Told(ExitCode.OK, file + " is sound." + System.lineSeparator(), ""));
+        assertThat(told).isEqualTo(new CommandRun(ExitCode.OK, file + " is sound." + System.lineSeparator(), ""));
     }
 
     @Test
     void checkOfAnUnsoundConfiguration_saysWhatIsWrong() throws IOException {
-        String example = Told.by("sidecar", "--print-example").out();
+        String example = CommandRun.by("sidecar", "--print-example").out();
         Path file = Files.writeString(folder.resolve("wrong.yaml"), example.replace("share: 0.5", "share: 1.5"));
 
-        assertThat(Told.by("sidecar", "--check-config", "--config", file.toString())
+        assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
                         .badInput())
                 .contains("engines[0].share is '1.5'");
     }

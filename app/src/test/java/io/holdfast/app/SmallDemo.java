@@ -1,6 +1,5 @@
 package io.holdfast.app;
 
-import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.FloodShape;
 import java.time.Duration;
@@ -9,56 +8,39 @@ import java.util.stream.Stream;
 import picocli.CommandLine;
 
 /**
- * The demo with scenes that a test has time for: few requests, each slow enough that the noise of a busy machine is small
- * beside it. The engine mostly waits, so several of these run side by side.
+ * The demo with scenarios that a test has time for, and with patience enough for a busy machine: what comes out is asked for
+ * its shape and its cached tokens, not for its times.
  */
 final class SmallDemo {
-    /** Requests of a leg: the prime, then a flood of two and a probe in each cycle. */
-    static final int REQUESTS_OF_A_LEG = 10;
-
-    /** A leg's median stands one probe that came late. */
-    private static final int CYCLES = 3;
-
-    private static final int CAPACITY = 1_536;
-    private static final Duration HOLD_SLOT = Duration.ofMillis(400);
+    private static final int CAPACITY = 1_584;
+    private static final Duration HOLD_SLOT = Duration.ofSeconds(1);
+    private static final Duration SLOT_TOLERANCE = Duration.ofMinutes(1);
     private static final FloodShape SHAPE =
-            FloodShape.of(256, 32, 2, 896, CYCLES).withOutputTokens(1, 1);
+            FloodShape.of(256, 32, 4, Demo.CHUNK_TOKENS, 1).withOutputTokens(1, 1);
 
     private SmallDemo() {}
 
-    /** Runs {@code holdfast demo} with scene (a) alone. */
-    static Told pressure(String... options) {
-        return play(List.of(scene("a", "idle-prefix-under-flood", CAPACITY, Finding.REAL)), options);
-    }
-
-    /** Runs {@code holdfast demo} with both scenes. */
-    static Told whole(String... options) {
-        return play(
-                List.of(
-                        scene("a", "idle-prefix-under-flood", CAPACITY, Finding.REAL),
-                        scene("b", "ample-memory", 8 * CAPACITY, Finding.NO_EXPOSURE)),
-                options);
-    }
-
-    private static Told play(List<Scene> scenes, String... options) {
-        String[] args = Stream.concat(Stream.of("demo", "--cycles", Integer.toString(CYCLES)), Stream.of(options))
-                .toArray(String[]::new);
+    /** Runs {@code holdfast demo} with both scenarios. */
+    static CommandRun run(String... options) {
+        List<DemoScenario> scenarios = List.of(
+                scenario("a", "idle-prefix-under-flood", CAPACITY, Finding.REAL),
+                scenario("b", "ample-memory", 8 * CAPACITY, Finding.NO_EXPOSURE));
+        String[] args = Stream.concat(Stream.of("demo"), Stream.of(options)).toArray(String[]::new);
         CommandLine.IFactory usual = CommandLine.defaultFactory();
-        return Told.by(
+        return CommandRun.by(
                 new CommandLine.IFactory() {
                     @Override
                     public <K> K create(Class<K> type) throws Exception {
                         return type == DemoCommand.class
-                                ? type.cast(new DemoCommand(cycles -> scenes))
+                                ? type.cast(new DemoCommand(cycles -> scenarios))
                                 : usual.create(type);
                     }
                 },
                 args);
     }
 
-    private static Scene scene(String letter, String name, int capacity, Finding expected) {
-        EmulatorSettings engine =
-                Demo.emulated(capacity).withFirstTokenMicros(40_000).withPrefillMicrosPerToken(100);
-        return new Scene(letter, name, "a small " + name, engine, SHAPE, HOLD_SLOT, expected);
+    private static DemoScenario scenario(String letter, String name, int capacity, Finding expected) {
+        return new DemoScenario(
+                letter, name, "a small " + name, Demo.emulated(capacity), SHAPE, HOLD_SLOT, SLOT_TOLERANCE, expected);
     }
 }

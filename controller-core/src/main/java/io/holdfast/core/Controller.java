@@ -63,6 +63,7 @@ public final class Controller {
     private Budget budget = Budget.none();
     private Plan plan = new Plan(0, List.of());
     private long seenBatches;
+    private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(true);
     private volatile EngineView view;
 
     /** Holds that are let go together. */
@@ -299,9 +300,17 @@ public final class Controller {
 
     private void pause(Optional<String> reason) {
         suspended = reason;
-        if (!backends.chosen().traits().forgetsByItself()) {
-            pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")));
-        }
+        pauseWritten = backends.chosen().traits().forgetsByItself()
+                ? CompletableFuture.completedFuture(false)
+                : pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")));
+    }
+
+    /**
+     * Answered with whether the last pause, or its end, would be known after a crash, as soon as it was tried to write it;
+     * no release waits for that. Any thread, after the answer to what paused or resumed.
+     */
+    public CompletionStage<Boolean> pauseWritten() {
+        return pauseWritten;
     }
 
     /** Hands in fresh readings; the newest replace those not yet looked at. */

@@ -90,8 +90,10 @@ public final class Ledger {
     /**
      * Writes what is true already, and what the next start would be glad to know. Where the disk refuses, it says so in the
      * log, keeps the line and writes it as soon as it can: with the next line, or by {@link #retry}.
+     *
+     * @return whether it is on the disk
      */
-    public void record(LedgerLine line) {
+    public boolean record(LedgerLine line) {
         synchronized (writing) {
             Object about = about(line);
             synchronized (this) {
@@ -100,6 +102,7 @@ public final class Ledger {
                 unwritten.put(about, line);
             }
             retry();
+            return !behind();
         }
     }
 

@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.LongFunction;
 import java.util.function.Predicate;
@@ -778,12 +780,17 @@ final class Pins {
     /** Writes what is only to be known at the next start; no call waits for it. */
     private void record(Pin pin, Step step, long holdId, HoldOrigin origin) {
         if (!pin.backend.traits().forgetsByItself()) {
-            recordLater(pin.entry(step, holdId, origin));
+            CompletionStage<Boolean> unused = recordLater(pin.entry(step, holdId, origin));
         }
     }
 
-    void recordLater(LedgerLine line) {
-        writing.execute(
-                () -> ledger.record(line), () -> LOG.warn("A line is not written to the ledger, since {}.", CLOSED));
+    /** Answered with whether the line is on the disk, as soon as that was tried. */
+    CompletionStage<Boolean> recordLater(LedgerLine line) {
+        CompletableFuture<Boolean> written = new CompletableFuture<>();
+        writing.execute(() -> written.complete(ledger.record(line)), () -> {
+            LOG.warn("A line is not written to the ledger, since {}.", CLOSED);
+            written.complete(false);
+        });
+        return written;
     }
 }

@@ -4,7 +4,7 @@ import io.holdfast.emulator.process.EmulatorException;
 import io.holdfast.emulator.process.MachineClock;
 import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.fault.Faults;
-import io.holdfast.rules.fault.LifeFault;
+import io.holdfast.rules.fault.ServerFault;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.net.URI;
@@ -21,20 +21,20 @@ import org.slf4j.LoggerFactory;
 /**
  * An emulated inference server: SGLang or vLLM on real sockets, with a thread in place of the GPU.
  *
- * <p>It lives one life after another on the same ports: a script, a fault or {@link #restart} ends a life as a kill does, and
- * the next begins with an empty cache. Closing cuts requests off as well, but leaves no memory segment behind.
+ * <p>It runs one server instance after another on the same ports: a script, a fault or {@link #restart} kills the present
+ * one, and the next starts with an empty cache. Closing cuts requests off as well, but leaves no memory segment behind.
  */
 public final class Emulator implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Emulator.class);
-    private static final Duration LOOK = Duration.ofMillis(5);
+    private static final Duration POLL = Duration.ofMillis(5);
 
     private final Vertx vertx;
     private final EmulatorSettings settings;
     private final Faults faults;
     private final EngineClock clock;
-    private final ScheduledExecutorService conductor;
-    private int lives;
-    private Optional<Life<?>> life = Optional.empty();
+    private final ScheduledExecutorService scheduler;
+    private int starts;
+    private Optional<ServerInstance<?>> instance = Optional.empty();
     private boolean closed;
 
     private final URI uri;
@@ -46,10 +46,10 @@ public final class Emulator implements AutoCloseable {
         this.faults = new Faults(wanted.faults());
         this.clock = clock;
         EmulatorSettings reachable =
-                faults.has(LifeFault.SlowStart.class) && wanted.endpoints().http() == 0
-                        ? wanted.withHttpPort(Life.freePort())
+                faults.has(ServerFault.SlowStart.class) && wanted.endpoints().http() == 0
+                        ? wanted.withHttpPort(ServerInstance.freePort())
                         : wanted;
-        Life<?> first = begin(reachable);
+        ServerInstance<?> first = startInstance(reachable);
         int http = reachable.endpoints().http() == 0
                 ? first.port()
                 : reachable.endpoints().http();
@@ -61,9 +61,9 @@ public final class Emulator implements AutoCloseable {
                 http,
                 first.events().port(),
                 replay.map(where -> OptionalInt.of(port(where))).orElse(OptionalInt.empty())));
-        this.conductor = Executors.newSingleThreadScheduledExecutor(
-                Thread.ofPlatform().daemon().name("holdfast-conductor-" + http).factory());
-        this.life = Optional.of(first);
+        this.scheduler = Executors.newSingleThreadScheduledExecutor(
+                Thread.ofPlatform().daemon().name("holdfast-scheduler-" + http).factory());
+        this.instance = Optional.of(first);
     }
 
     /**
@@ -78,7 +78,7 @@ public final class Emulator implements AutoCloseable {
     static Emulator start(Vertx vertx, EmulatorSettings settings, EngineClock clock) {
         refuseEventLoop();
         Emulator emulator = new Emulator(vertx, settings, clock);
-        emulator.conduct();
+        emulator.scheduleActions();
         return emulator;
     }
 
@@ -96,12 +96,12 @@ public final class Emulator implements AutoCloseable {
         return replay;
     }
 
-    /** What is wrong with it; faults may come and go while it serves. */
+    /** The faults in force; they may begin and end while it serves. */
     public Faults faults() {
         return faults;
     }
 
-    /** Ends this life and begins the next; blocks until it serves again, not to be called on an event loop. */
+    /** Kills this server instance and starts the next; blocks until it serves again, not to be called on an event loop. */
     public void restart() {
         refuseEventLoop();
         restart(Duration.ZERO);
@@ -111,23 +111,23 @@ public final class Emulator implements AutoCloseable {
     @Override
     public void close() {
         refuseEventLoop();
-        conductor.shutdownNow();
+        scheduler.shutdownNow();
         synchronized (this) {
             closed = true;
-            life.ifPresent(Life::end);
-            life = Optional.empty();
+            instance.ifPresent(ServerInstance::end);
+            instance = Optional.empty();
         }
     }
 
-    private void conduct() {
+    private void scheduleActions() {
         double scale = settings.speed().scale();
         for (Script.Act act : settings.script().acts()) {
             long nanos = Math.round(act.at().toNanos() / scale);
-            Future<?> scheduled = conductor.schedule(logged(() -> perform(act.deed())), nanos, TimeUnit.NANOSECONDS);
+            Future<?> scheduled = scheduler.schedule(logged(() -> perform(act.deed())), nanos, TimeUnit.NANOSECONDS);
             log.debug("{} is scheduled: {}", act, scheduled);
         }
-        Future<?> looking = conductor.scheduleWithFixedDelay(
-                logged(this::restartIfDue), LOOK.toNanos(), LOOK.toNanos(), TimeUnit.NANOSECONDS);
+        Future<?> looking = scheduler.scheduleWithFixedDelay(
+                logged(this::restartIfDue), POLL.toNanos(), POLL.toNanos(), TimeUnit.NANOSECONDS);
         log.debug("Looking whether a restart is due: {}", looking);
     }
 
@@ -137,7 +137,7 @@ public final class Emulator implements AutoCloseable {
             try {
                 work.run();
             } catch (RuntimeException e) {
-                log.error("What was to happen to the server did not.", e);
+                log.error("A scripted action failed.", e);
             }
         };
     }
@@ -151,27 +151,27 @@ public final class Emulator implements AutoCloseable {
         }
     }
 
-    /** A fault ends a life after so many requests. */
+    /** A fault restarts the server after so many requests. */
     private void restartIfDue() {
-        Optional<LifeFault.Restart> fault = faults.find(LifeFault.Restart.class);
+        Optional<ServerFault.Restart> fault = faults.find(ServerFault.Restart.class);
         if (fault.isPresent() && answered() >= fault.get().requests()) {
             restart(fault.get().down());
         }
     }
 
     private synchronized long answered() {
-        return life.map(Life::answered).orElse(0L);
+        return instance.map(ServerInstance::answered).orElse(0L);
     }
 
     private synchronized void restart(Duration down) {
         if (closed) {
             return;
         }
-        life.ifPresent(Life::close);
-        life = Optional.empty();
+        instance.ifPresent(ServerInstance::close);
+        instance = Optional.empty();
         try {
             TimeUnit.NANOSECONDS.sleep(down.toNanos());
-            life = Optional.of(begin(settings));
+            instance = Optional.of(startInstance(settings));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (EmulatorException e) {
@@ -179,16 +179,16 @@ public final class Emulator implements AutoCloseable {
         }
     }
 
-    /** Begins the next life; where it is long in coming, the HTTP port opens later. */
-    private Life<?> begin(EmulatorSettings where) {
-        lives++;
-        String model = lives == 1
+    /** Starts the next instance; where a fault makes that slow, the HTTP port opens later. */
+    private ServerInstance<?> startInstance(EmulatorSettings where) {
+        starts++;
+        String model = starts == 1
                 ? where.model()
-                : faults.find(LifeFault.OtherModel.class)
-                        .map(LifeFault.OtherModel::name)
+                : faults.find(ServerFault.OtherModel.class)
+                        .map(ServerFault.OtherModel::name)
                         .orElse(where.model());
-        Life<?> next = Servers.begin(vertx, where.withModel(model), faults, clock);
-        Optional<LifeFault.SlowStart> slow = faults.find(LifeFault.SlowStart.class);
+        ServerInstance<?> next = ServerFactory.start(vertx, where.withModel(model), faults, clock);
+        Optional<ServerFault.SlowStart> slow = faults.find(ServerFault.SlowStart.class);
         if (slow.isEmpty()) {
             next.listen();
         } else {
@@ -198,8 +198,8 @@ public final class Emulator implements AutoCloseable {
         return next;
     }
 
-    private synchronized boolean listen(Life<?> next) {
-        boolean current = !closed && life.filter(now -> now == next).isPresent();
+    private synchronized boolean listen(ServerInstance<?> next) {
+        boolean current = !closed && instance.filter(now -> now == next).isPresent();
         if (current) {
             next.listen();
         }

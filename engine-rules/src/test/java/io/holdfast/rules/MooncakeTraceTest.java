@@ -10,8 +10,8 @@ import io.holdfast.rules.engine.Engine;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
@@ -84,7 +84,7 @@ class MooncakeTraceTest {
                 prompt[i] = blocks[i / BLOCK] * BLOCK + i % BLOCK;
             }
             Heard heard = new Heard();
-            engine.submit(new Generation(prompt, Terms.of(1), false, 0, heard));
+            engine.submit(new Generation(prompt, RequestOptions.of(1), false, 0, heard));
             boolean worked = true;
             while (worked) {
                 worked = engine.step();

@@ -223,8 +223,8 @@ final class HashRecordingsTest {
 
     static List<Recording> sglang() throws IOException {
         Map<String, Integer> own = new LinkedHashMap<>();
-        own.put("sglang_p16_lru.jsonl", 206);
-        own.put("sglang_p1_lru.jsonl", 3321);
+        own.put("sglang_server_p16_lru.jsonl.gz", 206);
+        own.put("sglang_server_p1_lru.jsonl.gz", 3321);
         own.put("sglang_server_p16_priority.jsonl.gz", 192);
         own.put("sglang_server_p16_lru_hicache.jsonl.gz", 394);
         own.put("sglang_long_p16_lru.jsonl.gz", 1225);
@@ -240,8 +240,8 @@ final class HashRecordingsTest {
 
     static List<Recording> vllm() throws IOException {
         Map<String, Integer> own = new LinkedHashMap<>();
-        own.put("vllm_arrays.jsonl", 52);
-        own.put("vllm_maps.jsonl", 56);
+        own.put("vllm_v0.22.1_array_sha256_cbor_int_seed0.jsonl.gz", 52);
+        own.put("vllm_sha256_cbor_int_seed0.jsonl.gz", 56);
         own.put("vllm_sha256_default_int_seed0.jsonl.gz", 56);
         own.put("vllm_sha256_cbor_int_noseed.jsonl.gz", 56);
         own.put("vllm_sha256_cbor_bytes_seed0.jsonl.gz", 56);
@@ -256,7 +256,7 @@ final class HashRecordingsTest {
         List<Recording> all = new ArrayList<>();
         own.forEach((name, blocks) -> all.add(new Recording(
                 name,
-                Objects.requireNonNull(HashRecordingsTest.class.getResource(name), name),
+                Objects.requireNonNull(HashRecordingsTest.class.getResource(RecordedFrames.SHARED + name), name),
                 OptionalInt.of(blocks))));
         String more = System.getProperty("holdfast.golden", "");
         if (!more.isEmpty()) {

@@ -20,13 +20,13 @@ import java.util.zip.GZIPInputStream;
 final class RecordedFrames {
     /** Recordings among the test resources that between them have every form that a server at hand could be made to speak. */
     static final List<String> FORMS = List.of(
-            "sglang_p16_lru.jsonl",
-            "sglang_p1_lru.jsonl",
+            "sglang_server_p16_lru.jsonl.gz",
+            "sglang_server_p1_lru.jsonl.gz",
             "sglang_server_p16_lru_hicache.jsonl.gz",
             "sglang_long_p16_lru.jsonl.gz",
             "sglang_long_p16_lru_hicache_small.jsonl.gz",
-            "vllm_maps.jsonl",
-            "vllm_arrays.jsonl",
+            "vllm_sha256_cbor_int_seed0.jsonl.gz",
+            "vllm_v0.22.1_array_sha256_cbor_int_seed0.jsonl.gz",
             "vllm_sha256_cbor_bytes_seed0.jsonl.gz",
             "vllm_long_sha256_cbor_int_seed0.jsonl.gz");
 
@@ -42,6 +42,9 @@ final class RecordedFrames {
                             "vllm_sha256_cbor_int_noseed.jsonl.gz",
                             "vllm_sha256_default_int_seed0.jsonl.gz"))
             .toList();
+
+    /** Recordings stand once, beside the engine rules that they judge. */
+    static final String SHARED = "/io/holdfast/rules/recordings/";
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -105,7 +108,7 @@ final class RecordedFrames {
 
     private static InputStream open(String recording) throws IOException {
         return NAMES.contains(recording)
-                ? Objects.requireNonNull(RecordedFrames.class.getResourceAsStream(recording), recording)
+                ? Objects.requireNonNull(RecordedFrames.class.getResourceAsStream(SHARED + recording), recording)
                 : Files.newInputStream(Path.of(recording));
     }
 }

@@ -135,7 +135,7 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
     }
 
     static URL own(String name) {
-        return Objects.requireNonNull(RecordedSession.class.getResource(name), name);
+        return Objects.requireNonNull(RecordedSession.class.getResource(RecordedFrames.SHARED + name), name);
     }
 
     @Override

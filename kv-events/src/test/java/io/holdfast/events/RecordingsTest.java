@@ -29,7 +29,7 @@ final class RecordingsTest {
     private final KvEventDecoder decoder = new KvEventDecoder();
 
     @ParameterizedTest
-    @ValueSource(strings = {"sglang_p16_lru.jsonl", "sglang_p1_lru.jsonl"})
+    @ValueSource(strings = {"sglang_server_p16_lru.jsonl.gz", "sglang_server_p1_lru.jsonl.gz"})
     void sglangStream_yieldsTheRecordedStateAfterEachStep(String recording) throws IOException {
         Mirror mirror = new Mirror();
         int steps = 0;

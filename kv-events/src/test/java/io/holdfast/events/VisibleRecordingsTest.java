@@ -43,8 +43,8 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 final class VisibleRecordingsTest {
     private static final List<String> OWN = List.of(
-            "sglang_p16_lru.jsonl",
-            "sglang_p1_lru.jsonl",
+            "sglang_server_p16_lru.jsonl.gz",
+            "sglang_server_p1_lru.jsonl.gz",
             "sglang_server_p16_priority.jsonl.gz",
             "sglang_server_p16_lru_hicache.jsonl.gz",
             "sglang_long_p16_lru.jsonl.gz",
@@ -53,8 +53,8 @@ final class VisibleRecordingsTest {
             "sglang_long_p16_priority.jsonl.gz",
             "sglang_long_p16_sessions.jsonl.gz",
             "sglang_long_p1_lru.jsonl.gz",
-            "vllm_arrays.jsonl",
-            "vllm_maps.jsonl",
+            "vllm_v0.22.1_array_sha256_cbor_int_seed0.jsonl.gz",
+            "vllm_sha256_cbor_int_seed0.jsonl.gz",
             "vllm_sha256_default_int_seed0.jsonl.gz",
             "vllm_sha256_cbor_int_noseed.jsonl.gz",
             "vllm_sha256_cbor_bytes_seed0.jsonl.gz",
@@ -65,8 +65,8 @@ final class VisibleRecordingsTest {
      * stored under its end while the first, for all that the events say, could still be generating.
      */
     private static final Map<String, String> EVENTS_ALONE = Map.ofEntries(
-            entry("sglang_p16_lru.jsonl", 26, 3, 1),
-            entry("sglang_p1_lru.jsonl", 27, 3, 2),
+            entry("sglang_server_p16_lru.jsonl.gz", 26, 3, 1),
+            entry("sglang_server_p1_lru.jsonl.gz", 27, 3, 2),
             entry("sglang_server_p16_priority.jsonl.gz", 24, 3, 1),
             entry("sglang_server_p16_lru_hicache.jsonl.gz", 26, 3, 1),
             entry("sglang_long_p16_lru.jsonl.gz", 133, 20, 31),
@@ -75,8 +75,8 @@ final class VisibleRecordingsTest {
             entry("sglang_long_p16_priority.jsonl.gz", 140, 32, 28),
             entry("sglang_long_p16_sessions.jsonl.gz", 118, 29, 28),
             entry("sglang_long_p1_lru.jsonl.gz", 55, 37, 23),
-            entry("vllm_arrays.jsonl", 9, 1, 0),
-            entry("vllm_maps.jsonl", 10, 1, 0),
+            entry("vllm_v0.22.1_array_sha256_cbor_int_seed0.jsonl.gz", 9, 1, 0),
+            entry("vllm_sha256_cbor_int_seed0.jsonl.gz", 10, 1, 0),
             entry("vllm_sha256_default_int_seed0.jsonl.gz", 10, 1, 0),
             entry("vllm_sha256_cbor_int_noseed.jsonl.gz", 10, 1, 0),
             entry("vllm_sha256_cbor_bytes_seed0.jsonl.gz", 10, 1, 0),

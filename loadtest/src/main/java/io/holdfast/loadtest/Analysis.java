@@ -99,7 +99,7 @@ final class Analysis {
     }
 
     private CacheProof cacheProof() {
-        int prefix = header.shape().prefixTokens();
+        int prefix = header.workload().prefixTokens();
         List<OptionalDouble> losses = new ArrayList<>();
         List<OptionalDouble> gains = new ArrayList<>();
         for (Pair pair : pairs) {
@@ -123,7 +123,9 @@ final class Analysis {
             }
         }
         return CacheProof.fromLives(
-                losses, gains, CacheProof.threshold(header.engine().pageTokens().orElse(LoadTest.USUAL_PAGE), prefix));
+                losses,
+                gains,
+                CacheProof.threshold(header.engine().pageTokens().orElse(LoadTestRun.USUAL_PAGE), prefix));
     }
 
     /**
@@ -163,13 +165,14 @@ final class Analysis {
                             + " than the intervals assume.");
         }
         if (header.engine().pageTokens().isEmpty()) {
-            warnings.add("The engine does not tell its page size; " + LoadTest.USUAL_PAGE + " tokens were assumed.");
+            warnings.add("The engine does not tell its page size; " + LoadTestRun.USUAL_PAGE + " tokens were assumed.");
         }
         header.engine().capacityTokens().stream()
-                .filter(capacity -> header.shape().floodDemand() <= capacity)
-                .forEach(capacity -> warnings.add("A flood of " + header.shape().floodDemand()
-                        + " tokens does not exceed the cache of " + capacity
-                        + ", so the baseline can hardly lose its prefix; make the flood larger."));
+                .filter(capacity -> header.workload().pressureTokens() <= capacity)
+                .forEach(capacity ->
+                        warnings.add("A flood of " + header.workload().pressureTokens()
+                                + " tokens does not exceed the cache of " + capacity
+                                + ", so the baseline can hardly lose its prefix; make the flood larger."));
         measured.stream()
                 .filter(leg -> leg.release().kind() == ReleaseReceipt.Kind.BROKEN)
                 .findFirst()

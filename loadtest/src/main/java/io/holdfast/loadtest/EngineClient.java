@@ -64,7 +64,7 @@ final class EngineClient implements AutoCloseable {
     private final LongSupplier nanos;
     private final ArrayDeque<Lane> lanes = new ArrayDeque<>();
 
-    EngineClient(Vertx vertx, URI engine, LoadTestSettings settings, LongSupplier nanos) {
+    EngineClient(Vertx vertx, URI engine, HttpSettings settings, LongSupplier nanos) {
         this.vertx = vertx;
         this.engine = engine;
         this.dialect = settings.dialect();
@@ -154,7 +154,10 @@ final class EngineClient implements AutoCloseable {
             Throwable cause = e.getCause() == null ? e : e.getCause();
             throw new LoadTestException("There was a failure in " + what + ": " + cause.getMessage() + ".", cause);
         } catch (TimeoutException e) {
-            throw new LoadTestException("There was no end to " + what + " within " + limit.toSeconds() + " s.", e);
+            throw new LoadTestException(
+                    "The load test gave up on " + what + " after " + limit.toSeconds()
+                            + " s; check that the engine still answers.",
+                    e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new LoadTestException("The load test was interrupted in " + what + ".", e);

@@ -10,8 +10,6 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.LongSupplier;
 
 /** The engine's routes beside the load: is it ready, what is it, empty its cache. */
 final class EngineControl implements AutoCloseable {
@@ -20,14 +18,14 @@ final class EngineControl implements AutoCloseable {
     private static final LoadRequest SMALLEST = new LoadRequest(Role.PRIME, 0, new int[] {7, 8, 9, 10}, 1);
 
     private final URI engine;
-    private final LoadTestSettings settings;
-    private final LongSupplier nanos;
+    private final HttpSettings settings;
+    private final RunClock clock;
     private final ControlHttp http;
 
-    EngineControl(URI engine, LoadTestSettings settings, LongSupplier nanos) {
+    EngineControl(URI engine, HttpSettings settings, RunClock clock) {
         this.engine = engine;
         this.settings = settings;
-        this.nanos = nanos;
+        this.clock = clock;
         this.http = new ControlHttp(engine, settings.headers(), LIMIT);
     }
 
@@ -37,7 +35,7 @@ final class EngineControl implements AutoCloseable {
      * @param starting whether the engine may still be on its way up; if not, silence is final
      */
     void awaitReady(boolean starting) {
-        long until = nanos.getAsLong() + settings.readyTimeout().toNanos();
+        long until = clock.nanos() + settings.readyTimeout().toNanos();
         String last;
         do {
             try {
@@ -53,15 +51,15 @@ final class EngineControl implements AutoCloseable {
                     break;
                 }
             }
-            LockSupport.parkNanos(PAUSE_NANOS);
-        } while (nanos.getAsLong() < until);
+            clock.sleep(PAUSE_NANOS);
+        } while (clock.nanos() < until);
         throw new LoadTestException("The engine at " + engine + " is not ready: " + last
                 + "; check that it runs and that the address is right.");
     }
 
     /** Asks for one token, and tells why the engine did not give it, if so: an answer of 200 can still be a failure. */
     private Optional<String> complete() throws IOException {
-        Exchange exchange = new Exchange(0, SMALLEST, settings.dialect(), nanos);
+        Exchange exchange = new Exchange(0, SMALLEST, settings.dialect(), clock::nanos);
         byte[] body = settings.dialect().body(settings.model(), SMALLEST);
         Answer answer = http.post(settings.dialect().path(), new String(body, StandardCharsets.UTF_8));
         if (!answer.isOk()) {
@@ -75,7 +73,7 @@ final class EngineControl implements AutoCloseable {
 
     /** Empties the cache; an engine refuses while it is busy, so it is asked again for a while. */
     Optional<String> flush() {
-        long until = nanos.getAsLong() + settings.flushTimeout().toNanos();
+        long until = clock.nanos() + settings.flushTimeout().toNanos();
         String last;
         do {
             try {
@@ -90,8 +88,8 @@ final class EngineControl implements AutoCloseable {
             } catch (IOException e) {
                 last = "no answer";
             }
-            LockSupport.parkNanos(PAUSE_NANOS);
-        } while (nanos.getAsLong() < until);
+            clock.sleep(PAUSE_NANOS);
+        } while (clock.nanos() < until);
         return Optional.of("the engine did not flush its cache (" + last + ")");
     }
 

@@ -68,6 +68,13 @@ public record FloodShape(
         return (long) floodRequests * (floodTokens + floodOutputTokens);
     }
 
+    /** The sizes in a few words. */
+    String text() {
+        return "an idle prefix of " + prefixTokens + " tokens, then " + cycles + " x (" + floodRequests
+                + " unrelated requests of " + floodTokens + " tokens, " + probesPerCycle + " x the prefix and "
+                + suffixTokens + " more)";
+    }
+
     private static void atLeastOne(String what, int value) {
         if (value < 1) {
             throw new LoadTestException("A workload needs at least 1 for its " + what + ", not " + value + ".");

@@ -32,7 +32,7 @@ final class Gates {
             holdStep(leg, failed);
             requests(leg, failed);
         }
-        if (!leg.workloadId().equals(header.workloadId())) {
+        if (!leg.workloadId().equals(header.workload().id())) {
             failed.add("it ran another workload than the experiment's");
         }
         return failed.stream()

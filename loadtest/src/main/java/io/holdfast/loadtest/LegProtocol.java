@@ -1,19 +1,12 @@
 package io.holdfast.loadtest;
 
 import io.holdfast.evidence.PairOrder;
-import io.holdfast.loadtest.EngineClient.Prepared;
+import io.holdfast.loadtest.EngineUnderTest.Load;
 import io.holdfast.loadtest.Holder.Followed;
 import io.holdfast.loadtest.Workload.Cycle;
-import io.holdfast.loadtest.Workload.Script;
-import io.vertx.core.buffer.Buffer;
-import java.security.MessageDigest;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.LongSupplier;
 
 /*
  * The leg protocol
@@ -38,28 +31,19 @@ final class LegProtocol {
         void step(int life, int position, Arm arm, Step.Kind kind, int cycle);
     }
 
-    private final EngineClient client;
-    private final EngineControl control;
+    private final EngineUnderTest engine;
     private final Holder holder;
+    private final RunClock clock;
     private final Workload workload;
     private final LoadTestSettings settings;
-    private final LongSupplier nanos;
     private final Watcher watcher;
 
-    LegProtocol(
-            EngineClient client,
-            EngineControl control,
-            Holder holder,
-            Workload workload,
-            LoadTestSettings settings,
-            LongSupplier nanos,
-            Watcher watcher) {
-        this.client = client;
-        this.control = control;
-        this.holder = holder;
+    LegProtocol(RunEnvironment environment, Workload workload, LoadTestSettings settings, Watcher watcher) {
+        this.engine = environment.engine();
+        this.holder = environment.holder();
+        this.clock = environment.clock();
         this.workload = workload;
         this.settings = settings;
-        this.nanos = nanos;
         this.watcher = watcher;
     }
 
@@ -73,12 +57,10 @@ final class LegProtocol {
         private final PairOrder order;
         private final int position;
         private final Arm arm;
-        private final List<Prepared> prepared = new ArrayList<>();
         private final List<Step> steps = new ArrayList<>();
         private final List<RequestRecord> records = new ArrayList<>();
-        private final String bodies;
+        private final Load load;
         private final long origin;
-        private int next;
         private Followed followed = new Followed("", 0, Optional.empty());
         private HoldReceipt hold = HoldReceipt.skipped("the leg ended before its hold step");
         private long holdNanos;
@@ -89,26 +71,16 @@ final class LegProtocol {
             this.order = order;
             this.position = position;
             this.arm = Arm.of(order, position);
-            this.bodies = prepare(workload.leg(position));
-            this.origin = nanos.getAsLong();
-        }
-
-        private String prepare(Script script) {
-            MessageDigest sha = Workload.sha256();
-            for (LoadRequest request : script.requests()) {
-                byte[] body = settings.dialect().body(settings.model(), request);
-                sha.update(body);
-                prepared.add(new Prepared(prepared.size(), request, Buffer.buffer(body)));
-            }
-            return HexFormat.of().formatHex(sha.digest());
+            this.load = engine.prepare(workload.leg(position).requests());
+            this.origin = clock.nanos();
         }
 
         LegRecord run() {
-            step(Step.Kind.FLUSH, 0, () -> followed = holder.follow(control::flush));
+            step(Step.Kind.FLUSH, 0, () -> followed = holder.follow(engine::flush));
             if (followed.problem().isPresent()) {
                 return record(followed.problem());
             }
-            step(Step.Kind.CONNECT, 0, this::connect);
+            step(Step.Kind.CONNECT, 0, () -> load.connect(settings.concurrency()));
             step(Step.Kind.PRIME, 0, () -> send(1, 1));
             RequestRecord prime = records.getFirst();
             if (!prime.isOk()) {
@@ -146,20 +118,11 @@ final class LegProtocol {
             }
         }
 
-        private void connect() {
-            EngineClient.await(
-                    client.open(settings.concurrency()), Duration.ofSeconds(60), "opening the connections of the load");
-        }
-
         private void waitOutSlot() {
-            long began = nanos.getAsLong();
+            long began = clock.nanos();
             hold = holdOrSham();
-            holdNanos = nanos.getAsLong() - began;
-            long left = settings.holdSlot().toNanos() - holdNanos;
-            while (left > 0) {
-                LockSupport.parkNanos(left);
-                left = began + settings.holdSlot().toNanos() - nanos.getAsLong();
-            }
+            holdNanos = clock.nanos() - began;
+            clock.sleepUntil(began + settings.holdSlot().toNanos());
         }
 
         private HoldReceipt holdOrSham() {
@@ -172,22 +135,14 @@ final class LegProtocol {
 
         /** Sends the next requests of the list and waits until all are over. */
         private void send(int count, int concurrency) {
-            List<Prepared> now = prepared.subList(next, next + count);
-            next += count;
-            Duration limit = settings.requestTimeout()
-                    .multipliedBy(count / concurrency + 2L)
-                    .plusSeconds(60);
-            for (RequestRecord record :
-                    EngineClient.await(client.closedLoop(List.copyOf(now), concurrency), limit, "the load")) {
-                records.add(record.since(origin));
-            }
+            load.send(count, concurrency).forEach(record -> records.add(record.since(origin)));
         }
 
         private void step(Step.Kind kind, int cycle, Runnable body) {
             watcher.step(life, position, arm, kind, cycle);
-            long began = nanos.getAsLong() - origin;
+            long began = clock.nanos() - origin;
             body.run();
-            steps.add(new Step(kind, cycle, began, nanos.getAsLong() - origin));
+            steps.add(new Step(kind, cycle, began, clock.nanos() - origin));
         }
 
         private LegRecord record(Optional<String> problem) {
@@ -197,7 +152,7 @@ final class LegProtocol {
                     position,
                     arm,
                     workload.id(),
-                    bodies,
+                    load.digest(),
                     followed,
                     hold,
                     holdNanos,

@@ -3,37 +3,37 @@ package io.holdfast.loadtest;
 import java.util.Arrays;
 
 /** One request of a workload. */
-final class LoadRequest {
+public final class LoadRequest {
     private final Role role;
     private final int cycle;
     private final int[] tokens;
     private final int maxTokens;
 
     /** @param cycle from 1; 0 before the first */
-    LoadRequest(Role role, int cycle, int[] tokens, int maxTokens) {
+    public LoadRequest(Role role, int cycle, int[] tokens, int maxTokens) {
         this.role = role;
         this.cycle = cycle;
         this.tokens = tokens.clone();
         this.maxTokens = maxTokens;
     }
 
-    Role role() {
+    public Role role() {
         return role;
     }
 
-    int cycle() {
+    public int cycle() {
         return cycle;
     }
 
-    int[] tokens() {
+    public int[] tokens() {
         return tokens.clone();
     }
 
-    int length() {
+    public int length() {
         return tokens.length;
     }
 
-    int maxTokens() {
+    public int maxTokens() {
         return maxTokens;
     }
 

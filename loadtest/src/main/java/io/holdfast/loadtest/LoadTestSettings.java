@@ -2,17 +2,11 @@ package io.holdfast.loadtest;
 
 import io.holdfast.evidence.Criteria;
 import java.time.Duration;
-import java.util.Map;
-import java.util.Optional;
 
 /**
- * How a load test is run and judged.
+ * How a load test is run and judged, whatever engine it runs against.
  *
- * @param dialect how the engine is asked
- * @param model its name for the OpenAI route; vLLM insists on it
- * @param headers sent to the engine with every request, such as an authorization; never written to the journal
- * @param flushPath the engine's route that empties its cache
- * @param blocks blocks of one AA, one BP and one PB pair each
+ * @param rounds rounds of one AA, one BP and one PB pair each
  * @param seed draws the order of the pairs
  * @param concurrency requests of a flood that are under way at a time
  * @param burnIn whether each server life begins with a leg that is not measured
@@ -21,16 +15,9 @@ import java.util.Optional;
  * @param criteria what counts as an effect
  * @param holdSlot how long the hold step takes in both arms
  * @param slotTolerance by how much a hold step may differ from its slot
- * @param requestTimeout the most that one request may take
- * @param flushTimeout the most that a busy engine may take to flush
- * @param readyTimeout the most that a server life may take to begin
  */
 public record LoadTestSettings(
-        Dialect dialect,
-        Optional<String> model,
-        Map<String, String> headers,
-        String flushPath,
-        int blocks,
+        int rounds,
         long seed,
         int concurrency,
         boolean burnIn,
@@ -38,30 +25,19 @@ public record LoadTestSettings(
         Statistic statistic,
         Criteria criteria,
         Duration holdSlot,
-        Duration slotTolerance,
-        Duration requestTimeout,
-        Duration flushTimeout,
-        Duration readyTimeout) {
+        Duration slotTolerance) {
 
-    private static final int MOST_BLOCKS = 1_000;
+    private static final int MOST_ROUNDS = 1_000;
     private static final int MOST_LANES = 4_096;
 
     public LoadTestSettings {
-        headers = Map.copyOf(headers);
-        between("blocks", blocks, 1, MOST_BLOCKS);
+        between("rounds", rounds, 1, MOST_ROUNDS);
         between("concurrency", concurrency, 1, MOST_LANES);
         positive("hold slot", holdSlot);
         positive("slot tolerance", slotTolerance);
-        positive("request time-out", requestTimeout);
-        positive("flush time-out", flushTimeout);
-        positive("ready time-out", readyTimeout);
-        if (!flushPath.startsWith("/")) {
-            throw new LoadTestException(
-                    "The flush path is " + flushPath + "; it starts with a slash, as /flush_cache.");
-        }
     }
 
-    /** SGLang, five blocks, concurrency 8, a burn-in leg in every life, probes judged by their median. */
+    /** Five rounds, concurrency 8, a burn-in leg in every life, probes judged by their median. */
     public static LoadTestSettings defaults() {
         return new Builder().build();
     }
@@ -77,7 +53,7 @@ public record LoadTestSettings(
         }
     }
 
-    private static void positive(String what, Duration value) {
+    static void positive(String what, Duration value) {
         if (value.toMillis() < 1) {
             throw new LoadTestException("The " + what + " must be at least one millisecond, not " + value + ".");
         }
@@ -85,11 +61,7 @@ public record LoadTestSettings(
 
     /** Settings in the making. */
     public static final class Builder {
-        private Dialect dialect = Dialect.SGLANG_GENERATE;
-        private Optional<String> model = Optional.empty();
-        private Map<String, String> headers = Map.of();
-        private String flushPath = "/flush_cache";
-        private int blocks = 5;
+        private int rounds = 5;
         private long seed = 42;
         private int concurrency = 8;
         private boolean burnIn = true;
@@ -98,18 +70,11 @@ public record LoadTestSettings(
         private Criteria criteria = Criteria.standard();
         private Duration holdSlot = Duration.ofMillis(150);
         private Duration slotTolerance = Duration.ofMillis(50);
-        private Duration requestTimeout = Duration.ofMinutes(2);
-        private Duration flushTimeout = Duration.ofSeconds(30);
-        private Duration readyTimeout = Duration.ofMinutes(10);
 
         private Builder() {}
 
         private Builder(LoadTestSettings from) {
-            dialect = from.dialect;
-            model = from.model;
-            headers = from.headers;
-            flushPath = from.flushPath;
-            blocks = from.blocks;
+            rounds = from.rounds;
             seed = from.seed;
             concurrency = from.concurrency;
             burnIn = from.burnIn;
@@ -118,33 +83,10 @@ public record LoadTestSettings(
             criteria = from.criteria;
             holdSlot = from.holdSlot;
             slotTolerance = from.slotTolerance;
-            requestTimeout = from.requestTimeout;
-            flushTimeout = from.flushTimeout;
-            readyTimeout = from.readyTimeout;
         }
 
-        public Builder dialect(Dialect value) {
-            dialect = value;
-            return this;
-        }
-
-        public Builder model(String value) {
-            model = Optional.of(value);
-            return this;
-        }
-
-        public Builder headers(Map<String, String> value) {
-            headers = value;
-            return this;
-        }
-
-        public Builder flushPath(String value) {
-            flushPath = value;
-            return this;
-        }
-
-        public Builder blocks(int value) {
-            blocks = value;
+        public Builder rounds(int value) {
+            rounds = value;
             return this;
         }
 
@@ -188,39 +130,9 @@ public record LoadTestSettings(
             return this;
         }
 
-        public Builder requestTimeout(Duration value) {
-            requestTimeout = value;
-            return this;
-        }
-
-        public Builder flushTimeout(Duration value) {
-            flushTimeout = value;
-            return this;
-        }
-
-        public Builder readyTimeout(Duration value) {
-            readyTimeout = value;
-            return this;
-        }
-
         public LoadTestSettings build() {
             return new LoadTestSettings(
-                    dialect,
-                    model,
-                    headers,
-                    flushPath,
-                    blocks,
-                    seed,
-                    concurrency,
-                    burnIn,
-                    rehearsal,
-                    statistic,
-                    criteria,
-                    holdSlot,
-                    slotTolerance,
-                    requestTimeout,
-                    flushTimeout,
-                    readyTimeout);
+                    rounds, seed, concurrency, burnIn, rehearsal, statistic, criteria, holdSlot, slotTolerance);
         }
     }
 }

@@ -31,7 +31,7 @@ public record Result(
     }
 
     public String workloadId() {
-        return header.workloadId();
+        return header.workload().id();
     }
 
     public long seed() {

@@ -11,8 +11,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,29 +33,29 @@ public final class SidecarHolder implements Holder, AutoCloseable {
     private final String path;
     private final Duration lease;
     private final Duration seenWithin;
-    private final LongSupplier nanos;
+    private final RunClock clock;
     private Optional<String> openHold = Optional.empty();
 
     /**
      * @param engine the engine's id in the sidecar's configuration
      * @param lease how long a hold lasts at most; longer than a leg
      */
-    public SidecarHolder(URI sidecar, String engine, Duration lease, LongSupplier nanos) {
-        this(sidecar, engine, lease, SEEN_WITHIN, LIMIT, nanos);
+    public SidecarHolder(URI sidecar, String engine, Duration lease, RunClock clock) {
+        this(sidecar, engine, lease, SEEN_WITHIN, LIMIT, clock);
     }
 
     /**
      * @param seenWithin how long all flushes of one leg together may take to be seen
      * @param limit the most that one call may take
      */
-    SidecarHolder(URI sidecar, String engine, Duration lease, Duration seenWithin, Duration limit, LongSupplier nanos) {
+    SidecarHolder(URI sidecar, String engine, Duration lease, Duration seenWithin, Duration limit, RunClock clock) {
         this.http = new ControlHttp(sidecar, Map.of(), limit);
         this.sidecar = sidecar;
         this.engine = engine;
         this.path = "/api/v1/engines/" + URLEncoder.encode(engine, StandardCharsets.UTF_8);
         this.lease = lease;
         this.seenWithin = seenWithin;
-        this.nanos = nanos;
+        this.clock = clock;
     }
 
     @Override
@@ -78,14 +76,14 @@ public final class SidecarHolder implements Holder, AutoCloseable {
             if (problem.isPresent()) {
                 return new Followed(before, flushes, problem);
             }
-            long until = nanos.getAsLong() + seenWithin.toNanos() / MOST_FLUSHES;
+            long until = clock.nanos() + seenWithin.toNanos() / MOST_FLUSHES;
             do {
                 JsonNode view = view();
                 if (!incarnation(view).equals(before) && view.path("certain").asBoolean()) {
                     return new Followed(incarnation(view), flushes, Optional.empty());
                 }
-                LockSupport.parkNanos(POLL_NANOS);
-            } while (nanos.getAsLong() < until);
+                clock.sleep(POLL_NANOS);
+            } while (clock.nanos() < until);
         }
         return new Followed(
                 before,
@@ -98,7 +96,7 @@ public final class SidecarHolder implements Holder, AutoCloseable {
 
     @Override
     public HoldReceipt hold(int[] prefix, Duration within) {
-        long until = nanos.getAsLong() + within.toNanos();
+        long until = clock.nanos() + within.toNanos();
         ObjectNode body = ControlHttp.JSON.createObjectNode();
         ArrayNode tokens = body.putArray("tokens");
         for (int token : prefix) {
@@ -123,8 +121,8 @@ public final class SidecarHolder implements Holder, AutoCloseable {
 
     private HoldReceipt awaitHeld(String id, JsonNode created, long until) {
         JsonNode hold = created;
-        while (isRequested(hold) && nanos.getAsLong() < until) {
-            LockSupport.parkNanos(POLL_NANOS);
+        while (isRequested(hold) && clock.nanos() < until) {
+            clock.sleep(POLL_NANOS);
             Answer again = ask(() -> http.get(path + "/holds/" + id));
             if (!again.isOk()) {
                 return HoldReceipt.notHeld(id, hold.path("wantedBlocks").asInt(), again.problem());

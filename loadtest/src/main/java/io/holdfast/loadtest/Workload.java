@@ -73,6 +73,19 @@ public final class Workload {
         return prefix.clone();
     }
 
+    WorkloadFacts facts() {
+        return new WorkloadFacts(id, shape.text(), seed, shape.prefixTokens(), shape.floodDemand());
+    }
+
+    /** Tokens of the longest request, its answer included. */
+    long longestRequest() {
+        return legs.stream()
+                .flatMap(leg -> leg.requests().stream())
+                .mapToLong(request -> (long) request.length() + request.maxTokens())
+                .max()
+                .orElse(0);
+    }
+
     Script leg(int position) {
         return legs.get(position);
     }

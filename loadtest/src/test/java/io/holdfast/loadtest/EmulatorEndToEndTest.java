@@ -6,7 +6,6 @@ import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.EngineClient.Prepared;
-import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -20,7 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whole experiments on emulated engines that evict as SGLang does. */
+/** Whole runs over sockets against emulated engines; what they find by time is the matter of {@link VerdictTest}. */
 final class EmulatorEndToEndTest {
     private static final int PREFIX = 256;
     private static final FloodShape SHAPE = FloodShape.of(PREFIX, 32, 8, 320, 1).withOutputTokens(1, 2);
@@ -43,39 +42,27 @@ final class EmulatorEndToEndTest {
         vertx.close().toCompletionStage().toCompletableFuture().get(30, TimeUnit.SECONDS);
     }
 
+    /** What the engine says of its cache is no matter of time, so a busy machine cannot change it. */
     @Test
-    void heldPrefixUnderAFlood_isFoundToHelp() {
-        Result result = run(ENGINE, 4);
-        assertThat(result.verdict().finding()).as(result.verdict().reason()).isEqualTo(Finding.REAL);
+    void heldPrefixUnderAFlood_isKeptAndLostWithoutAHold() {
+        Result result = run(ENGINE, 2);
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
         assertThat(result.baseline().cachedTokens()).hasValue(0);
         assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
-        assertThat(result.baseline().legs()).isEqualTo(16);
-        assertThat(result.pinned().legs()).isEqualTo(8);
+        assertThat(result.baseline().legs()).isEqualTo(8);
+        assertThat(result.pinned().legs()).isEqualTo(4);
         assertThat(result.header().engine().pageTokens()).hasValue(16);
         assertThat(result.warnings()).isEmpty();
-        assertThat(LoadTest.analyze(folder.resolve("run.jsonl"))).isEqualTo(result);
+        assertThat(LoadTestRun.analyze(folder.resolve("run.jsonl"))).isEqualTo(result);
     }
 
     @Test
-    void ampleMemory_isNoExposure() {
-        // A slow first token and three probes make what a busy machine adds small beside an effect that matters.
-        EmulatorSettings calm = ENGINE.withCapacityTokens(16_384).withFirstTokenMicros(8_000);
-        Result result = run(calm, FloodShape.of(PREFIX, 32, 2, 320, 3).withOutputTokens(1, 2), 4);
-        assertThat(result.verdict().finding()).as(result.verdict().reason()).isEqualTo(Finding.NO_EXPOSURE);
+    void ampleMemory_keepsThePrefixInBothArms() {
+        Result result = run(ENGINE.withCapacityTokens(16_384), 1);
         assertThat(result.baseline().cachedTokens()).hasValue(PREFIX);
         assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
         assertThat(result.warnings()).singleElement().asString().contains("does not exceed the cache");
-    }
-
-    @Test
-    void pinThatIsIgnored_isNeverFoundToHelp() {
-        Result result = run(ENGINE.withFaults(List.of(new CacheFault.PinIgnored())), 2);
-        assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
-        assertThat(result.cacheProof().kept()).isEqualTo(Answer.NO);
-        assertThat(result.pinned().cachedTokens()).hasValue(0);
-        assertThat(result.verdict().finding()).isNotEqualTo(Finding.REAL);
     }
 
     @Test
@@ -89,10 +76,8 @@ final class EmulatorEndToEndTest {
     void bothDialects_tellTheCachedTokensOfARepeatedPrompt() {
         try (EmulatedUnit unit = new EmulatedUnit(vertx, ENGINE)) {
             for (Dialect dialect : Dialect.values()) {
-                LoadTestSettings settings = LoadTestSettings.defaults().toBuilder()
-                        .dialect(dialect)
-                        .model("toy")
-                        .build();
+                HttpSettings settings =
+                        HttpSettings.defaults().withDialect(dialect).withModel("toy");
                 try (EngineClient client = new EngineClient(vertx, unit.uri(), settings, System::nanoTime)) {
                     EngineClient.await(client.open(1), LIMIT, "opening");
                     List<RequestRecord> records = EngineClient.await(
@@ -123,28 +108,26 @@ final class EmulatorEndToEndTest {
         return requests;
     }
 
-    private Result run(EmulatorSettings engine, int blocks) {
-        return run(engine, SHAPE, blocks);
-    }
-
-    private Result run(EmulatorSettings engine, FloodShape shape, int blocks) {
+    private Result run(EmulatorSettings engine, int rounds) {
         LoadTestSettings settings = LoadTestSettings.defaults().toBuilder()
-                .blocks(blocks)
+                .rounds(rounds)
                 .concurrency(4)
                 .burnIn(false)
                 .holdSlot(Duration.ofMillis(100))
-                .slotTolerance(Duration.ofSeconds(5))
+                .slotTolerance(Duration.ofSeconds(60))
                 .rehearsal(true)
                 .build();
+        RunClock clock = RunClock.system();
         try (EmulatedUnit unit = new EmulatedUnit(vertx, engine);
+                HttpEngine tested = new HttpEngine(vertx, unit, HttpSettings.defaults(), clock);
                 PinRouteHolder holder = new PinRouteHolder(unit.uri())) {
-            Result result = LoadTest.run(
-                    new TestBench(vertx, System::nanoTime, unit, holder),
-                    Workload.idlePrefixFlood(11, shape),
+            Result result = LoadTestRun.run(
+                    new RunEnvironment(tested, holder, clock),
+                    Workload.idlePrefixFlood(11, SHAPE),
                     settings,
                     folder.resolve("run.jsonl"),
                     Progress.silent());
-            assertThat(unit.lives()).isLessThanOrEqualTo(1 + 3 * blocks);
+            assertThat(unit.lives()).isLessThanOrEqualTo(1 + 3 * rounds);
             return result;
         }
     }

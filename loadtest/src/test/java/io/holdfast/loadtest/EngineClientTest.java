@@ -260,11 +260,8 @@ final class EngineClientTest {
         return client;
     }
 
-    private static LoadTestSettings settings(Duration timeout) {
-        return LoadTestSettings.defaults().toBuilder()
-                .requestTimeout(timeout)
-                .headers(Map.of("authorization", "Bearer k"))
-                .build();
+    private static HttpSettings settings(Duration timeout) {
+        return HttpSettings.defaults().withRequestTimeout(timeout).withHeaders(Map.of("authorization", "Bearer k"));
     }
 
     private static EngineClient opened(EngineClient client, int lanes) {

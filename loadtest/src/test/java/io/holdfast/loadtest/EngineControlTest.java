@@ -12,7 +12,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 final class EngineControlTest {
-    private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults();
+    private static final HttpSettings SETTINGS = HttpSettings.defaults();
 
     private final Vertx vertx = Vertx.vertx();
     private final StubEngine engine = StubEngine.start(vertx, 64);
@@ -44,15 +44,13 @@ final class EngineControlTest {
     @Test
     void engineThatNeverCompletes_isNamedWithItsLastAnswer() {
         engine.answers = body -> StubEngine.events("data: {\"error\":{\"message\":\"loading\"}}\n\n");
-        assertThatThrownBy(() -> awaitReady(SETTINGS.toBuilder()
-                        .readyTimeout(Duration.ofMillis(100))
-                        .build()))
+        assertThatThrownBy(() -> awaitReady(SETTINGS.withReadyTimeout(Duration.ofMillis(100))))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageContaining("is not ready: its last answer was the engine reported loading;");
     }
 
-    private void awaitReady(LoadTestSettings settings) {
-        try (EngineControl control = new EngineControl(engine.uri(), settings, System::nanoTime)) {
+    private void awaitReady(HttpSettings settings) {
+        try (EngineControl control = new EngineControl(engine.uri(), settings, RunClock.system())) {
             control.awaitReady(true);
         }
     }

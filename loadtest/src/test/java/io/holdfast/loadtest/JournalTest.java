@@ -39,7 +39,8 @@ final class JournalTest {
     @Test
     void journalAlone_givesTheSameResultAsTheLegs() {
         write(legs);
-        assertThat(LoadTest.analyze(file)).isEqualTo(Analysis.of(new Journal.Contents(Legs.header(), legs, List.of())));
+        assertThat(LoadTestRun.analyze(file))
+                .isEqualTo(Analysis.of(new Journal.Contents(Legs.header(), legs, List.of())));
     }
 
     @Test
@@ -123,8 +124,8 @@ final class JournalTest {
     @Test
     void otherFormat_isRefused() throws IOException {
         write(List.of());
-        Files.writeString(file, Files.readString(file).replace("\"format\":1", "\"format\":2"));
-        assertThatThrownBy(() -> Journal.read(file)).hasMessageContaining("has format 2");
+        Files.writeString(file, Files.readString(file).replace("\"format\":2", "\"format\":1"));
+        assertThatThrownBy(() -> Journal.read(file)).hasMessageContaining("has format 1");
     }
 
     @Test

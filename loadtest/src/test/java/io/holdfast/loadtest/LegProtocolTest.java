@@ -19,20 +19,22 @@ final class LegProtocolTest {
     private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults().toBuilder()
             .concurrency(2)
             .holdSlot(Duration.ofMillis(50))
-            .flushTimeout(Duration.ofMillis(300))
             .build();
 
     private final Vertx vertx = Vertx.vertx();
     private final StubEngine engine = StubEngine.start(vertx, 64);
     private final StubHolder holder = new StubHolder(engine);
-    private final EngineControl control = new EngineControl(engine.uri(), SETTINGS, System::nanoTime);
-    private final EngineClient client = new EngineClient(vertx, engine.uri(), SETTINGS, System::nanoTime);
+    private final RunClock clock = RunClock.system();
+    private final HttpEngine tested = new HttpEngine(
+            vertx,
+            new ExistingServer(engine.uri()),
+            HttpSettings.defaults().withFlushTimeout(Duration.ofMillis(300)),
+            clock);
     private final List<String> watched = new ArrayList<>();
 
     @AfterEach
     void stop() throws Exception {
-        client.close();
-        control.close();
+        tested.close();
         engine.close();
         vertx.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
     }
@@ -200,7 +202,7 @@ final class LegProtocolTest {
     }
 
     private LegProtocol protocol(Holder with, LegProtocol.Watcher watcher) {
-        return new LegProtocol(client, control, with, WORKLOAD, SETTINGS, System::nanoTime, watcher);
+        return new LegProtocol(new RunEnvironment(tested, with, clock), WORKLOAD, SETTINGS, watcher);
     }
 
     private List<String> bodiesSince(int mark) {

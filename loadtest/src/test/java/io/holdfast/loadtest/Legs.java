@@ -7,6 +7,7 @@ import io.holdfast.loadtest.Holder.Followed;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -15,7 +16,7 @@ import java.util.function.UnaryOperator;
 /** Legs made up for tests of what is concluded from them. */
 final class Legs {
     static final int PREFIX = 64;
-    static final int BLOCKS = 4;
+    static final int ROUNDS = 4;
     static final String WORKLOAD = "w";
 
     private Legs() {}
@@ -24,11 +25,9 @@ final class Legs {
         return new RunHeader(
                 RunHeader.FORMAT,
                 "2026-11-21T00:00:00Z",
-                "Java 25",
-                WORKLOAD,
-                1,
-                FloodShape.of(PREFIX, 8, 4, 100, 2),
-                new CrossoverPlan(Collections.nCopies(BLOCKS, List.of(PairOrder.AA, PairOrder.BP, PairOrder.PB))),
+                Map.of("java", "25", "model", "a model"),
+                new WorkloadFacts(WORKLOAD, "a flood", 1, PREFIX, 404),
+                new CrossoverPlan(Collections.nCopies(ROUNDS, List.of(PairOrder.AA, PairOrder.BP, PairOrder.PB))),
                 42,
                 2,
                 true,
@@ -37,8 +36,6 @@ final class Legs {
                 Criteria.standard(),
                 150,
                 50,
-                Dialect.SGLANG_GENERATE,
-                Optional.of("a model"),
                 "a unit",
                 true,
                 "a holder",

@@ -224,7 +224,7 @@ final class SidecarHolderTest {
                 Duration.ofMinutes(1),
                 Duration.ofMillis(900),
                 Duration.ofSeconds(2),
-                System::nanoTime);
+                RunClock.system());
     }
 
     private HttpServer start() {

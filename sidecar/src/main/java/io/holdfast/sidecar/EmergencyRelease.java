@@ -4,6 +4,7 @@ import io.holdfast.core.Backend;
 import io.holdfast.core.EngineIdentity;
 import io.holdfast.core.Ledger;
 import io.holdfast.core.LedgerLine.Entry;
+import io.holdfast.core.LedgerLine.Pause;
 import io.holdfast.core.LedgerLine.Step;
 import io.holdfast.core.Outcome;
 import io.holdfast.core.PinsView;
@@ -164,6 +165,17 @@ final class EmergencyRelease {
         }
         later(0);
         return answer;
+    }
+
+    /** Has the ledger say that nothing is to be held, also by the next process; answered with whether it does. */
+    CompletionStage<Boolean> pause(String reason) {
+        CompletableFuture<Boolean> written = new CompletableFuture<>();
+        try {
+            writing.execute(() -> written.complete(ledger.record(new Pause(true, reason))));
+        } catch (RejectedExecutionException closing) {
+            written.complete(false);
+        }
+        return written;
     }
 
     /** Of this hold: why it may still be pinned; empty when it is not. */

@@ -49,9 +49,11 @@ import org.slf4j.LoggerFactory;
  */
 final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
+    private static final String PAUSE = "everything was let go by one call; only resume lifts that";
 
     private final EngineConfig config;
     private final FileLedgerStore store;
+    private final StrayLedgers strays;
     private final Ledger ledger;
     private final EngineProbe probe;
     private final EngineHttp http;
@@ -70,17 +72,20 @@ final class EngineLink implements AutoCloseable {
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
     private volatile Optional<SegmentReading> segment = Optional.empty();
+    private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(false);
 
     private EngineLink(
             EngineConfig config,
             Path ledgerFile,
             FileLedgerStore store,
+            StrayLedgers strays,
             EngineHttp http,
             EventThread thread,
             SharedServices shared)
             throws IOException {
         this.config = config;
         this.store = store;
+        this.strays = strays;
         this.http = http;
         this.thread = thread;
         this.executor = shared.executor();
@@ -120,7 +125,8 @@ final class EngineLink implements AutoCloseable {
      *
      * @throws IOException with one sentence, when the ledger cannot be had
      */
-    static EngineLink open(EngineConfig config, Path stateDirectory, EventThread thread, SharedServices shared)
+    static EngineLink open(
+            EngineConfig config, Path stateDirectory, StrayLedgers strays, EventThread thread, SharedServices shared)
             throws IOException {
         Map<String, String> headers = config.apiKeyEnv().isEmpty()
                 ? Map.of()
@@ -136,7 +142,7 @@ final class EngineLink implements AutoCloseable {
                 shared.timer(),
                 shared.clock());
         try {
-            EngineLink link = new EngineLink(config, store.file(), store, http, thread, shared);
+            EngineLink link = new EngineLink(config, store.file(), store, strays, http, thread, shared);
             thread.drive(link.controller, link::failed);
             return link;
         } catch (IOException | RuntimeException e) {
@@ -281,8 +287,24 @@ final class EngineLink implements AutoCloseable {
     /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */
     CompletionStage<Released> releaseAll() {
         return answered(
-                () -> controller.releaseAll("everything was let go by one call; only resume lifts that"),
-                emergency::releaseAll);
+                () -> controller.releaseAll(PAUSE).thenApply(done -> {
+                    pauseWritten = controller.pauseWritten();
+                    return done;
+                }),
+                () -> {
+                    if (!config.dryRun()) {
+                        pauseWritten = emergency.pause("paused: " + PAUSE);
+                    }
+                    return emergency.releaseAll();
+                });
+    }
+
+    /**
+     * Answered with whether the pause of the last {@link #releaseAll} outlives a crash, as soon as the ledger took it or
+     * refused it; to be asked when that was answered.
+     */
+    CompletionStage<Boolean> pauseWritten() {
+        return pauseWritten;
     }
 
     /** Lets go of everything because the process ends. */
@@ -380,6 +402,7 @@ final class EngineLink implements AutoCloseable {
                 .or(this::leftAlone)
                 .or(() -> view().pins().trouble())
                 .ifPresent(reasons::add);
+        binding.engine().flatMap(strays::of).ifPresent(reasons::add);
         store.unwritable().ifPresent(reasons::add);
         PinsView pins = pins();
         if (pins.leftovers() > 0) {

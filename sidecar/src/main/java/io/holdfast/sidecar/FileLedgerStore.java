@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.Ledger;
 import io.holdfast.core.LedgerLine;
 import io.holdfast.core.LedgerStore;
 import java.io.ByteArrayOutputStream;
@@ -52,6 +53,9 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     private final LedgerFiles files;
     private volatile Optional<LedgerLock> readingLock = Optional.empty();
     private volatile Optional<Writing> writing = Optional.empty();
+    /** Why the last line was not taken; absent when it was. */
+    private volatile Optional<String> refused = Optional.empty();
+
     private volatile boolean closed;
     /** Where the next line begins: everything before it is whole lines, everything behind it is torn. */
     private long end = NOT_READ;
@@ -96,14 +100,27 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         return store;
     }
 
+    /** What a ledger says that nobody has in use; absent where somebody has, or where it cannot be read. */
+    static Optional<Ledger> idle(Path directory, String engineId, LedgerFiles files) {
+        FileLedgerStore store = new FileLedgerStore(directory, engineId, files);
+        try (LedgerLock _ = LedgerLock.shared(store.lockFile, store.file, files)) {
+            return Optional.of(new Ledger(store));
+        } catch (LedgerLock.InUse e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            LOG.warn("A ledger that belongs to no configured engine cannot be read: {}", e.getMessage());
+            return Optional.empty();
+        }
+    }
+
     Path file() {
         return file;
     }
 
-    /** Why nothing can be written; absent while that is not so. */
+    /** Why nothing can be written; absent while that is not so, as far as it was tried. */
     Optional<String> unwritable() {
         return writing.isPresent()
-                ? Optional.empty()
+                ? refused
                 : Optional.of(
                         "the ledger " + file + " can be read but not written, so that nothing is pinned: free space"
                                 + " on its disk or mend its permissions");
@@ -165,6 +182,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
             bytes.write('\n');
         }
         bytes.writeBytes(LedgerLines.write(line));
+        requireFile();
         try {
             if (channel.size() > end) {
                 channel.truncate(end);
@@ -173,10 +191,23 @@ final class FileLedgerStore implements LedgerStore, Closeable {
             channel.force(true);
         } catch (IOException e) {
             takeBack(channel);
+            refused = Optional.of("the ledger " + file + " takes no line (" + e.getMessage()
+                    + "), so that nothing is pinned: free space on its disk or mend it");
             throw notWritten(e);
         }
+        refused = Optional.empty();
         end += bytes.size();
         endLacksLineFeed = false;
+    }
+
+    /** A file that was deleted takes lines without a word, and no start would find them. */
+    private void requireFile() throws IOException {
+        if (!Files.exists(file)) {
+            String gone = "the ledger " + file + " was deleted while it was in use, so that nothing is pinned: end the"
+                    + " sidecar, which lets go of everything, and start it again";
+            refused = Optional.of(gone);
+            throw new IOException(gone + ".");
+        }
     }
 
     /** Half a line must not become the start of the next one, nor a whole one be found that was told to have failed. */

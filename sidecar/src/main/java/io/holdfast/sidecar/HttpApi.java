@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldState;
 import io.holdfast.core.HoldView;
+import io.holdfast.core.Released;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -320,10 +321,9 @@ final class HttpApi implements AutoCloseable {
         }
     }
 
-    /** A refusal is final for now: the ledger keeps the pin, and only another call or the next start tries again. */
+    /** The hold's own reason says whether its unpin is repeated; there are unpins that never are. */
     private static String refused(HoldView hold) {
-        return "Hold " + hold.id() + " is not released (" + hold.reason()
-                + "); the ledger keeps it, and it is tried again when you ask again or at the next start.";
+        return "Hold " + hold.id() + " is not released (" + hold.reason() + "); the ledger keeps it until it is.";
     }
 
     /** Where the controller runs, it asks on by itself; where it does not, nobody does. */
@@ -337,15 +337,36 @@ final class HttpApi implements AutoCloseable {
 
     private void releaseAll(RoutingContext context) {
         EngineLink engine = engine(context);
+        String path = String.valueOf(context.request().path());
+        if (!path.endsWith("/holds")) {
+            // The path of one hold with its id left out must not be the call that releases all.
+            throw new ApiError(
+                    404,
+                    "There is nothing at " + ConfigException.shown(path)
+                            + "; a hold's id is missing, or what is behind /holds is to go.");
+        }
         await(engine.releaseAll(), UNPIN_SECONDS, unanswered(engine))
-                .onSuccess(done -> reply(
-                        context,
-                        done.pending() > 0 ? 503 : 200,
-                        new JsonObject()
-                                .put("released", done.released())
-                                .put("pending", done.pending())
-                                .put("paused", true)))
+                .compose(done -> pauseWritten(engine)
+                        .onSuccess(written -> replyReleased(context, done, written))
+                        .mapEmpty())
                 .onFailure(context::fail);
+    }
+
+    /** Releasing waits for no disk; what is said of the pause does, for a moment. */
+    private Future<Boolean> pauseWritten(EngineLink engine) {
+        return await(engine.pauseWritten(), OUTCOME_SECONDS, "The ledger is not written in time.")
+                .otherwise(false);
+    }
+
+    private void replyReleased(RoutingContext context, Released done, boolean pauseWritten) {
+        JsonObject body = new JsonObject()
+                .put("released", done.released())
+                .put("pending", done.pending())
+                .put("paused", true);
+        if (!pauseWritten) {
+            body.put("note", "The pause is not in the ledger yet, so that a restart of the sidecar would end it.");
+        }
+        reply(context, done.pending() > 0 ? 503 : 200, body);
     }
 
     private <T> Future<T> await(CompletionStage<T> stage, int seconds, String late) {

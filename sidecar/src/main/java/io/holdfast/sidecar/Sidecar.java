@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -137,9 +138,13 @@ public final class Sidecar implements AutoCloseable {
         Access access = Access.of(listen, System.getenv());
         Metrics metrics = new Metrics(registry);
         refuseTwins(config.engines());
+        StrayLedgers strays = StrayLedgers.find(
+                config.stateDirectory(),
+                config.engines().stream().map(EngineConfig::id).collect(Collectors.toSet()),
+                seams.files());
         SharedServices shared = new SharedServices(clock, executor, timer, watch, registry, seams);
         for (EngineConfig engine : config.engines()) {
-            EngineLink link = EngineLink.open(engine, config.stateDirectory(), thread, shared);
+            EngineLink link = EngineLink.open(engine, config.stateDirectory(), strays, thread, shared);
             engines.put(engine.id(), link);
             metrics.follow(link);
         }

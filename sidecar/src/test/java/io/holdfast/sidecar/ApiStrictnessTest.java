@@ -44,6 +44,8 @@ class ApiStrictnessTest {
         GET    | /api/v1/engines/demo/holds/seven      |      | 404 | Engine demo has no hold 'seven'.
         DELETE | /api/v1/engines/demo/holds/999        |      | 404 | Engine demo has no hold '999'.
         DELETE | /api/v1/engines/demo/holds/-          |      | 404 | Engine demo has no hold '-'.
+        DELETE | /api/v1/engines/demo/holds/           |      | 404 | There is nothing at '/api/v1/engines/demo/holds/'; a hold's id
+        DELETE | /api/v1/engines/demo/holds/9/..       |      | 404 | There is nothing at '/api/v1/engines/demo/holds/9/..'
         PUT    | /api/v1/engines/demo/holds            | {}   | 405 | '/api/v1/engines/demo/holds' does not take PUT.
         POST   | /api/v1/engines                       | {}   | 405 | '/api/v1/engines' does not take POST.
         POST   | /livez                                | {}   | 405 | '/livez' does not take POST.

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.rules.fault.LifeFault;
+import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
@@ -121,7 +121,7 @@ class EngineLivesTest {
     @ValueSource(booleans = {true, false})
     void engineWithSeveralCaches_isFollowedInAllAndNeverPinned(boolean configured) {
         EmulatorSettings settings =
-                TestBed.fast().withVariant(Variant.PIN_GPU).withFaults(List.of(new LifeFault.DpRanks(2)));
+                TestBed.fast().withVariant(Variant.PIN_GPU).withFaults(List.of(new ServerFault.DpRanks(2)));
         try (Emulator emulator = Emulator.start(vertx, settings);
                 Sidecar sidecar = Sidecar.start(
                         vertx,

@@ -118,6 +118,31 @@ class FaultTest {
     }
 
     @Test
+    void releasingAllAfterAFault_pausesTheNextStart() throws IOException {
+        try (PinnedEngine bed = PinnedEngine.start(state)) {
+            try (Sidecar sidecar = bed.sidecar("", seams(Duration.ofSeconds(60)));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.meet(bed.engine);
+                fault = () -> {
+                    throw new IllegalStateException("no such slot");
+                };
+                bed.engine.generate(PREFIX);
+                Eventually.see("the fault", () -> client.http.get("/livez").status(), status -> status == 503);
+
+                Http.Answer all = client.http.delete(SidecarClient.HOLDS);
+                assertThat(all.status()).as(all.text()).isEqualTo(200);
+                assertThat(all.json().getBoolean("paused")).isTrue();
+            }
+            fault = () -> {};
+            try (Sidecar next = bed.sidecar("");
+                    SidecarClient client = new SidecarClient(next.uri())) {
+                client.ready();
+                assertThat(client.hold(PREFIX, 60).status()).isEqualTo(409);
+            }
+        }
+    }
+
+    @Test
     void engineThatIsAway_isAskedUntilItLetsGo() throws IOException {
         try (PinnedEngine bed = PinnedEngine.start(state);
                 Sidecar sidecar = bed.sidecar("", seams(Duration.ofSeconds(60)));

@@ -8,8 +8,8 @@ import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
@@ -161,7 +161,7 @@ class GuardAtTheLimitTest {
             for (int left = tokens / page * page; left > 0; ) {
                 int size = Math.min(left, page * (1 + random.nextInt(settings.contextTokens() / page / 4)));
                 int[] prompt = random.ints(size + 1L, 10, 1_000_000).toArray();
-                engine.submit(new Generation(prompt, Terms.of(1), false, 0, ear()));
+                engine.submit(new Generation(prompt, RequestOptions.of(1), false, 0, ear()));
                 runDry();
                 stored.add(SglangBlockNames.of(prompt, page));
                 left -= size;
@@ -182,7 +182,7 @@ class GuardAtTheLimitTest {
 
         private void send(int prompt, int answer) {
             int[] tokens = random.ints(prompt, 10, 1_000_000).toArray();
-            engine.submit(new Generation(tokens, Terms.of(answer), false, 0, ear()));
+            engine.submit(new Generation(tokens, RequestOptions.of(answer), false, 0, ear()));
         }
 
         private Ear ear() {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.fault.EventFault;
+import io.holdfast.rules.fault.HttpFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -87,6 +88,26 @@ class LeakTest {
                     "lost"::equals);
 
             bed.usedBecomes(0);
+        }
+    }
+
+    @Test
+    void unpinWithoutAnAnswer_isNotSaidToBeRepeated() throws IOException {
+        try (PinnedEngine bed = PinnedEngine.start(state);
+                Sidecar sidecar = bed.sidecar("");
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.meet(bed.engine);
+            bed.engine.generate(PREFIX);
+            String id = client.held(PREFIX);
+            bed.emulator.faults().begin(new HttpFault.PinLate(Duration.ofSeconds(20)));
+
+            Http.Answer answer = client.http.delete(SidecarClient.HOLDS + "/" + id);
+
+            assertThat(answer.status()).as(answer.text()).isEqualTo(503);
+            assertThat(answer.error())
+                    .contains("is not repeated")
+                    .endsWith("; the ledger keeps it until it is.")
+                    .doesNotContain("tried again");
         }
     }
 

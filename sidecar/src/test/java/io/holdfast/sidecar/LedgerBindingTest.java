@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.emulator.Emulator;
-import io.holdfast.rules.fault.LifeFault;
+import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -85,6 +85,30 @@ class LedgerBindingTest {
     }
 
     @Test
+    void pinsOfARenamedEngine_areSaid_untilTheIdIsBack() throws IOException {
+        try (PinnedEngine bed = PinnedEngine.start(state)) {
+            bed.leaveAPin();
+            String renamed = TestBed.yaml(state, bed.gate.uri(), "").replace("id: demo", "id: other");
+
+            try (Sidecar other = Sidecar.start(bed.vertx, SidecarConfig.parse(renamed, "test.yaml"));
+                    SidecarClient client = new SidecarClient(other.uri())) {
+                String said = Eventually.see(
+                        "readyz says under which id the pins are",
+                        () -> client.http.get("/readyz").text(),
+                        text -> text.contains("write id: demo again and start once"));
+                assertThat(said).contains("lists 1 pins of this engine under another id");
+            }
+            assertThat(bed.outstanding()).hasSize(1);
+
+            try (Sidecar back = bed.sidecar("");
+                    SidecarClient client = new SidecarClient(back.uri())) {
+                client.ready();
+                assertThat(bed.engine.usedTokens()).isZero();
+            }
+        }
+    }
+
+    @Test
     void emptyLedger_belongsToWhoeverComesNext() throws IOException {
         try (PinnedEngine bed = PinnedEngine.start(state);
                 Emulator other = Emulator.start(bed.vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
@@ -117,7 +141,7 @@ class LedgerBindingTest {
             }
             bed.engine.generate(PREFIX);
             String id = client.held(PREFIX);
-            bed.emulator.faults().begin(new LifeFault.OtherModel("other/model"));
+            bed.emulator.faults().begin(new ServerFault.OtherModel("other/model"));
 
             bed.emulator.restart();
             int[] number = {50};

@@ -2,7 +2,7 @@ package io.holdfast.storm;
 
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.TokenListener;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -196,7 +196,7 @@ final class Traffic {
     }
 
     private Generation generation(int[] prompt, int answer, String key, TokenListener listener) {
-        return new Generation(prompt, Terms.of(answer).withExtraKey(key), false, time.now(), listener);
+        return new Generation(prompt, RequestOptions.of(answer).withExtraKey(key), false, time.now(), listener);
     }
 
     private int[] fresh(int tokens) {

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /** What a server's front counts about the answers that it gave; event loops write, hence locked. */
-final class AnswerTally {
+public final class AnswerTally {
     private static final List<Double> LATENCY = List.of(
             0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 200.0, 400.0, 600.0,
             1200.0, 1800.0, 2400.0);
@@ -14,13 +14,13 @@ final class AnswerTally {
             0.002, 0.004, 0.006, 0.008, 0.01, 0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4, 0.6,
             0.8, 1.0, 2.0, 4.0, 6.0, 8.0);
     /** SGLang's buckets of lengths. */
-    static final List<Double> SGLANG_TOKENS = List.of(
+    public static final List<Double> SGLANG_TOKENS = List.of(
             100.0, 300.0, 500.0, 700.0, 1000.0, 1500.0, 2000.0, 3000.0, 4000.0, 5000.0, 6000.0, 7000.0, 8000.0, 9000.0,
             10000.0, 12500.0, 15000.0, 17500.0, 20000.0, 22500.0, 25000.0, 27500.0, 30000.0, 35000.0, 40000.0, 60000.0,
             80000.0, 100000.0, 200000.0, 300000.0, 400000.0, 600000.0, 800000.0, 1e6, 1.1e6);
 
     /** One moment's counts of the answers of one kind, streamed or whole. */
-    record Kind(
+    public record Kind(
             long requests,
             long promptTokens,
             long answerTokens,
@@ -65,14 +65,18 @@ final class AnswerTally {
     private Histogram answers;
     private final Map<Class<?>, Long> ends = new HashMap<>();
 
-    /** @param tokens bounds of the buckets that lengths are counted in */
-    AnswerTally(List<Double> tokens) {
+    /**
+     * A tally of nothing so far.
+     *
+     * @param tokens bounds of the buckets that lengths are counted in
+     */
+    public AnswerTally(List<Double> tokens) {
         prompts = Histogram.empty(tokens);
         uncached = Histogram.empty(tokens);
         answers = Histogram.empty(tokens);
     }
 
-    synchronized void ended(Choice choice, boolean stream) {
+    public synchronized void ended(Choice choice, boolean stream) {
         if (stream) {
             streamed = streamed.with(choice);
         } else {
@@ -85,23 +89,23 @@ final class AnswerTally {
     }
 
     /** How many answers ended this way. */
-    synchronized long ended(Class<? extends Choice.End> end) {
+    public synchronized long ended(Class<? extends Choice.End> end) {
         return ends.getOrDefault(end, 0L);
     }
 
-    synchronized Kind of(boolean stream) {
+    public synchronized Kind of(boolean stream) {
         return stream ? streamed : whole;
     }
 
-    synchronized Histogram prompts() {
+    public synchronized Histogram prompts() {
         return prompts;
     }
 
-    synchronized Histogram uncached() {
+    public synchronized Histogram uncached() {
         return uncached;
     }
 
-    synchronized Histogram answers() {
+    public synchronized Histogram answers() {
         return answers;
     }
 }

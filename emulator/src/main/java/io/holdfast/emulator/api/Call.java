@@ -17,7 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One HTTP request in hand, with the answers to it that any route may give. */
-final class Call {
+public final class Call {
     private static final Logger log = LoggerFactory.getLogger(Call.class);
     private static final String JSON = "application/json";
 
@@ -29,20 +29,20 @@ final class Call {
 
     private final Vertx vertx;
     private final HttpServerRequest request;
-    private final Wording wording;
+    private final ErrorFormat errors;
     private final List<Runnable> afterwards = new ArrayList<>();
 
-    Call(Vertx vertx, HttpServerRequest request, Wording wording) {
+    public Call(Vertx vertx, HttpServerRequest request, ErrorFormat errors) {
         this.vertx = vertx;
         this.request = request;
-        this.wording = wording;
+        this.errors = errors;
         response().exceptionHandler(_ -> {});
         response().endHandler(_ -> over());
         response().closeHandler(_ -> over());
     }
 
     /** Once the answer has been sent, or can no longer be. */
-    void whenOver(Runnable action) {
+    public void whenOver(Runnable action) {
         afterwards.add(action);
     }
 
@@ -52,48 +52,60 @@ final class Call {
         actions.forEach(Runnable::run);
     }
 
-    String method() {
+    public String method() {
         return request.method().name();
     }
 
-    String path() {
+    public String path() {
         return Objects.requireNonNullElse(request.path(), "/");
     }
 
-    int port() {
+    public int port() {
         return request.localAddress() == null ? 0 : request.localAddress().port();
     }
 
-    Optional<String> header(String name) {
+    public Optional<String> header(String name) {
         return Optional.ofNullable(request.getHeader(name));
     }
 
-    Optional<String> query(String name) {
+    public Optional<String> query(String name) {
         return Optional.ofNullable(request.getParam(name));
     }
 
-    HttpServerResponse response() {
+    public HttpServerResponse response() {
         return request.response();
     }
 
-    Vertx vertx() {
+    public Vertx vertx() {
         return vertx;
     }
 
-    boolean isOpen() {
+    public boolean isOpen() {
         return !response().ended() && !response().closed();
     }
 
-    void json(int status, JsonObject body) {
+    /** Whether the body is said to be JSON, with whatever parameters. */
+    public boolean isJson() {
+        String type = header("content-type").orElse("");
+        int parameters = type.indexOf(';');
+        String bare = (parameters < 0 ? type : type.substring(0, parameters)).strip();
+        return bare.equalsIgnoreCase(JSON);
+    }
+
+    public void json(int status, JsonObject body) {
         text(status, JSON, body.encode());
     }
 
-    /** @param body already JSON */
-    void json(int status, String body) {
+    /**
+     * Answers with JSON.
+     *
+     * @param body already encoded
+     */
+    public void json(int status, String body) {
         text(status, JSON, body);
     }
 
-    void text(int status, String type, String body) {
+    public void text(int status, String type, String body) {
         if (isOpen()) {
             response().putHeader("content-type", type);
             bare(status, body);
@@ -101,41 +113,41 @@ final class Call {
     }
 
     /** A body whose kind is not told. */
-    void bare(int status, String body) {
+    public void bare(int status, String body) {
         if (isOpen()) {
             response().setStatusCode(status).end(method().equals("HEAD") ? "" : body);
         }
     }
 
-    void empty(int status) {
+    public void empty(int status) {
         if (isOpen()) {
             response().setStatusCode(status).end();
         }
     }
 
     /** As a server whose process is gone: no answer, and no connection. */
-    void cut() {
+    public void cut() {
         request.connection().close();
     }
 
     /** Answers what turned out not to be HTTP, where there is still someone to hear it. */
-    void invalid() {
+    public void invalid() {
         if (isOpen()) {
             response().putHeader("connection", "close");
             text(400, "text/plain; charset=utf-8", "Invalid HTTP request received.");
         }
     }
 
-    String uri() {
+    public String uri() {
         return request.uri();
     }
 
-    boolean isNewest() {
+    public boolean isNewest() {
         return request.version() == HttpVersion.HTTP_1_1;
     }
 
     /** Reads the body with {@code reader}, on a worker when it is large, and hands on what it made of it. */
-    <T> void read(BodyReader<T> reader, Consumer<T> next) {
+    public <T> void read(BodyReader<T> reader, Consumer<T> next) {
         body(bytes -> {
             Callable<T> work = () -> reader.read(bytes);
             if (bytes.length > LARGE_BODY) {
@@ -150,12 +162,12 @@ final class Call {
 
     /** What a route makes of a body. */
     @FunctionalInterface
-    interface BodyReader<T> {
+    public interface BodyReader<T> {
         T read(byte[] body);
     }
 
     /** Does something that may end in an error, and answers with the error if it does. */
-    void attempt(Runnable work) {
+    public void attempt(Runnable work) {
         try {
             work.run();
         } catch (RuntimeException e) {
@@ -163,30 +175,17 @@ final class Call {
         }
     }
 
-    void failed(Throwable failure) {
+    public void failed(Throwable failure) {
         switch (failure) {
-            case Refused refused -> {
+            case RequestRefused refused -> {
                 if (refused.isInStream()) {
                     events(refused.body());
                 } else {
                     json(refused.status(), refused.body());
                 }
             }
-            case Complaint.Invalid invalid -> json(400, wording.invalid(this, invalid.complaints()));
-            case Crash crash -> {
-                switch (crash.reach()) {
-                    case REQUEST -> broken();
-                    case SERVER -> cut();
-                    case SERVER_IN_STREAM ->
-                        response()
-                                .setChunked(true)
-                                .putHeader("content-type", Reply.EVENTS)
-                                .writeHead()
-                                .onComplete(_ -> cut());
-                }
-            }
-            case JsonReader.Unreadable _ ->
-                json(400, new JsonObject().put("detail", "There was an error parsing the body"));
+            case ValidationError error -> json(400, errors.invalid(error));
+            case EngineCrash _ -> cut();
             default -> {
                 log.error("A request to {} failed.", path(), failure);
                 broken();
@@ -205,7 +204,7 @@ final class Call {
     }
 
     /** What the framework says when the engine's own code fails. */
-    void broken() {
+    public void broken() {
         if (isOpen()) {
             response().headers().remove("vary");
             response().putHeader("connection", "close");

@@ -17,10 +17,10 @@ public enum ChatTemplate {
     CHATML_THINK;
 
     /** A turn of a conversation. */
-    record Turn(String role, String content) {}
+    public record Turn(String role, String content) {}
 
     /** The conversation so far, and the beginning of the answer to it where one is to be said. */
-    String render(List<Turn> turns, boolean beginsAnswer) {
+    public String render(List<Turn> turns, boolean beginsAnswer) {
         int lastQuestion = turns.size() - 1;
         while (lastQuestion >= 0 && !turns.get(lastQuestion).role().equals("user")) {
             lastQuestion--;

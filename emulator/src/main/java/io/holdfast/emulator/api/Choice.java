@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Optional;
 
 /** One answer as far as it has come, and how much of it has been told. */
-final class Choice {
+public final class Choice {
     /** Why an answer ended. */
-    sealed interface End {
+    public sealed interface End {
         /** It said as many tokens as it may. */
         record Length() implements End {}
 
@@ -18,10 +18,10 @@ final class Choice {
     }
 
     /** When things happened to an answer, by the wall clock, in seconds. */
-    record Times(double received, double first, double last) {}
+    public record Times(double received, double first, double last) {}
 
     /** A moment by both clocks. */
-    record Moment(double unixSeconds, long nanos) {
+    public record Moment(double unixSeconds, long nanos) {
         private double after(long later) {
             return unixSeconds + (later - nanos) / 1e9;
         }
@@ -29,8 +29,8 @@ final class Choice {
 
     private final int index;
     private final String id;
-    private final Ask.Prompt prompt;
-    private final boolean silent;
+    private final GenerationRequest.Prompt prompt;
+    private final boolean prefillOnly;
     private final Tokenizer tokenizer;
     private final StringBuilder text = new StringBuilder();
     private final List<Integer> tokens = new ArrayList<>();
@@ -45,125 +45,131 @@ final class Choice {
     private int chunks;
     private boolean miscounted;
 
-    Choice(int index, String id, Ask.Prompt prompt, boolean silent, Tokenizer tokenizer, Moment received) {
+    public Choice(
+            int index,
+            String id,
+            GenerationRequest.Prompt prompt,
+            boolean prefillOnly,
+            Tokenizer tokenizer,
+            Moment received) {
         this.index = index;
         this.id = id;
         this.prompt = prompt;
-        this.silent = silent;
+        this.prefillOnly = prefillOnly;
         this.tokenizer = tokenizer;
         this.received = received;
         this.first = received.nanos();
         this.last = received.nanos();
     }
 
-    void add(int token, Generation request, long now) {
+    public void add(int token, Generation request, long now) {
         if (tokens.isEmpty()) {
             first = now;
         }
         last = now;
         cached = request.cachedTokens();
         cachedOnHost = request.cachedOnHost();
-        if (!silent) {
+        if (!prefillOnly) {
             tokens.add(token);
             text.append(tokenizer.text(token));
         }
     }
 
     /** Ends as an answer of a single blank, for which no token was said. */
-    void blank() {
+    public void blank() {
         text.append(' ');
         end = Optional.of(new End.Length());
     }
 
     /** From here on says of itself what cannot be. */
-    void miscount() {
+    public void miscount() {
         miscounted = true;
     }
 
     /** The answer is over, and its text with it. */
-    void end(Optional<StopSearch.Stop> stop) {
+    public void end(Optional<StopSearch.Stop> stop) {
         stop.ifPresent(at -> text.setLength(Math.min(text.length(), Math.max(toldText, at.end()))));
         end = Optional.of(stop.<End>map(at -> new End.Stopped(at.matched())).orElseGet(End.Length::new));
     }
 
-    void abort() {
+    public void abort() {
         end = Optional.of(new End.Aborted());
     }
 
-    int index() {
+    public int index() {
         return index;
     }
 
-    String id() {
+    public String id() {
         return id;
     }
 
-    Ask.Prompt prompt() {
+    public GenerationRequest.Prompt prompt() {
         return prompt;
     }
 
-    int promptTokens() {
+    public int promptTokens() {
         return prompt.tokens().length;
     }
 
-    List<Integer> tokens() {
+    public List<Integer> tokens() {
         return tokens;
     }
 
     /** How many tokens it says that it has. */
-    int said() {
+    public int said() {
         return tokens.size() + (miscounted ? 1 : 0);
     }
 
-    String text() {
+    public String text() {
         return text.toString();
     }
 
-    int cached() {
+    public int cached() {
         return miscounted ? promptTokens() : cached;
     }
 
-    int cachedOnHost() {
+    public int cachedOnHost() {
         return cachedOnHost;
     }
 
-    Optional<End> end() {
+    public Optional<End> end() {
         return end;
     }
 
-    boolean ended() {
+    public boolean ended() {
         return end.isPresent();
     }
 
-    Times times() {
+    public Times times() {
         return new Times(received.unixSeconds(), received.after(first), received.after(last));
     }
 
-    boolean hasNews() {
+    public boolean hasNews() {
         return toldTokens < tokens.size() || (ended() && chunks == 0);
     }
 
-    int untold() {
+    public int untold() {
         return tokens.size() - toldTokens;
     }
 
     /** How many chunks of it have been told. */
-    int chunks() {
+    public int chunks() {
         return chunks;
     }
 
     /** What is new in the text, but for its last characters while the answer goes on: they may belong to a stop. */
-    String newText(int heldBack) {
+    public String newText(int heldBack) {
         int until = ended() ? text.length() : Math.max(toldText, whole(text.length() - heldBack));
         return text.substring(toldText, until);
     }
 
-    List<Integer> newTokens() {
+    public List<Integer> newTokens() {
         return List.copyOf(tokens.subList(toldTokens, tokens.size()));
     }
 
     /** Everything that {@link #newText} and {@link #newTokens} gave has been told. */
-    void told(int heldBack) {
+    public void told(int heldBack) {
         toldText += newText(heldBack).length();
         toldTokens = tokens.size();
         chunks++;

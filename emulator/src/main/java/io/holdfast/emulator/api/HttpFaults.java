@@ -10,31 +10,32 @@ import java.util.OptionalInt;
 import java.util.random.RandomGenerator;
 
 /** Which faults strike which request. Event loops ask, hence locked. */
-final class HttpFaults {
+public final class HttpFaults {
     /**
      * What befalls the answers to one request.
      *
      * @param cutAfter tokens after which its stream is cut off
      */
-    record Mischief(boolean empty, boolean miscounted, OptionalInt cutAfter, Optional<HttpFault.StalledStream> stall) {}
+    public record AnswerFaults(
+            boolean empty, boolean miscounted, OptionalInt cutAfter, Optional<HttpFault.StalledStream> stall) {}
 
     private final Faults faults;
     private final RandomGenerator random;
 
-    HttpFaults(Faults faults, RandomGenerator random) {
+    public HttpFaults(Faults faults, RandomGenerator random) {
         this.faults = faults;
         this.random = random;
     }
 
     /** The status that a request is refused with, if it is. */
-    OptionalInt error() {
+    public OptionalInt error() {
         return struck(HttpFault.HttpError.class)
                 .map(fault -> OptionalInt.of(fault.status()))
                 .orElse(OptionalInt.empty());
     }
 
-    Mischief mischief(boolean stream) {
-        return new Mischief(
+    public AnswerFaults answerFaults(boolean stream) {
+        return new AnswerFaults(
                 struck(HttpFault.EmptyOutputs.class).isPresent(),
                 struck(HttpFault.UsageWrong.class).isPresent(),
                 stream
@@ -46,7 +47,7 @@ final class HttpFaults {
     }
 
     /** How much later than they act calls that hold or release are answered. */
-    Duration pinDelay() {
+    public Duration pinDelay() {
         return faults.find(HttpFault.PinLate.class)
                 .map(HttpFault.PinLate::delay)
                 .orElse(Duration.ZERO);

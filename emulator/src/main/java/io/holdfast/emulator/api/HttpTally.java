@@ -6,9 +6,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** How many requests came to which route and how they were answered; belongs to the server's event loops, hence locked. */
-final class HttpTally {
+public final class HttpTally {
     /** Requests of one kind and what became of them. */
-    record Line(String path, String method, long requests, long open, Map<Integer, Long> responses) {}
+    public record Line(String path, String method, long requests, long open, Map<Integer, Long> responses) {}
 
     private static final class Count {
         private long requests;
@@ -20,7 +20,7 @@ final class HttpTally {
 
     private final Map<Kind, Count> counts = new LinkedHashMap<>();
 
-    synchronized void count(Call call) {
+    public synchronized void count(Call call) {
         Kind kind = new Kind(call.path(), call.method());
         Count count = counts.computeIfAbsent(kind, _ -> new Count());
         count.requests++;
@@ -35,7 +35,7 @@ final class HttpTally {
         }
     }
 
-    synchronized List<Line> lines() {
+    public synchronized List<Line> lines() {
         return counts.entrySet().stream()
                 .map(entry -> new Line(
                         entry.getKey().path(),

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.BiFunction;
 
@@ -13,7 +14,7 @@ import java.util.function.BiFunction;
  * A page of Prometheus' text form, filled in over what the engine's own page looked like at rest: the same metrics in the
  * same order with the same words, and zeros where the emulated engine has nothing to tell.
  */
-final class MetricsPage {
+public final class MetricsPage {
     private static final class Family {
         private final List<String> head = new ArrayList<>();
         private final Map<String, String> samples = new LinkedHashMap<>();
@@ -23,8 +24,12 @@ final class MetricsPage {
 
     private MetricsPage() {}
 
-    /** @param rest the page at rest, in which {@code @} stands for the model's name */
-    static MetricsPage over(String rest, String model) {
+    /**
+     * A page with its numbers still to be set.
+     *
+     * @param rest the page at rest, in which {@code @} stands for the model's name
+     */
+    public static MetricsPage over(String rest, String model) {
         MetricsPage page = new MetricsPage();
         Family family = new Family();
         for (String line : rest.lines().toList()) {
@@ -47,7 +52,7 @@ final class MetricsPage {
      *
      * @param told how a sample of the first rank is told of another
      */
-    MetricsPage forRanks(int ranks, String label, BiFunction<String, Integer, String> told) {
+    public MetricsPage forRanks(int ranks, String label, BiFunction<String, Integer, String> told) {
         for (Family family : families.values()) {
             Map<String, String> old = new LinkedHashMap<>(family.samples);
             family.samples.clear();
@@ -60,34 +65,34 @@ final class MetricsPage {
         return this;
     }
 
-    static String quoted(String label) {
+    public static String quoted(String label) {
         return '"' + label.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n") + '"';
     }
 
     /** Gives the samples of a metric that carry all of these labels a value. */
-    MetricsPage set(String name, double value, String... labels) {
+    public MetricsPage set(String name, double value, String... labels) {
         family(name)
                 .samples
                 .replaceAll((sample, old) -> Arrays.stream(labels).allMatch(sample::contains) ? format(value) : old);
         return this;
     }
 
-    MetricsPage set(String name, long value, String... labels) {
+    public MetricsPage set(String name, long value, String... labels) {
         return set(name, (double) value, labels);
     }
 
-    MetricsPage put(String name, String labels, long value) {
+    public MetricsPage put(String name, String labels, long value) {
         return put(name, labels, (double) value);
     }
 
     /** Adds a sample, in place of one with the same labels. */
-    MetricsPage put(String name, String labels, double value) {
+    public MetricsPage put(String name, String labels, double value) {
         family(name).samples.put(name + (labels.isEmpty() ? "" : "{" + labels + "}"), format(value));
         return this;
     }
 
     /** A histogram as Prometheus' Python client for many processes tells it: the sum first, the count last. */
-    MetricsPage histogram(String name, String before, String after, Histogram histogram) {
+    public MetricsPage histogram(String name, String before, String after, Histogram histogram) {
         Family family = family(name);
         String plain = join(before, after);
         family.samples.put(name + "_sum{" + plain + "}", format(histogram.sumSeconds()));
@@ -97,7 +102,7 @@ final class MetricsPage {
     }
 
     /** A histogram as the client for one process tells it: buckets, count, sum. */
-    MetricsPage plainHistogram(String name, String before, String after, Histogram histogram) {
+    public MetricsPage plainHistogram(String name, String before, String after, Histogram histogram) {
         Family family = family(name);
         family.samples.keySet().removeIf(sample -> sample.contains(before));
         buckets(family, name, before, after, histogram);
@@ -124,16 +129,16 @@ final class MetricsPage {
     }
 
     /** Leaves out a metric that is only there once it has counted something. */
-    MetricsPage without(String name) {
+    public MetricsPage without(String name) {
         families.remove(name);
         return this;
     }
 
-    MetricsPage withoutIfEmpty(String name) {
+    public MetricsPage withoutIfEmpty(String name) {
         return family(name).samples.isEmpty() ? without(name) : this;
     }
 
-    String text() {
+    public String text() {
         StringBuilder text = new StringBuilder();
         for (Family family : families.values()) {
             family.head.forEach(line -> text.append(line).append('\n'));
@@ -152,14 +157,14 @@ final class MetricsPage {
     }
 
     /** As Prometheus' Python client writes numbers: with a point, from a million on with an exponent. */
-    static String format(double value) {
+    public static String format(double value) {
         if (Double.isNaN(value)) {
             return "NaN";
         }
         if (Double.isInfinite(value)) {
             return value > 0 ? "+Inf" : "-Inf";
         }
-        String plain = Python.repr(value);
+        String plain = number(value);
         int point = plain.indexOf('.');
         if (value <= 0 || point <= 6 || plain.indexOf('e') >= 0) {
             return plain;
@@ -168,5 +173,19 @@ final class MetricsPage {
                 new BigDecimal(plain).stripTrailingZeros().unscaledValue().toString();
         String mantissa = digits.length() == 1 ? digits : digits.charAt(0) + "." + digits.substring(1);
         return mantissa + "e+0" + (point - 1);
+    }
+
+    /** The shortest decimal number that is this one, with a point; very small and very large ones with an exponent. */
+    public static String number(double value) {
+        double size = Math.abs(value);
+        String shortest = Double.toString(value);
+        if (size == 0 || (size >= 1e-4 && size < 1e16)) {
+            String plain = new BigDecimal(shortest).stripTrailingZeros().toPlainString();
+            return plain.indexOf('.') < 0 ? plain + ".0" : plain;
+        }
+        String[] parts = shortest.split("E", 2);
+        String digits = parts[0].endsWith(".0") ? parts[0].substring(0, parts[0].length() - 2) : parts[0];
+        int exponent = Integer.parseInt(parts[1]);
+        return digits + String.format(Locale.ROOT, "e%s%02d", exponent < 0 ? "-" : "+", Math.abs(exponent));
     }
 }

@@ -50,7 +50,8 @@ final class PieceTokenizer implements Tokenizer {
     /** The common words and runs of punctuation, with their places. */
     private record Common(List<String> words, Map<String, Integer> places, List<String> signs) {
         static Common read() {
-            List<String> lines = Resources.text("pieces.txt").lines().toList();
+            List<String> lines =
+                    Resources.text(PieceTokenizer.class, "pieces.txt").lines().toList();
             List<String> words = List.of(lines.getFirst().split(" "));
             Map<String, Integer> places = new HashMap<>();
             for (int i = 0; i < words.size(); i++) {

@@ -19,9 +19,9 @@ import java.util.Optional;
  * A client that reads slowly gets larger chunks instead of more of them: tokens wait in their choice while the socket is
  * full, and the engine never waits for anyone. A client that goes away takes its requests along.
  */
-final class Reply {
-    static final String EVENTS = "text/event-stream; charset=utf-8";
-    static final String DONE = "data: [DONE]\n\n";
+public final class Reply {
+    public static final String EVENTS = "text/event-stream; charset=utf-8";
+    public static final String DONE = "data: [DONE]\n\n";
 
     /** What the engine's thread tells of one answer. */
     private final class Listener implements TokenListener {
@@ -31,18 +31,18 @@ final class Reply {
 
         Listener(Choice choice) {
             this.choice = choice;
-            this.search = new StopSearch(ask.stops(), desk.tokenizer());
+            this.search = new StopSearch(ask.stops(), context.tokenizer());
         }
 
         @Override
         public void token(int token, int count, int cachedTokens, boolean last) {
-            long now = desk.clock().nanos();
-            context.runOnContext(_ -> request.ifPresent(known -> said(known, token, last, now)));
+            long now = context.clock().nanos();
+            eventLoop.runOnContext(_ -> request.ifPresent(known -> said(known, token, last, now)));
         }
 
         @Override
         public void failed(String message) {
-            context.runOnContext(_ -> Reply.this.failed(message));
+            eventLoop.runOnContext(_ -> Reply.this.failed(message));
         }
 
         private void said(Generation known, int token, boolean last, long now) {
@@ -52,57 +52,57 @@ final class Reply {
             choice.add(token, known, now);
             if (last) {
                 choice.end(search.found());
-                desk.answers().ended(choice, ask.telling().stream());
+                context.answers().ended(choice, ask.options().stream());
             }
             progress(choice);
         }
     }
 
-    private final Desk desk;
+    private final RouteContext context;
     private final Call call;
-    private final Ask ask;
-    private final Shape shape;
-    private final Wording wording;
-    private final Context context;
+    private final GenerationRequest ask;
+    private final ResponseFormat shape;
+    private final ErrorFormat errors;
+    private final Context eventLoop;
     private final List<Choice> choices = new ArrayList<>();
     private final List<Generation> requests = new ArrayList<>();
-    private final HttpFaults.Mischief mischief;
+    private final HttpFaults.AnswerFaults answerFaults;
     private boolean stalled;
     private boolean stallOver;
     private boolean closed;
 
-    Reply(Desk desk, Call call, Ask ask, Shape shape, Wording wording) {
-        this.desk = desk;
+    public Reply(RouteContext context, Call call, GenerationRequest ask, ResponseFormat shape, ErrorFormat errors) {
+        this.context = context;
         this.call = call;
         this.ask = ask;
         this.shape = shape;
-        this.wording = wording;
-        this.context = call.vertx().getOrCreateContext();
-        this.mischief = desk.faults().mischief(ask.telling().stream());
+        this.errors = errors;
+        this.eventLoop = call.vertx().getOrCreateContext();
+        this.answerFaults = context.faults().answerFaults(ask.options().stream());
     }
 
-    List<Choice> choices() {
+    public List<Choice> choices() {
         return choices;
     }
 
     /** Asks the engine for all the answers at once. Choices are numbered prompt by prompt. */
-    void begin(List<String> ids) {
+    public void begin(List<String> ids) {
         if (!call.isOpen()) {
             return;
         }
         Choice.Moment now =
-                new Choice.Moment(desk.clock().unixSeconds(), desk.clock().nanos());
+                new Choice.Moment(context.clock().unixSeconds(), context.clock().nanos());
         int index = 0;
-        for (Ask.Prompt prompt : ask.prompts()) {
+        for (GenerationRequest.Prompt prompt : ask.prompts()) {
             for (int i = 0; i < ask.each(); i++, index++) {
-                choices.add(new Choice(index, ids.get(index), prompt, ask.silent(), desk.tokenizer(), now));
+                choices.add(new Choice(index, ids.get(index), prompt, ask.prefillOnly(), context.tokenizer(), now));
             }
         }
         call.whenOver(this::over);
-        if (mischief.miscounted()) {
+        if (answerFaults.miscounted()) {
             choices.forEach(Choice::miscount);
         }
-        if (mischief.empty()) {
+        if (answerFaults.empty()) {
             choices.forEach(Choice::blank);
             choices.forEach(this::progress);
         } else {
@@ -114,8 +114,8 @@ final class Reply {
     }
 
     /** Ends the answer with what it has, as if the engine had been told to. */
-    void abort() {
-        requests.forEach(desk::abort);
+    public void abort() {
+        requests.forEach(context::abort);
         for (Choice choice : choices) {
             if (!choice.ended()) {
                 choice.abort();
@@ -126,7 +126,7 @@ final class Reply {
 
     private void submit(Choice choice) {
         Listener listener = new Listener(choice);
-        Generation request = desk.submit(ask, choice.prompt(), listener.search, listener);
+        Generation request = context.submit(ask, choice.prompt(), listener.search, listener);
         listener.request = Optional.of(request);
         requests.add(request);
     }
@@ -134,7 +134,7 @@ final class Reply {
     private void over() {
         closed = true;
         if (choices.stream().anyMatch(choice -> !choice.ended())) {
-            requests.forEach(desk::abort);
+            requests.forEach(context::abort);
         }
     }
 
@@ -142,7 +142,7 @@ final class Reply {
         if (closed) {
             return;
         }
-        if (ask.telling().stream()) {
+        if (ask.options().stream()) {
             tell(choice);
         }
         if (choices.stream().allMatch(Choice::ended)) {
@@ -151,10 +151,10 @@ final class Reply {
     }
 
     private void end() {
-        if (!ask.telling().stream()) {
+        if (!ask.options().stream()) {
             call.json(200, shape.whole(choices));
         } else if (!stalled && !isFull()) {
-            shape.closing(choices).forEach(this::write);
+            shape.closingEvents(choices).forEach(this::write);
             open().write(DONE);
             open().end();
         }
@@ -164,22 +164,22 @@ final class Reply {
         if (stalled || isFull()) {
             return;
         }
-        if (mischief.cutAfter().isPresent()
-                && mischief.cutAfter().getAsInt() < choice.tokens().size()) {
+        if (answerFaults.cutAfter().isPresent()
+                && answerFaults.cutAfter().getAsInt() < choice.tokens().size()) {
             cut(choice);
             return;
         }
-        if (mischief.stall().isPresent() && !stallOver) {
-            HttpFault.StalledStream stall = mischief.stall().get();
+        if (answerFaults.stall().isPresent() && !stallOver) {
+            HttpFault.StalledStream stall = answerFaults.stall().get();
             if (choice.tokens().size() > stall.tokens()) {
                 stalled = true;
                 call.vertx().setTimer(stall.pause().toMillis(), _ -> goOn());
                 return;
             }
         }
-        boolean due = choice.chunks() == 0 || choice.untold() >= ask.telling().interval() || choice.ended();
+        boolean due = choice.chunks() == 0 || choice.untold() >= ask.options().interval() || choice.ended();
         if (due && choice.hasNews()) {
-            shape.news(choice).forEach(this::write);
+            shape.newEvents(choice).forEach(this::write);
             choice.told(shape.heldBack());
         }
     }
@@ -207,22 +207,22 @@ final class Reply {
     }
 
     private void cut(Choice choice) {
-        String event = "data: " + shape.news(choice).getFirst().encode();
+        String event = "data: " + shape.newEvents(choice).getFirst().encode();
         open().write(event.substring(0, event.length() * 2 / 3)).onComplete(_ -> call.cut());
         closed = true;
-        requests.forEach(desk::abort);
+        requests.forEach(context::abort);
     }
 
     private void failed(String message) {
         if (closed) {
             return;
         }
-        if (ask.telling().stream() && call.response().headWritten()) {
+        if (ask.options().stream() && call.response().headWritten()) {
             write(shape.failure(message));
             open().write(DONE);
             open().end();
         } else {
-            call.json(500, wording.refusal(500, message));
+            call.json(500, errors.refusal(500, message));
         }
     }
 

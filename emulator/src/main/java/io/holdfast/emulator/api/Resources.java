@@ -6,11 +6,11 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /** Pages of real servers at rest, which lie beside the classes. */
-final class Resources {
+public final class Resources {
     private Resources() {}
 
-    static String text(String name) {
-        try (InputStream in = Resources.class.getResourceAsStream(name)) {
+    public static String text(Class<?> beside, String name) {
+        try (InputStream in = beside.getResourceAsStream(name)) {
             if (in == null) {
                 throw new IllegalStateException("The resource " + name + " is missing from the build.");
             }

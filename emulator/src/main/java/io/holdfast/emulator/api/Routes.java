@@ -21,7 +21,7 @@ import java.util.function.Consumer;
  * What both engines' servers do alike, being FastAPI applications behind uvicorn: finding a route, and the answers for when
  * there is none.
  */
-final class Routes implements Handler<HttpServerRequest> {
+public final class Routes implements Handler<HttpServerRequest> {
     private static final DateTimeFormatter DATE = DateTimeFormatter.ofPattern(
                     "EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ROOT)
             .withZone(ZoneOffset.UTC);
@@ -31,7 +31,7 @@ final class Routes implements Handler<HttpServerRequest> {
 
     private final Vertx vertx;
     private final EngineClock clock;
-    private final Wording wording;
+    private final ErrorFormat errors;
     private final boolean sharesAcrossOrigins;
     private final boolean strict;
     private final HttpTally tally;
@@ -39,47 +39,49 @@ final class Routes implements Handler<HttpServerRequest> {
     private final Map<String, Consumer<Call>> below = new LinkedHashMap<>();
 
     /**
+     * A server without routes so far.
+     *
      * @param sharesAcrossOrigins whether web pages from anywhere may use it
      * @param strict whether requests without a host, or for one by its whole address, are refused (and not, as by the other
      *     parser, unknown methods)
      */
-    Routes(
+    public Routes(
             Vertx vertx,
             EngineClock clock,
-            Wording wording,
+            ErrorFormat errors,
             boolean sharesAcrossOrigins,
             boolean strict,
             HttpTally tally) {
         this.vertx = vertx;
         this.clock = clock;
-        this.wording = wording;
+        this.errors = errors;
         this.sharesAcrossOrigins = sharesAcrossOrigins;
         this.strict = strict;
         this.tally = tally;
     }
 
-    Routes get(String path, Consumer<Call> handler) {
+    public Routes get(String path, Consumer<Call> handler) {
         return on("GET", path, handler);
     }
 
-    Routes post(String path, Consumer<Call> handler) {
+    public Routes post(String path, Consumer<Call> handler) {
         return on("POST", path, handler);
     }
 
-    Routes on(String method, String path, Consumer<Call> handler) {
+    public Routes on(String method, String path, Consumer<Call> handler) {
         routes.computeIfAbsent(path, _ -> new LinkedHashMap<>()).put(method, handler);
         return this;
     }
 
     /** GET of whatever comes after this beginning of a path. */
-    Routes getBelow(String beginning, Consumer<Call> handler) {
+    public Routes getBelow(String beginning, Consumer<Call> handler) {
         below.put(beginning, handler);
         return this;
     }
 
     @Override
     public void handle(HttpServerRequest request) {
-        Call call = new Call(vertx, request, wording);
+        Call call = new Call(vertx, request, errors);
         request.response()
                 .putHeader("date", DATE.format(Instant.ofEpochSecond((long) clock.unixSeconds())))
                 .putHeader("server", "uvicorn")
@@ -106,7 +108,7 @@ final class Routes implements Handler<HttpServerRequest> {
     }
 
     /** Not HTTP. */
-    void invalid(HttpServerRequest request) {
+    public void invalid(HttpServerRequest request) {
         request.response().headers().remove("vary");
         request.response()
                 .setStatusCode(400)
@@ -178,7 +180,7 @@ final class Routes implements Handler<HttpServerRequest> {
                 sharesAcrossOrigins ? "OK" : "Disallowed CORS origin");
     }
 
-    List<String> paths() {
+    public List<String> paths() {
         return List.copyOf(routes.keySet());
     }
 }

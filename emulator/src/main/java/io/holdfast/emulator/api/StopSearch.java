@@ -16,13 +16,13 @@ final class StopSearch implements IntPredicate {
      */
     record Stop(Object matched, int end) {}
 
-    private final Ask.Stops stops;
+    private final GenerationRequest.Stops stops;
     private final Tokenizer tokenizer;
     private final StringBuilder text = new StringBuilder();
     private int said;
     private Optional<Stop> found = Optional.empty();
 
-    StopSearch(Ask.Stops stops, Tokenizer tokenizer) {
+    StopSearch(GenerationRequest.Stops stops, Tokenizer tokenizer) {
         this.stops = stops;
         this.tokenizer = tokenizer;
     }

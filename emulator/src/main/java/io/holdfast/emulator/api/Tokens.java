@@ -3,10 +3,10 @@ package io.holdfast.emulator.api;
 import io.vertx.core.json.JsonArray;
 
 /** Tokens as JSON. */
-final class Tokens {
+public final class Tokens {
     private Tokens() {}
 
-    static JsonArray json(int[] tokens) {
+    public static JsonArray json(int[] tokens) {
         JsonArray all = new JsonArray();
         for (int token : tokens) {
             all.add(token);

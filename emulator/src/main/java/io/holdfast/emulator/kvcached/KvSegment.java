@@ -35,7 +35,7 @@ public final class KvSegment implements PoolSegment {
     }
 
     /**
-     * Begins an engine's life: whatever the file said before, its limit is the given one and nothing is used.
+     * Resets the segment for an engine that starts: whatever the file said before, its limit is the given one and nothing is used.
      *
      * @throws EmulatorException with one sentence when the file cannot be made
      */

@@ -104,7 +104,7 @@ public final class EngineThread<E extends Engine> implements AutoCloseable {
 
     private void run() {
         try {
-            // The clear that begins a life is published alone, whatever has already been asked for.
+            // The clear at the start is published alone, whatever has already been asked for.
             engine.step();
             while (!stopping) {
                 boolean worked = drainInbox();

@@ -26,7 +26,7 @@ import org.zeromq.ZMQException;
 /**
  * The event sockets of one cache: each batch is a message of topic, number and payload, and past batches can be asked for.
  *
- * <p>Numbers start at 0 with each server life, and nobody's absence is noticed. Like the engines' own publisher it is a queue
+ * <p>Numbers start at 0 with each server instance, and nobody's absence is noticed. Like the engines' own publisher it is a queue
  * and a thread that owns both sockets and answers questions about the past between two batches. What a batch says and when
  * it was made is settled when the engine hands it over; its number when it leaves.
  */
@@ -53,8 +53,8 @@ public final class EventPublisher implements AutoCloseable {
     private final String endpoint;
     private final Optional<String> replayEndpoint;
     private final BatchWriter writer;
-    private final Outlet outlet;
-    private final ReplayDesk desk;
+    private final EventSender sender;
+    private final ReplaySocket replaySocket;
     private final BlockingQueue<Batch> queue = new LinkedBlockingQueue<>(HIGH_WATER_MARK);
     private final ArrayDeque<Batch> waiting = new ArrayDeque<>();
     private final Thread thread;
@@ -88,8 +88,8 @@ public final class EventPublisher implements AutoCloseable {
         this.endpoint = publisher.getLastEndpoint();
         this.replayEndpoint = router.map(ZMQ.Socket::getLastEndpoint);
         this.writer = new BatchWriter(own.dialect());
-        this.outlet = new Outlet(publisher, topic, faults, random);
-        this.desk = new ReplayDesk(
+        this.sender = new EventSender(publisher, topic, faults, random);
+        this.replaySocket = new ReplaySocket(
                 router, own.dialect().maps() ? Optional.of(topic) : Optional.empty(), own.bufferSteps(), faults);
         this.thread =
                 Thread.ofPlatform().daemon().name("holdfast-events-" + port()).start(this::run);
@@ -174,7 +174,7 @@ public final class EventPublisher implements AutoCloseable {
     private void run() {
         while (!closing) {
             try {
-                desk.serve();
+                replaySocket.serve();
                 Batch batch = queue.poll(patience().toMillis(), TimeUnit.MILLISECONDS);
                 if (batch != null && !batch.events().isEmpty()) {
                     waiting.addLast(batch);
@@ -187,7 +187,7 @@ public final class EventPublisher implements AutoCloseable {
     }
 
     private Duration patience() {
-        return desk.isOpen() || outlet.waits() || !waiting.isEmpty() ? ROUND : QUIET_ROUND;
+        return replaySocket.isOpen() || sender.waits() || !waiting.isEmpty() ? ROUND : QUIET_ROUND;
     }
 
     private void sendWhatIsDue() {
@@ -198,7 +198,7 @@ public final class EventPublisher implements AutoCloseable {
         while (!waiting.isEmpty() && now - waiting.getFirst().madeNanos() >= delay) {
             send(waiting.removeFirst(), now);
         }
-        outlet.settle(now);
+        sender.settle(now);
     }
 
     private void send(Batch batch, long now) {
@@ -206,14 +206,14 @@ public final class EventPublisher implements AutoCloseable {
                 .filter(fault -> sequence >= fault.batches())
                 .isPresent()) {
             sequence = 0;
-            desk.forgetAll();
+            replaySocket.forgetAll();
         }
         double skew = faults.find(EventFault.ClockSkew.class)
                 .map(fault -> fault.skew().toMillis() / 1e3)
                 .orElse(0.0);
         Frame frame = new Frame(sequence++, writer.write(batch.events(), batch.stamp() + skew, rank));
-        desk.remember(frame);
-        outlet.send(frame, now);
+        replaySocket.remember(frame);
+        sender.send(frame, now);
     }
 
     /** Like the engines' own queue it makes the engine wait where it is full. */

@@ -62,14 +62,11 @@ class BadRequestsTest {
             "\"stop\": 5",
             "\"n\": \"x\"",
             "\"n\": 0",
-            "\"logit_bias\": {\"x\": 1}",
             "\"min_tokens\": -1",
             "\"priority\": \"high\"",
             "\"cache_salt\": 5",
-            "\"session_id\": 5",
             "\"stop_token_ids\": [\"x\"]",
-            "\"frequency_penalty\": 9",
-            "\"user\": 5");
+            "\"frequency_penalty\": 9");
 
     @Test
     void sglang_afterThousandsOfBadRequests_servesAsBefore() {
@@ -163,8 +160,6 @@ class BadRequestsTest {
         statuses.merge(answer.status(), 1, Integer::sum);
         boolean known = answer.status() == 0
                 || (answer.status() >= 400 && answer.status() < 500 && isError(answer))
-                || (answer.status() == 500 && kind == 1 && answer.body().equals("Internal Server Error"))
-                || (answer.status() == 500 && answer.body().contains("int too big to convert"))
                 || answer.status() == 307
                 || (answer.status() == 200 && (kind == 2 || kind == 9 || kind == 1));
         if (!known) {

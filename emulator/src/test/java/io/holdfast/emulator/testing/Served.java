@@ -1,9 +1,9 @@
 package io.holdfast.emulator.testing;
 
 import io.holdfast.emulator.api.ApiSettings;
-import io.holdfast.emulator.api.Front;
-import io.holdfast.emulator.api.SglangApi;
-import io.holdfast.emulator.api.VllmApi;
+import io.holdfast.emulator.api.HttpFrontend;
+import io.holdfast.emulator.api.sglang.SglangApi;
+import io.holdfast.emulator.api.vllm.VllmApi;
 import io.holdfast.emulator.process.EngineThread;
 import io.holdfast.emulator.process.Ranks;
 import io.holdfast.rules.engine.CacheEvent;
@@ -42,7 +42,7 @@ public final class Served<E extends Engine> implements AutoCloseable {
     private Served(
             int ranks,
             Make<E> make,
-            BiFunction<Vertx, Ranks<E>, Front> routes,
+            BiFunction<Vertx, Ranks<E>, HttpFrontend> routes,
             Faults faults,
             EngineClock clock,
             Speed speed) {
@@ -52,9 +52,9 @@ public final class Served<E extends Engine> implements AutoCloseable {
                         stopping -> make.engine(new Gpu(speed, faults, clock, stopping), frames),
                         () -> {}))
                 .toList());
-        Front front = routes.apply(vertx, engine);
+        HttpFrontend front = routes.apply(vertx, engine);
         this.server = vertx.createHttpServer(
-                        Front.options().setHost("127.0.0.1").setPort(0))
+                        HttpFrontend.options().setHost("127.0.0.1").setPort(0))
                 .requestHandler(front)
                 .invalidRequestHandler(front::invalid);
         server.listen().await();

@@ -111,7 +111,7 @@ final class EventFaultsTest {
         assertThat(listener.numbers(6)).containsExactly(1L, 0L, 3L, 2L, 5L, 4L);
         publish(1);
         assertThat(listener.hearsNothing()).isTrue();
-        clock.advance(Outlet.PATIENCE_NANOS);
+        clock.advance(EventSender.PATIENCE_NANOS);
         assertThat(listener.numbers(1)).as("after a silence it comes alone").containsExactly(6L);
         assertThat(repeated(0)).containsExactlyElementsOf(upTo(6));
     }

@@ -13,6 +13,8 @@ import io.holdfast.events.KvEventEncoder.Dialect;
 import io.holdfast.rules.engine.BlockName;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.fault.Faults;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
@@ -122,14 +124,34 @@ final class EventPublisherTest {
                 ZContext context = new ZContext(1)) {
             publisher.publish(removed(1));
             askUntil(publisher, 2);
-            ZMQ.Socket request = context.createSocket(SocketType.REQ);
-            // A handshake that JeroMQ loses is begun again, as every client of it has to.
-            request.setHandshakeIvl(500);
-            request.setReceiveTimeOut(30_000);
-            request.connect(publisher.replayEndpoint().orElseThrow());
-            request.send(Ear.number(0));
-            assertThat(Ear.answer(request)).hasSize(2).startsWith("0000000000000000");
+            assertThat(firstAnswer(context, publisher.replayEndpoint().orElseThrow()))
+                    .hasSize(2)
+                    .startsWith("0000000000000000");
         }
+    }
+
+    /**
+     * As a user's client has to ask: JeroMQ leaves one connection in thirty deaf, and a request socket that got no answer can
+     * ask nothing else. What did come is never asked for again.
+     */
+    private static List<String> firstAnswer(ZContext context, String endpoint) {
+        for (int attempt = 0; attempt < 30; attempt++) {
+            ZMQ.Socket request = context.createSocket(SocketType.REQ);
+            request.setHandshakeIvl(500);
+            request.setReceiveTimeOut(2_000);
+            request.connect(endpoint);
+            request.send(Ear.number(0));
+            byte[] first = request.recv();
+            if (first != null) {
+                List<String> frames = new ArrayList<>(List.of(HexFormat.of().formatHex(first)));
+                if (request.hasReceiveMore()) {
+                    frames.addAll(Ear.answer(request));
+                }
+                return frames;
+            }
+            request.close();
+        }
+        throw new AssertionError("thirty request sockets in turn got no answer");
     }
 
     @Test

@@ -1,6 +1,6 @@
 package io.holdfast.rules.engine;
 
-/** One life of an engine behind its HTTP server: a cache and the scheduler over it. One thread calls it. */
+/** An engine behind its HTTP server, from a start to the next: a cache and the scheduler over it. One thread calls it. */
 public interface Engine {
     void submit(Generation request);
 

@@ -8,7 +8,7 @@ public final class Generation {
     private static final int UNKNOWN = -1;
 
     private final int[] prompt;
-    private final Terms terms;
+    private final RequestOptions terms;
     private final boolean streamed;
     private final long arrivalNanos;
     private final TokenListener listener;
@@ -22,13 +22,18 @@ public final class Generation {
     private boolean ended;
 
     /** Keeps the array, which is not to be written from here on. */
-    public Generation(int[] prompt, Terms terms, boolean streamed, long arrivalNanos, TokenListener listener) {
+    public Generation(int[] prompt, RequestOptions terms, boolean streamed, long arrivalNanos, TokenListener listener) {
         this(prompt, terms, streamed, arrivalNanos, listener, token -> false);
     }
 
     /** @param ends asked once for each token: whether the answer ends with it, however many more it might have */
     public Generation(
-            int[] prompt, Terms terms, boolean streamed, long arrivalNanos, TokenListener listener, IntPredicate ends) {
+            int[] prompt,
+            RequestOptions terms,
+            boolean streamed,
+            long arrivalNanos,
+            TokenListener listener,
+            IntPredicate ends) {
         this.prompt = prompt;
         this.terms = terms;
         this.streamed = streamed;
@@ -43,7 +48,7 @@ public final class Generation {
         return prompt;
     }
 
-    public Terms terms() {
+    public RequestOptions terms() {
         return terms;
     }
 

@@ -113,7 +113,7 @@ public sealed interface EventFault extends Fault {
                 List.of(Argument.whole("BATCHES", 1, 1_000_000).or("100")),
                 "After every BATCHES batches the numbers begin at 0 again and the replay is empty, while the cache goes"
                         + " on as it was.",
-                "Both engines number from 0 in each life and say nothing else of a new one, so that a publisher that"
+                "Both engines number from 0 after each start and say nothing else of it, so that a publisher that"
                         + " begins again looks like a restarted server.",
                 values -> new SequenceReset(values.whole(0)));
 

@@ -4,7 +4,7 @@ package io.holdfast.rules.fault;
  * Something that real servers do to benchmarks and to controllers, and that an emulated one does on request. The kinds are
  * grouped by the room that acts on them.
  */
-public sealed interface Fault permits GpuFault, CacheFault, HttpFault, EventFault, LifeFault {
+public sealed interface Fault permits GpuFault, CacheFault, HttpFault, EventFault, ServerFault {
     FaultKind kind();
 
     /**

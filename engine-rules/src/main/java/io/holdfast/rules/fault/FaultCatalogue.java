@@ -33,10 +33,10 @@ public final class FaultCatalogue {
             EventFault.ReplayShort.KIND,
             EventFault.SequenceReset.KIND,
             EventFault.ClockSkew.KIND,
-            LifeFault.SlowStart.KIND,
-            LifeFault.Restart.KIND,
-            LifeFault.OtherModel.KIND,
-            LifeFault.DpRanks.KIND);
+            ServerFault.SlowStart.KIND,
+            ServerFault.Restart.KIND,
+            ServerFault.OtherModel.KIND,
+            ServerFault.DpRanks.KIND);
 
     private FaultCatalogue() {}
 

@@ -5,14 +5,14 @@ import java.util.List;
 
 /** A fault of speed. Times are emulated ones: those of a server that is emulated faster pass faster. */
 public sealed interface GpuFault extends Fault {
-    /** The first requests of a server life wait longer for their first token, as after a start without warm-up. */
+    /** The first requests after each start wait longer for their first token, as after a start without warm-up. */
     record ColdFirstWave(int requests, Duration extra) implements GpuFault {
         static final FaultKind KIND = new FaultKind(
                 "cold-first-wave",
                 List.of(
                         Argument.whole("REQUESTS", 1, 1_000_000).or("64"),
                         Argument.whole("EXTRA_MS", 0, 600_000).or("150")),
-                "The first REQUESTS requests of a server life wait EXTRA_MS longer for their first token.",
+                "The first REQUESTS requests after each start wait EXTRA_MS longer for their first token.",
                 "A load test of pinning whose first run on each server had a p99 of 95 to 130 ms at every load while"
                         + " the second had none of it: kernels compiled, scheduler and allocator settled.",
                 values -> new ColdFirstWave(values.whole(0), values.millis(1)));
@@ -27,14 +27,14 @@ public sealed interface GpuFault extends Fault {
         }
     }
 
-    /** The first requests of a server life take {@link #FACTOR} times their time to the first token: caches warm up. */
+    /** The first requests after each start take {@link #FACTOR} times their time to the first token: caches warm up. */
     record Warming(int requests) implements GpuFault {
         public static final double FACTOR = 1.25;
 
         static final FaultKind KIND = new FaultKind(
                 "warming",
                 List.of(Argument.whole("REQUESTS", 1, 1_000_000)),
-                "The first REQUESTS requests of a server life take 1.25 times their time to the first token.",
+                "The first REQUESTS requests after each start take 1.25 times their time to the first token.",
                 "The order effect of a load test that always ran its baseline first: whatever came second looked 20 to"
                         + " 30 % faster.",
                 values -> new Warming(values.whole(0)));

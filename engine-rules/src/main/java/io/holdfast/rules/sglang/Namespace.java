@@ -1,6 +1,6 @@
 package io.holdfast.rules.sglang;
 
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 
 /**
  * What separates prompts with the same tokens: each has a tree of its own.
@@ -11,12 +11,12 @@ import io.holdfast.rules.engine.Terms;
 record Namespace(String extraKey, String salt) {
     static final Namespace PLAIN = new Namespace("", "");
 
-    static Namespace of(Terms terms) {
+    static Namespace of(RequestOptions terms) {
         return new Namespace(terms.extraKey(), terms.salt());
     }
 
     /** On versions that know no salts in names: one more extra key. */
-    static Namespace unsalted(Terms terms) {
+    static Namespace unsalted(RequestOptions terms) {
         return new Namespace(terms.salt() + terms.extraKey(), "");
     }
 }

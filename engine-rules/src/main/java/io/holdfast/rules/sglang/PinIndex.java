@@ -22,8 +22,8 @@ import java.util.function.Consumer;
  * The first pin of a block takes hold of its node, more pins only count, the last unpin lets go. On the GPU branch a hold is a
  * lock on the node's path. Through a deleted node it makes the sizes wrong by that node; letting go makes that node a leaf
  * again, and evicting it ends the engine. On the host branch a hold is a count on the node alone, which keeps it in the host
- * tier; a cut copies the count to the upper half, which no unpin reaches any more. There an unpin of a block that the index
- * does not know forgets all its pins. The host branch has no index without a host tier, the GPU branch none with one.
+ * tier; a cut copies the count to the upper half, which no unpin reaches any more. On both an unpin of a block that the index does
+ * not know forgets all its pins and is not counted. The host branch has no index without a host tier, the GPU branch none with one.
  */
 final class PinIndex {
     private static final class Pin {
@@ -37,24 +37,28 @@ final class PinIndex {
 
     private final boolean indexes;
     private final boolean onHost;
-    private final Promises promises;
+    private final HoldFaults holdFaults;
     private final Consumer<RadixNode> take;
     private final Consumer<RadixNode> letGo;
     private final Map<Long, RadixNode> index = new HashMap<>();
     private final Map<Long, Pin> pins = new LinkedHashMap<>();
 
     private PinIndex(
-            boolean indexes, boolean onHost, Promises promises, Consumer<RadixNode> take, Consumer<RadixNode> letGo) {
+            boolean indexes,
+            boolean onHost,
+            HoldFaults holdFaults,
+            Consumer<RadixNode> take,
+            Consumer<RadixNode> letGo) {
         this.indexes = indexes;
         this.onHost = onHost;
-        this.promises = promises;
+        this.holdFaults = holdFaults;
         this.take = take;
         this.letGo = letGo;
     }
 
     static PinIndex of(
             SglangSettings settings,
-            Promises promises,
+            HoldFaults holdFaults,
             Consumer<RadixNode> lock,
             Consumer<RadixNode> unlock,
             Consumer<RadixNode> review) {
@@ -63,7 +67,7 @@ final class PinIndex {
             return new PinIndex(
                     tiered,
                     true,
-                    promises,
+                    holdFaults,
                     node -> {
                         node.hostPins++;
                         review.accept(node);
@@ -73,7 +77,7 @@ final class PinIndex {
                         review.accept(node);
                     });
         }
-        return new PinIndex(settings.variant() == Variant.PIN_GPU && !tiered, false, promises, lock, unlock);
+        return new PinIndex(settings.variant() == Variant.PIN_GPU && !tiered, false, holdFaults, lock, unlock);
     }
 
     void stored(RadixNode node) {
@@ -104,7 +108,7 @@ final class PinIndex {
             }
             Pin pin = pins.get(block);
             if (pin == null) {
-                boolean holds = promises.pinKept();
+                boolean holds = holdFaults.keepsPin();
                 pins.put(block, new Pin(holds));
                 if (holds) {
                     take.accept(node);
@@ -128,7 +132,7 @@ final class PinIndex {
                 continue;
             }
             RadixNode node = index.get(block);
-            if (pin.count > 1 && (node != null || !onHost)) {
+            if (pin.count > 1 && node != null) {
                 pin.count--;
                 released++;
                 continue;

@@ -19,16 +19,16 @@ final class PrefixPins {
     private final boolean tiered;
     private final int pageTokens;
     private final int budgetTokens;
-    private final Promises promises;
+    private final HoldFaults holdFaults;
     private final EngineClock clock;
     private int pinnedTokens;
 
-    PrefixPins(SglangSettings settings, Promises promises, EngineClock clock) {
+    PrefixPins(SglangSettings settings, HoldFaults holdFaults, EngineClock clock) {
         this.offered = settings.variant() == Variant.PIN_PREFIX;
         this.tiered = settings.hostRatio() > 0;
         this.pageTokens = settings.pageTokens();
         this.budgetTokens = (int) (settings.hostTokens() * settings.maxPinnedRatio());
-        this.promises = promises;
+        this.holdFaults = holdFaults;
         this.clock = clock;
     }
 
@@ -40,7 +40,7 @@ final class PrefixPins {
         if (budgetTokens <= 0) {
             return PinAnswer.refused("Pinning is disabled (SGLANG_HICACHE_MAX_PINNED_RATIO is 0)");
         }
-        boolean holds = promises.pinKept();
+        boolean holds = holdFaults.keepsPin();
         long ttl = Math.round(ttlSeconds * NANOS);
         long until = now() + ttl;
         String exhausted = "";

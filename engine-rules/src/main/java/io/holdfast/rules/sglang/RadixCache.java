@@ -71,7 +71,7 @@ final class RadixCache {
 
     private final Variant variant;
     private final int pageTokens;
-    private final Promises promises;
+    private final HoldFaults holdFaults;
     private final TokenSlots slots;
 
     /** The branch that pins on the GPU counts none without a host tier: least frequently used is least recently used there. */
@@ -103,11 +103,11 @@ final class RadixCache {
         this.faults = faults;
         events = new EventQueue(pageTokens);
         leaves = new EvictionOrder(settings.eviction());
-        promises = new Promises(faults);
-        sessions = new SessionHolds(promises, this::review);
-        prefixPins = new PrefixPins(settings, promises, clock);
+        holdFaults = new HoldFaults(faults);
+        sessions = new SessionHolds(holdFaults, this::review);
+        prefixPins = new PrefixPins(settings, holdFaults, clock);
         host = new HostTier(settings, events, prefixPins, node -> delete(node, Tier.HOST));
-        pins = PinIndex.of(settings, promises, this::lock, this::unlock, this::review);
+        pins = PinIndex.of(settings, holdFaults, this::lock, this::unlock, this::review);
         clear();
     }
 
@@ -289,8 +289,8 @@ final class RadixCache {
     }
 
     /** Whether what is promised now will be kept. */
-    Promises promises() {
-        return promises;
+    HoldFaults holdFaults() {
+        return holdFaults;
     }
 
     SessionHolds sessions() {

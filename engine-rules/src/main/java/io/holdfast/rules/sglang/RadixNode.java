@@ -94,13 +94,16 @@ final class RadixNode {
         return upper;
     }
 
-    /** Takes it out of the tree, whatever is below. */
+    /**
+     * Takes it out of the tree, whatever is below.
+     *
+     * @throws EngineDeath when it is out already; a node that took its place under the parent is gone by then
+     */
     void detach() {
-        if (isDeleted()) {
+        RadixNode above = parent();
+        if (above.children.remove(firstBlock()) != this) {
             throw new EngineDeath("AssertionError: parent does not have child key");
         }
-        RadixNode above = parent();
-        above.children.remove(firstBlock());
         if (onGpu) {
             above.gpuChildren--;
         }

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The scheduler's log, in the engine's words, and what it counts of its passes.
  *
- * <p>Every prefill is logged, of decode steps each 40th of a life, or since the last flush. What is logged is published at the
+ * <p>Every prefill is logged, of decode steps each 40th since the start, or since the last flush. What is logged is published at the
  * same moments.
  */
 final class SchedulerLog {

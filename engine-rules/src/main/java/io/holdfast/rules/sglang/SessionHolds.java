@@ -25,27 +25,27 @@ import java.util.function.Consumer;
  * ends after the closing leaves no reference, and a request that arrives later under the same id opens the session anew.
  */
 final class SessionHolds {
-    /** One life of a session, from the first request with its id until it is closed. */
+    /** A session, from the first request with its id until it is closed. */
     static final class Session {
         private final Set<RadixNode> leaves = new HashSet<>();
         private boolean closed;
     }
 
-    private final Promises promises;
+    private final HoldFaults holdFaults;
     private final Consumer<RadixNode> changed;
     private final Map<String, Session> open = new HashMap<>();
     private final Map<RadixNode, Set<Session>> endings = new HashMap<>();
     private int heldTokens;
 
     /** @param changed is told of a node whose references are others now */
-    SessionHolds(Promises promises, Consumer<RadixNode> changed) {
-        this.promises = promises;
+    SessionHolds(HoldFaults holdFaults, Consumer<RadixNode> changed) {
+        this.holdFaults = holdFaults;
         this.changed = changed;
     }
 
     /** The session that a request which arrives now belongs to; one that is closed already, where promises are broken. */
     Session arrived(String id) {
-        if (!promises.kept()) {
+        if (!holdFaults.keepsHold()) {
             Session none = new Session();
             none.closed = true;
             return none;

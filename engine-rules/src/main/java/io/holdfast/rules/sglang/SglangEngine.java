@@ -7,7 +7,7 @@ import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
 import io.holdfast.rules.engine.Pass;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.fault.GpuFault;
@@ -46,7 +46,7 @@ import java.util.function.Consumer;
  * only where one is full, and but for the release candidate store prompts only. With one token to say, a prompt is stored
  * once, at the end.
  *
- * Events leave after each prefill, at every 40th decode step of a life, and when there is nothing to do: what decoding stores
+ * Events leave after each prefill, at every 40th decode step since the start, and when there is nothing to do: what decoding stores
  * and evicts waits for one of these, whoever ends meanwhile.
  *
  * Ends
@@ -117,7 +117,7 @@ public final class SglangEngine implements Engine {
 
     @Override
     public void submit(Generation request) {
-        Terms terms = request.terms();
+        RequestOptions terms = request.terms();
         request.limitAnswer(settings.maxAnswerTokens(request.prompt().length));
         String session = settings.sessions() ? terms.session() : "";
         Namespace space = variant == Variant.STOCK ? Namespace.of(terms) : Namespace.unsalted(terms);
@@ -127,7 +127,7 @@ public final class SglangEngine implements Engine {
                         ? Optional.empty()
                         : Optional.of(cache.sessions().arrived(session)),
                 new TokenChain(space, terms.session(), settings.pageTokens()),
-                terms.priority() == 0 || cache.promises().kept() ? terms.priority() : 0));
+                terms.priority() == 0 || cache.holdFaults().keepsHold() ? terms.priority() : 0));
         submitted++;
         if (faults.find(CacheFault.AutoUnpin.class)
                 .filter(fault -> submitted % fault.requests() == 0)

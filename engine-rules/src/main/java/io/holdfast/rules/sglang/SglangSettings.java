@@ -26,6 +26,7 @@ public record SglangSettings(
         double hostRatio,
         double maxPinnedRatio,
         Policy policy) {
+    public static final int LEAST_CONTEXT = 16;
 
     /** {@code --schedule-policy}. */
     public enum Policy {
@@ -102,7 +103,9 @@ public record SglangSettings(
                 capacityTokens >= 16 && capacityTokens % pageTokens == 0,
                 "capacityTokens must be at least 16 and whole pages of " + pageTokens + " tokens, not " + capacityTokens
                         + ".");
-        check(contextTokens >= 16, "contextTokens must be at least 16, not " + contextTokens + ".");
+        check(
+                contextTokens >= LEAST_CONTEXT,
+                "contextTokens must be at least " + LEAST_CONTEXT + ", not " + contextTokens + ".");
         check(maxRunning >= 1, "maxRunning must be at least 1, not " + maxRunning + ".");
         check(
                 chunkedPrefillTokens >= pageTokens && chunkedPrefillTokens % pageTokens == 0,

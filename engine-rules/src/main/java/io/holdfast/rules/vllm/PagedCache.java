@@ -5,7 +5,7 @@ import io.holdfast.events.VllmBlockNames;
 import io.holdfast.rules.engine.BlockName;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.vllm.VllmSettings.Release;
 import java.util.ArrayList;
@@ -200,7 +200,7 @@ final class PagedCache {
 
     private void announce(VllmRequest request, int from, int to) {
         boolean first = from == 0;
-        Terms terms = request.generation.terms();
+        RequestOptions terms = request.generation.terms();
         events.add(new CacheEvent.Stored(
                 first ? Optional.empty() : Optional.of(request.names.get(from - 1)),
                 request.names.subList(from, to),

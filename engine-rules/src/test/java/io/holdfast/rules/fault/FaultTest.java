@@ -128,10 +128,10 @@ final class FaultTest {
         assertThat(Fault.parse("replay-short=0")).isEqualTo(new EventFault.ReplayShort(0));
         assertThat(Fault.parse("sequence-reset=3")).isEqualTo(new EventFault.SequenceReset(3));
         assertThat(Fault.parse("clock-skew=-60000")).isEqualTo(new EventFault.ClockSkew(Duration.ofMinutes(-1)));
-        assertThat(Fault.parse("slow-start=2")).isEqualTo(new LifeFault.SlowStart(Duration.ofSeconds(2)));
-        assertThat(Fault.parse("restart=5,0")).isEqualTo(new LifeFault.Restart(5, Duration.ZERO));
-        assertThat(Fault.parse("other-model=org/Model-7B:x")).isEqualTo(new LifeFault.OtherModel("org/Model-7B:x"));
-        assertThat(Fault.parse("dp-ranks=4")).isEqualTo(new LifeFault.DpRanks(4));
+        assertThat(Fault.parse("slow-start=2")).isEqualTo(new ServerFault.SlowStart(Duration.ofSeconds(2)));
+        assertThat(Fault.parse("restart=5,0")).isEqualTo(new ServerFault.Restart(5, Duration.ZERO));
+        assertThat(Fault.parse("other-model=org/Model-7B:x")).isEqualTo(new ServerFault.OtherModel("org/Model-7B:x"));
+        assertThat(Fault.parse("dp-ranks=4")).isEqualTo(new ServerFault.DpRanks(4));
     }
 
     @Test
@@ -141,7 +141,7 @@ final class FaultTest {
         assertThatThrownBy(() -> new HttpFault.BrokenSse(Double.NaN, 1))
                 .hasMessage(
                         "The fault broken-sse[=PERCENT[,TOKENS]] wants PERCENT as a number from 0 to 100, not NaN.");
-        assertThatThrownBy(() -> new LifeFault.OtherModel("")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> new ServerFault.OtherModel("")).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test

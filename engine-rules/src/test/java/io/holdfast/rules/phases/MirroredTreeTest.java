@@ -12,8 +12,8 @@ import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.testing.Heard;
@@ -53,7 +53,8 @@ final class MirroredTreeTest {
             int[] head = shared[random.nextInt(shared.length)];
             int[] prompt = Workload.joined(
                     Arrays.copyOf(head, 1 + random.nextInt(head.length)), Workload.tokens(random, random.nextInt(40)));
-            engine.submit(new Generation(prompt, Terms.of(1 + random.nextInt(24)), true, clock.nanos(), new Heard()));
+            engine.submit(new Generation(
+                    prompt, RequestOptions.of(1 + random.nextInt(24)), true, clock.nanos(), new Heard()));
             while (engine.stats().waiting() > 2 && engine.step()) {}
             if (i % CHECKED_EVERY == 0) {
                 while (engine.step()) {}

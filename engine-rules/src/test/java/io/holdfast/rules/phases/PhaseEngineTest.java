@@ -7,8 +7,8 @@ import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.Tokens;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.CacheFault;
@@ -343,7 +343,7 @@ final class PhaseEngineTest {
         Heard submit(int[] prompt, int answer, String session) {
             last = new Heard();
             Generation request =
-                    new Generation(prompt, Terms.of(answer).withSession(session), true, clock.nanos(), last);
+                    new Generation(prompt, RequestOptions.of(answer).withSession(session), true, clock.nanos(), last);
             lastRequest = Optional.of(request);
             engine.submit(request);
             return last;

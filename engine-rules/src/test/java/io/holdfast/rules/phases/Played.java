@@ -4,8 +4,8 @@ import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
@@ -98,7 +98,11 @@ final class Played {
                 Call call = new Call(clock, sent);
                 calls.add(call);
                 engine.submit(new Generation(
-                        arrival.prompt().toArray(), Terms.of(arrival.answer()), true, Math.round(sent * 1e9), call));
+                        arrival.prompt().toArray(),
+                        RequestOptions.of(arrival.answer()),
+                        true,
+                        Math.round(sent * 1e9),
+                        call));
                 next++;
             }
             idle = !engine.step();

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.testing.Heard;
 import io.holdfast.rules.testing.Recording;
@@ -197,7 +197,7 @@ class ConcurrentRecordingTest {
                     }
                 }
             };
-            Terms terms = Terms.of(request.path("max_new").intValue())
+            RequestOptions terms = RequestOptions.of(request.path("max_new").intValue())
                     .withForced(Arrays.stream(Recording.ints(request.path("output")))
                             .boxed()
                             .toList())

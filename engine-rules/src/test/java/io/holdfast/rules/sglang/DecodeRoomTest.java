@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
@@ -33,7 +33,7 @@ class DecodeRoomTest {
         RadixRequest runs(int prompt, int said) {
             int[] tokens = new int[prompt];
             Arrays.fill(tokens, said);
-            Generation generation = new Generation(tokens, Terms.of(1_000), false, 0, new Heard());
+            Generation generation = new Generation(tokens, RequestOptions.of(1_000), false, 0, new Heard());
             TokenChain chain = new TokenChain(Namespace.PLAIN, "", 16);
             RadixRequest request = new RadixRequest(generation, Optional.empty(), chain, 0);
             request.admitted(cache.match(request.chain(), 0));

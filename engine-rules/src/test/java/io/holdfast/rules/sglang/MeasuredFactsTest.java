@@ -3,7 +3,7 @@ package io.holdfast.rules.sglang;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.testing.Heard;
@@ -29,12 +29,12 @@ class MeasuredFactsTest {
         return new TestEngine(settings.withSizes(CAPACITY, 16, 8192), Faults.none());
     }
 
-    private static Terms priority(int value) {
-        return Terms.of(1).withPriority(value);
+    private static RequestOptions priority(int value) {
+        return RequestOptions.of(1).withPriority(value);
     }
 
-    private static Terms session(String id) {
-        return Terms.of(1).withSession(id);
+    private static RequestOptions session(String id) {
+        return RequestOptions.of(1).withSession(id);
     }
 
     private static int probe(TestEngine engine, int[] prefix) {
@@ -48,13 +48,13 @@ class MeasuredFactsTest {
     }
 
     private static void flood(TestEngine engine, int times) {
-        engine.flood(times * CAPACITY, Terms.of(1));
+        engine.flood(times * CAPACITY, RequestOptions.of(1));
     }
 
     @Test
     void prefixWithoutProtection_isGoneAfterAFlood() {
         for (TestEngine engine : List.of(lru, priority, sessions)) {
-            engine.serve(prefix, Terms.of(1));
+            engine.serve(prefix, RequestOptions.of(1));
             flood(engine, 3);
             assertThat(probe(engine, prefix)).isZero();
         }
@@ -62,8 +62,8 @@ class MeasuredFactsTest {
 
     @Test
     void prefixTouchedWithoutPriority_isGoneAfterAFlood() {
-        priority.serve(prefix, Terms.of(1));
-        priority.serve(oneMore(prefix), Terms.of(1));
+        priority.serve(prefix, RequestOptions.of(1));
+        priority.serve(oneMore(prefix), RequestOptions.of(1));
         flood(priority, 3);
         assertThat(probe(priority, prefix)).isZero();
     }
@@ -79,7 +79,7 @@ class MeasuredFactsTest {
     @ParameterizedTest
     @ValueSource(ints = {3, 10})
     void prefixTouchedOnceWithAPriority_survivesAFlood(int times) {
-        priority.serve(prefix, Terms.of(1));
+        priority.serve(prefix, RequestOptions.of(1));
         priority.serve(oneMore(prefix), priority(10));
         flood(priority, times);
         assertThat(probe(priority, prefix)).isEqualTo(PREFIX);
@@ -97,9 +97,9 @@ class MeasuredFactsTest {
     void touchAtOne_survivesOneTokenAnswers_butNotAnswersOfAPage() {
         for (int answer : new int[] {1, 20}) {
             priority.engine.flush();
-            priority.serve(prefix, Terms.of(1));
+            priority.serve(prefix, RequestOptions.of(1));
             priority.serve(oneMore(prefix), priority(1));
-            priority.flood(3 * CAPACITY, Terms.of(answer));
+            priority.flood(3 * CAPACITY, RequestOptions.of(answer));
             assertThat(probe(priority, prefix)).isEqualTo(answer == 1 ? PREFIX : 0);
         }
     }
@@ -107,7 +107,7 @@ class MeasuredFactsTest {
     @Test
     void touchAtTwoAboveTheClients_survivesAnswersOfAPage() {
         priority.serve(prefix, priority(2));
-        priority.flood(3 * CAPACITY, Terms.of(20));
+        priority.flood(3 * CAPACITY, RequestOptions.of(20));
         assertThat(probe(priority, prefix)).isEqualTo(PREFIX);
     }
 
@@ -122,21 +122,21 @@ class MeasuredFactsTest {
     @Test
     void prefixFirstStoredBelowZero_goesFirst() {
         int[] older = priority.fresh(PREFIX);
-        priority.serve(older, Terms.of(1));
+        priority.serve(older, RequestOptions.of(1));
         priority.serve(prefix, priority(-1));
         flood(priority, 1);
         assertThat(probe(priority, prefix)).isZero();
         priority.engine.flush();
-        priority.serve(older, Terms.of(1));
+        priority.serve(older, RequestOptions.of(1));
         priority.serve(prefix, priority(-1));
-        priority.flood(CAPACITY - PREFIX - 128, Terms.of(1));
+        priority.flood(CAPACITY - PREFIX - 128, RequestOptions.of(1));
         assertThat(probe(priority, older)).isEqualTo(PREFIX);
     }
 
     @Test
     void protection_endsWhereTheTouchedPrefixEnds() {
         int[] shorter = priority.fresh(96);
-        priority.serve(shorter, Terms.of(1));
+        priority.serve(shorter, RequestOptions.of(1));
         priority.serve(oneMore(Arrays.copyOf(shorter, 32)), priority(20));
         flood(priority, 3);
         assertThat(probe(priority, shorter)).isEqualTo(32);
@@ -149,7 +149,8 @@ class MeasuredFactsTest {
             pinned.add(priority.fresh(256));
             priority.serve(pinned.getLast(), priority(10));
         }
-        assertThat(priority.serve(priority.fresh(1024), Terms.of(1)).done).isTrue();
+        assertThat(priority.serve(priority.fresh(1024), RequestOptions.of(1)).done)
+                .isTrue();
         assertThat(pinned.stream().filter(one -> hasAll(one)).count()).isEqualTo(11);
     }
 
@@ -170,7 +171,7 @@ class MeasuredFactsTest {
 
     @Test
     void prefixTouchedLaterWithASession_survivesAFlood() {
-        sessions.serve(prefix, Terms.of(1));
+        sessions.serve(prefix, RequestOptions.of(1));
         sessions.serve(oneMore(prefix), session("s"));
         flood(sessions, 3);
         assertThat(probe(sessions, prefix)).isEqualTo(PREFIX);
@@ -205,7 +206,8 @@ class MeasuredFactsTest {
             held.add(sessions.fresh(512));
             sessions.serve(held.getLast(), session("holder " + i));
         }
-        assertThat(sessions.serve(sessions.fresh(1500), Terms.of(1)).done).isTrue();
+        assertThat(sessions.serve(sessions.fresh(1500), RequestOptions.of(1)).done)
+                .isTrue();
         assertThat(held.stream().map(one -> probe(sessions, one))).containsExactly(0, 0, 512, 512, 512, 512, 512);
     }
 
@@ -213,7 +215,7 @@ class MeasuredFactsTest {
     void flush_dropsWhatSessionsProtect() {
         sessions.serve(prefix, session("s"));
         sessions.engine.flush();
-        sessions.serve(prefix, Terms.of(1));
+        sessions.serve(prefix, RequestOptions.of(1));
         flood(sessions, 3);
         assertThat(probe(sessions, prefix)).isZero();
     }
@@ -229,7 +231,7 @@ class MeasuredFactsTest {
 
     @Test
     void requestThatEndsAfterItsSessionWasClosed_leavesNothingProtected() {
-        Terms terms = Terms.of(3).withSession("s");
+        RequestOptions terms = RequestOptions.of(3).withSession("s");
         sessions.engine.submit(new Generation(prefix, terms, false, 0, new Heard()));
         sessions.engine.step();
         sessions.engine.closeSession("s");
@@ -247,7 +249,7 @@ class MeasuredFactsTest {
     @Test
     void withAHostTier_aFloodLeavesAHitOnTheHost() {
         TestEngine tiered = engine(SglangSettings.defaults().withHostRatio(3));
-        tiered.serve(prefix, Terms.of(1));
+        tiered.serve(prefix, RequestOptions.of(1));
         flood(tiered, 2);
         assertThat(probe(tiered, prefix)).isEqualTo(PREFIX);
         flood(tiered, 4);
@@ -257,7 +259,7 @@ class MeasuredFactsTest {
     @Test
     void withAHostTier_priorityProtectsAsWithout() {
         TestEngine tiered = engine(SglangSettings.defaults().withHostRatio(2).withEviction(Eviction.PRIORITY));
-        tiered.serve(prefix, Terms.of(1));
+        tiered.serve(prefix, RequestOptions.of(1));
         tiered.serve(oneMore(prefix), priority(10));
         flood(tiered, 10);
         assertThat(probe(tiered, prefix)).isEqualTo(PREFIX);

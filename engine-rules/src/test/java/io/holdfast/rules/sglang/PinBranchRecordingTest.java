@@ -47,7 +47,10 @@ class PinBranchRecordingTest {
                 header -> header.path("header").asText().equals("pin_gpu"),
                 "sglang_pin_gpu_scripted_p16.jsonl.gz",
                 "sglang_pin_gpu_p16_seed1.jsonl.gz",
-                "sglang_pin_gpu_p1_seed1.jsonl.gz");
+                "sglang_pin_gpu_p16_seed2.jsonl.gz",
+                "sglang_pin_gpu_p16_seed3.jsonl.gz",
+                "sglang_pin_gpu_p1_seed1.jsonl.gz",
+                "sglang_pin_gpu_p1_seed2.jsonl.gz");
     }
 
     @ParameterizedTest
@@ -160,10 +163,10 @@ class PinBranchRecordingTest {
             assertThat(asked).as(step).isEqualTo(result.path("evict_asked").asInt(asked));
             makeRoom(wanted);
         }
-        assertThat(evicted).as(step).isEqualTo(result.path("evicted").intValue());
+        assertThat(evicted).as(step).isEqualTo(result.path("evicted").asInt(evicted));
         int slots = (extend + page - 1) / page * page;
         started &= slots <= cache.freeTokens();
-        assertThat(started).as(step).isEqualTo(result.path("started").booleanValue());
+        assertThat(started).as(step).isEqualTo(result.path("started").asBoolean(started));
         if (!started) {
             assertThat(room).as(step).isEqualTo(result.path("room").intValue());
             cache.unlock(match.node());
@@ -212,7 +215,7 @@ class PinBranchRecordingTest {
         }
     }
 
-    /** The recorder looked at one waiting request and took it away again. */
+    /** The recorder looked at one waiting request, once more when it was not admitted, and took it away again. */
     private void check(String step, JsonNode op, JsonNode result) {
         int[] tokens = Recording.ints(op.path("tokens"));
         RadixCache.Match match = cache.match(chain(tokens, ""), (tokens.length - 1) / page);
@@ -223,6 +226,11 @@ class PinBranchRecordingTest {
             assertThat(cache.pins().unpinAll())
                     .as(step)
                     .isEqualTo(result.path("auto_unpinned").intValue());
+        }
+        boolean lookedAgain = result.has("fits_if_flag_cleared")
+                && !result.path("fits_if_flag_cleared").booleanValue();
+        if (lookedAgain && cache.protectedTokens() > cache.capacityTokens() - extend) {
+            cache.pins().unpinAll();
         }
     }
 

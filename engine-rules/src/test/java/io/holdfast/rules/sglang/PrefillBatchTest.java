@@ -3,7 +3,7 @@ package io.holdfast.rules.sglang;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.PrefillBatch.Verdict;
@@ -25,7 +25,7 @@ class PrefillBatchTest {
         return new RadixCache(settings, Faults.none(), new VirtualClock());
     }
 
-    private RadixRequest request(int prompt, Terms terms) {
+    private RadixRequest request(int prompt, RequestOptions terms) {
         int[] tokens = random.ints(prompt, 0, 1 << 20).toArray();
         return new RadixRequest(
                 new Generation(tokens, terms, false, 0, new Heard()),
@@ -42,30 +42,30 @@ class PrefillBatchTest {
     void room_isForPromptAnswerAndAPage_andMoreThanThat() {
         SglangSettings settings = settings(160);
         PrefillBatch largest = batch(cache(settings), settings);
-        largest.add(request(100, Terms.of(43)));
+        largest.add(request(100, RequestOptions.of(43)));
         assertThat(largest.size()).isEqualTo(1);
         PrefillBatch tooLarge = batch(cache(settings), settings);
-        assertThat(tooLarge.add(request(100, Terms.of(44)))).isEqualTo(Verdict.NO_ROOM);
+        assertThat(tooLarge.add(request(100, RequestOptions.of(44)))).isEqualTo(Verdict.NO_ROOM);
         assertThat(tooLarge.isEmpty()).isTrue();
     }
 
     @Test
     void runningRequests_keepRoomByTheRatio_orInFullWhereNothingEndsThem() {
         SglangSettings settings = settings(160);
-        RadixRequest running = request(16, Terms.of(100));
-        RadixRequest endless = request(16, Terms.of(100).withIgnoresEnd(true));
+        RadixRequest running = request(16, RequestOptions.of(100));
+        RadixRequest endless = request(16, RequestOptions.of(100).withIgnoresEnd(true));
         PrefillBatch beside = batch(cache(settings), settings, running);
-        beside.add(request(50, Terms.of(40)));
+        beside.add(request(50, RequestOptions.of(40)));
         assertThat(beside.size()).as("106 of 160 - 50").isEqualTo(1);
         PrefillBatch besideEndless = batch(cache(settings), settings, endless);
-        besideEndless.add(request(50, Terms.of(40)));
+        besideEndless.add(request(50, RequestOptions.of(40)));
         assertThat(besideEndless.isEmpty()).as("106 of 160 - 100").isTrue();
     }
 
     @Test
     void longAnswers_countFor4096() {
         SglangSettings settings = settings(16_000);
-        assertThat(batch(cache(settings), settings).add(request(1_000, Terms.of(50_000))))
+        assertThat(batch(cache(settings), settings).add(request(1_000, RequestOptions.of(50_000))))
                 .isEqualTo(Verdict.MORE);
     }
 
@@ -73,14 +73,14 @@ class PrefillBatchTest {
     void ownPrefix_isNotRoom() {
         SglangSettings settings = settings(160);
         RadixCache cache = cache(settings);
-        RadixRequest first = request(100, Terms.of(10));
+        RadixRequest first = request(100, RequestOptions.of(10));
         PrefillBatch batch = batch(cache, settings);
         batch.add(first);
         batch.allocate();
         new RequestKv(cache, settings).finish(first);
         assertThat(cache.evictableTokens()).isEqualTo(96);
         RadixRequest again = new RadixRequest(
-                new Generation(first.request.prompt(), Terms.of(44), false, 0, new Heard()),
+                new Generation(first.request.prompt(), RequestOptions.of(44), false, 0, new Heard()),
                 Optional.empty(),
                 new TokenChain(Namespace.PLAIN, "", 16),
                 0);
@@ -92,8 +92,8 @@ class PrefillBatchTest {
     void aPass_computes16384Tokens_andGoesOverOnlyWithTheLastOne() {
         SglangSettings settings = settings(160_000).withChunkedPrefillTokens(32_768);
         PrefillBatch batch = batch(cache(settings), settings);
-        assertThat(batch.add(request(16_000, Terms.of(1)))).isEqualTo(Verdict.MORE);
-        assertThat(batch.add(request(10_000, Terms.of(1)))).isEqualTo(Verdict.NO_BUDGET);
+        assertThat(batch.add(request(16_000, RequestOptions.of(1)))).isEqualTo(Verdict.MORE);
+        assertThat(batch.add(request(10_000, RequestOptions.of(1)))).isEqualTo(Verdict.NO_BUDGET);
         assertThat(batch.size()).isEqualTo(2);
         assertThat(batch.cut()).isEmpty();
     }
@@ -103,8 +103,8 @@ class PrefillBatchTest {
         SglangSettings settings = settings(1_600).withChunkedPrefillTokens(128);
         RadixCache cache = cache(settings);
         PrefillBatch batch = batch(cache, settings);
-        RadixRequest small = request(20, Terms.of(1));
-        RadixRequest large = request(300, Terms.of(1));
+        RadixRequest small = request(20, RequestOptions.of(1));
+        RadixRequest large = request(300, RequestOptions.of(1));
         assertThat(batch.add(small)).isEqualTo(Verdict.MORE);
         assertThat(batch.add(large)).isEqualTo(Verdict.NO_BUDGET);
         batch.allocate();

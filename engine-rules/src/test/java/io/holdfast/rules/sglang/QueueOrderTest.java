@@ -3,7 +3,7 @@ package io.holdfast.rules.sglang;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Policy;
 import io.holdfast.rules.testing.Heard;
@@ -29,7 +29,7 @@ class QueueOrderTest {
                 served.add(name + " " + cached);
             }
         };
-        engine.engine.submit(new Generation(prompt, Terms.of(1), false, 0, listener));
+        engine.engine.submit(new Generation(prompt, RequestOptions.of(1), false, 0, listener));
     }
 
     private static int[] and(int[] prefix, int[] tail) {

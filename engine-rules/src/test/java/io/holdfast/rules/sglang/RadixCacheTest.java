@@ -249,6 +249,27 @@ class RadixCacheTest {
     }
 
     @Test
+    void deletedNode_whoseBlockCameBack_takesItAlongAtItsDeath() {
+        store(1, 2);
+        store(1, 3);
+        cache.evict(1);
+        cache.pins().pin(new long[] {1});
+        cache.pins().unpin(new long[] {1});
+        store(1, 2, 4);
+        assertThatThrownBy(() -> cache.evict(1000)).isInstanceOf(EngineDeath.class);
+        assertThat(cache.residents()).extracting(RadixCache.Resident::block).containsExactlyInAnyOrder(1L, 3L);
+    }
+
+    @Test
+    void unpin_ofAnEvictedBlock_forgetsAllItsPinsAndCountsNone() {
+        store(1, 2);
+        cache.pins().pin(new long[] {2, 2, 2});
+        cache.pins().deleted(cache.residents().getFirst().node());
+        assertThat(cache.pins().unpin(new long[] {2, 2}).count()).isZero();
+        assertThat(cache.pins().counts()).isEmpty();
+    }
+
+    @Test
     void pin_lastBlockOfAnInsertion_staysRightWhenItsNodeIsCutAndItsBranchesGo() {
         store(1);
         store(1, 2);

@@ -3,8 +3,8 @@ package io.holdfast.rules.sglang;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
@@ -73,7 +73,7 @@ final class SglangCost {
         SglangStats stats = engine.stats();
         for (int i = stats.running() + stats.waiting(); i < STREAMS + waiting; i++) {
             int[] prompt = random.ints(promptTokens, 0, 150_000).toArray();
-            engine.submit(new Generation(prompt, Terms.of(answerTokens), true, 0, new Heard()));
+            engine.submit(new Generation(prompt, RequestOptions.of(answerTokens), true, 0, new Heard()));
         }
         engine.step();
     }

@@ -9,7 +9,7 @@ import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
@@ -51,7 +51,7 @@ class SglangEngineTest {
 
     private Heard submit(SglangEngine engine, int[] prompt, int maxNew) {
         Heard heard = new Heard();
-        engine.submit(new Generation(prompt, Terms.of(maxNew), false, clock.nanos(), heard));
+        engine.submit(new Generation(prompt, RequestOptions.of(maxNew), false, clock.nanos(), heard));
         return heard;
     }
 
@@ -183,7 +183,7 @@ class SglangEngineTest {
     void promptWithinAPageOfTheCache_isAcceptedAndWaitsForEver_andSoDoThoseBehind() {
         SglangEngine engine = engine(small());
         int[] hopeless = prompt(1, small().sglang().maxPromptTokens());
-        Generation request = new Generation(hopeless, Terms.of(1), false, 0, new Heard());
+        Generation request = new Generation(hopeless, RequestOptions.of(1), false, 0, new Heard());
         engine.submit(request);
         Heard behind = submit(engine, prompt(2, 4), 1);
         for (int pass = 0; pass < 100; pass++) {
@@ -262,7 +262,7 @@ class SglangEngineTest {
         SglangEngine engine = engine(small().withVariant(Variant.PIN_GPU));
         serve(engine, prompt(1, 64), 1);
         engine.pin(new long[] {lastBlock(prompt(1, 64))});
-        Generation stuck = new Generation(prompt(2, 96), Terms.of(1), false, 0, new Heard());
+        Generation stuck = new Generation(prompt(2, 96), RequestOptions.of(1), false, 0, new Heard());
         engine.submit(stuck);
         runDry(engine);
         assertThat(engine.unpin(new long[] {lastBlock(prompt(1, 64))}).count()).isEqualTo(1);
@@ -303,7 +303,7 @@ class SglangEngineTest {
     void abort_running_saysOneMoreToken_andKeepsWhatWasComputed() {
         SglangEngine engine = engine(EngineSettings.defaults());
         Heard heard = new Heard();
-        Generation request = new Generation(prompt(1, 40), Terms.of(100), false, 0, heard);
+        Generation request = new Generation(prompt(1, 40), RequestOptions.of(100), false, 0, heard);
         engine.submit(request);
         engine.step();
         engine.step();
@@ -321,7 +321,7 @@ class SglangEngineTest {
     @Test
     void abort_waiting_leavesNothing() {
         SglangEngine engine = engine(EngineSettings.defaults());
-        Generation request = new Generation(prompt(1, 40), Terms.of(100), false, 0, new Heard());
+        Generation request = new Generation(prompt(1, 40), RequestOptions.of(100), false, 0, new Heard());
         engine.submit(request);
         engine.abort(request);
         assertThat(engine.stats().waiting()).isZero();
@@ -335,7 +335,7 @@ class SglangEngineTest {
     void abort_inChunks_keepsWhatChunksHaveStored() {
         SglangEngine engine =
                 engine(EngineSettings.defaults().withSglang(sglang -> sglang.withChunkedPrefillTokens(32)));
-        Generation request = new Generation(prompt(1, 200), Terms.of(1), false, 0, new Heard());
+        Generation request = new Generation(prompt(1, 200), RequestOptions.of(1), false, 0, new Heard());
         engine.submit(request);
         engine.step();
         engine.step();
@@ -382,7 +382,7 @@ class SglangEngineTest {
         SglangEngine engine = engine(small().withCapacityTokens(256));
         List<Generation> both = new ArrayList<>();
         for (int i = 1; i <= 2; i++) {
-            both.add(new Generation(prompt(i, 30), Terms.of(100).withIgnoresEnd(true), false, 0, new Heard()));
+            both.add(new Generation(prompt(i, 30), RequestOptions.of(100).withIgnoresEnd(true), false, 0, new Heard()));
         }
         both.forEach(engine::submit);
         engine.step();

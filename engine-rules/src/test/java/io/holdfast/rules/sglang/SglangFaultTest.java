@@ -7,7 +7,7 @@ import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
@@ -53,7 +53,7 @@ class SglangFaultTest {
 
     private Heard submit(SglangEngine engine, int[] prompt, int maxNew) {
         Heard heard = new Heard();
-        engine.submit(new Generation(prompt, Terms.of(maxNew), false, clock.nanos(), heard));
+        engine.submit(new Generation(prompt, RequestOptions.of(maxNew), false, clock.nanos(), heard));
         return heard;
     }
 
@@ -173,7 +173,7 @@ class SglangFaultTest {
         for (double percent : new double[] {0, 100}) {
             SglangEngine engine = engine(small().withSglang(sglang -> sglang.withEviction(Eviction.PRIORITY))
                     .withFaults(List.of(new CacheFault.HoldLost(percent))));
-            engine.submit(new Generation(held, Terms.of(1).withPriority(10), false, 0, new Heard()));
+            engine.submit(new Generation(held, RequestOptions.of(1).withPriority(10), false, 0, new Heard()));
             for (int i = 10; i < 20; i++) {
                 serve(engine, prompt(i, 48), 1);
             }
@@ -186,7 +186,7 @@ class SglangFaultTest {
         SglangEngine engine = engine(EngineSettings.defaults()
                 .withSglang(sglang -> sglang.withSessions(true))
                 .withFaults(List.of(new GpuFault.HoldsSlow(100))));
-        engine.submit(new Generation(prompt(1, 1_000), Terms.of(1).withSession("s"), false, 0, new Heard()));
+        engine.submit(new Generation(prompt(1, 1_000), RequestOptions.of(1).withSession("s"), false, 0, new Heard()));
         runDry(engine);
         assertThat(millisOf(() -> serve(engine, prompt(2, 100), 1))).isEqualTo(15 * (1 + 0.992));
         engine.closeSession("s");

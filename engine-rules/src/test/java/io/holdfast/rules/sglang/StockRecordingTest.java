@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.testing.Heard;
@@ -98,7 +98,7 @@ class StockRecordingTest {
     }
 
     static Heard serve(TestEngine engine, JsonNode body, int[] answer) {
-        Terms terms = Terms.of(answer.length)
+        RequestOptions terms = RequestOptions.of(answer.length)
                 .withForced(Arrays.stream(answer).boxed().toList())
                 .withSalt(body.path("cache_salt").asText(""))
                 .withExtraKey(body.path("extra_key").asText(""))

@@ -6,8 +6,8 @@ import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
@@ -42,7 +42,7 @@ final class TestEngine {
         }
     }
 
-    Heard serve(int[] prompt, Terms terms) {
+    Heard serve(int[] prompt, RequestOptions terms) {
         Heard heard = new Heard();
         engine.submit(new Generation(prompt, terms, false, clock.nanos(), heard));
         runDry();
@@ -51,7 +51,7 @@ final class TestEngine {
 
     /** Asks for one token and tells how many tokens of the prompt were cached. */
     int cached(int[] prompt) {
-        return serve(prompt, Terms.of(1)).cachedTokens;
+        return serve(prompt, RequestOptions.of(1)).cachedTokens;
     }
 
     /** A prompt that shares nothing with another. */
@@ -60,7 +60,7 @@ final class TestEngine {
     }
 
     /** Serves prompts of 128 tokens that share nothing until so many tokens have passed. */
-    void flood(int tokens, Terms terms) {
+    void flood(int tokens, RequestOptions terms) {
         for (int sent = 0; sent < tokens; sent += 128) {
             serve(fresh(128), terms);
         }

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.core.index.Tier;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.EngineDeath;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
@@ -44,7 +44,7 @@ class TieredPinsTest {
     }
 
     private static void flood(TestEngine engine) {
-        engine.flood(6 * CAPACITY, Terms.of(1));
+        engine.flood(6 * CAPACITY, RequestOptions.of(1));
     }
 
     private static int probe(TestEngine engine, int[] prompt) {
@@ -85,7 +85,7 @@ class TieredPinsTest {
     void gpuBranchWithAHostTier_knowsNoBlock() {
         TestEngine engine = engine(Variant.PIN_GPU, 1, 0);
         int[] prompt = engine.fresh(64);
-        engine.serve(prompt, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
         assertThat(engine.engine.pin(names(prompt))).isEqualTo(new PinAnswer(true, 0, "Pinned 0/4 blocks"));
     }
 
@@ -93,12 +93,13 @@ class TieredPinsTest {
     void byName_leavesTheGpu_staysOnTheHost_andComesBack() {
         TestEngine engine = byName();
         int[] prompt = engine.fresh(128);
-        engine.serve(prompt, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
         assertThat(engine.engine.pin(names(prompt))).isEqualTo(new PinAnswer(true, 8, "Pinned 8/8 blocks"));
         assertThat(engine.engine.stats().protectedTokens()).isZero();
         flood(engine);
         assertThat(removedFrom(engine, names(prompt)[7])).containsExactly(Tier.GPU);
-        assertThat(engine.serve(longer(prompt, 1), Terms.of(1)).cachedTokens).isEqualTo(128);
+        assertThat(engine.serve(longer(prompt, 1), RequestOptions.of(1)).cachedTokens)
+                .isEqualTo(128);
         assertThat(engine.engine.unpin(names(prompt))).isEqualTo(new PinAnswer(true, 8, "Unpinned 8/8 blocks"));
         flood(engine);
         assertThat(probe(engine, prompt)).isZero();
@@ -115,8 +116,8 @@ class TieredPinsTest {
         TestEngine engine = byName();
         int[] prompt = engine.fresh(128);
         int[] other = engine.fresh(128);
-        engine.serve(prompt, Terms.of(1));
-        engine.serve(other, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
+        engine.serve(other, RequestOptions.of(1));
         engine.engine.pin(names(prompt));
         engine.published.clear();
         assertThat(engine.engine.flush()).isTrue();
@@ -133,9 +134,9 @@ class TieredPinsTest {
     void byName_nodeCutWhilePinned_keepsItsUpperHalfForGood() {
         TestEngine engine = byName();
         int[] prompt = engine.fresh(128);
-        engine.serve(prompt, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
         engine.engine.pin(names(prompt));
-        engine.serve(longer(Arrays.copyOf(prompt, 64), 32), Terms.of(1));
+        engine.serve(longer(Arrays.copyOf(prompt, 64), 32), RequestOptions.of(1));
         assertThat(engine.engine.unpin(names(prompt)).count()).isEqualTo(8);
         flood(engine);
         assertThat(probe(engine, prompt)).isEqualTo(64);
@@ -149,10 +150,10 @@ class TieredPinsTest {
                 faults.begin(new CacheFault.PinForgiving());
             }
             int[] first = engine.fresh(256);
-            engine.serve(first, Terms.of(1));
+            engine.serve(first, RequestOptions.of(1));
             int[] second = engine.fresh(256);
             engine.engine.pin(names(first));
-            engine.serve(second, Terms.of(1));
+            engine.serve(second, RequestOptions.of(1));
             engine.engine.pin(names(second));
             if (forgiving) {
                 flood(engine);
@@ -170,7 +171,7 @@ class TieredPinsTest {
     void byPrefix_lastsItsTime_andAHitProlongsIt() {
         TestEngine engine = byPrefix();
         int[] prompt = engine.fresh(128);
-        engine.serve(prompt, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
         assertThat(engine.engine.pinPrefix(prompt, 300)).isEqualTo(new PinAnswer(true, 1, "Pinned 1 nodes (ttl=300s)"));
         advance(engine, 200);
         flood(engine);
@@ -188,7 +189,7 @@ class TieredPinsTest {
         TestEngine engine = byPrefix();
         int[] prompt = engine.fresh(128);
         long last = names(prompt)[7];
-        engine.serve(prompt, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
         engine.engine.pinPrefix(prompt, 10);
         flood(engine);
         assertThat(probe(engine, prompt)).isEqualTo(128);
@@ -209,7 +210,7 @@ class TieredPinsTest {
     void byPrefix_endingWithinANode_holdsItWhole() {
         TestEngine engine = byPrefix();
         int[] prompt = engine.fresh(128);
-        engine.serve(prompt, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
         assertThat(engine.engine.pinPrefix(Arrays.copyOf(prompt, 40), 300).count())
                 .isEqualTo(1);
         flood(engine);
@@ -230,9 +231,9 @@ class TieredPinsTest {
     void byPrefix_beyondTheBudget_pinsAPart_thenNothing() {
         TestEngine engine = byPrefix();
         int[] prompt = engine.fresh(256);
-        engine.serve(prompt, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
         int[] more = longer(prompt, 128);
-        engine.serve(more, Terms.of(1));
+        engine.serve(more, RequestOptions.of(1));
         assertThat(engine.engine.pinPrefix(more, 300))
                 .isEqualTo(new PinAnswer(
                         true,
@@ -240,7 +241,7 @@ class TieredPinsTest {
                         "Pinned 1 nodes (ttl=300s); prefix partially pinned; Pin budget exhausted (256/328 tokens"
                                 + " pinned)"));
         int[] other = engine.fresh(128);
-        engine.serve(other, Terms.of(1));
+        engine.serve(other, RequestOptions.of(1));
         assertThat(engine.engine.pinPrefix(other, 300))
                 .isEqualTo(new PinAnswer(false, 0, "Pin budget exhausted (256/328 tokens pinned)"));
     }
@@ -250,7 +251,7 @@ class TieredPinsTest {
         TestEngine engine = byPrefix();
         faults.begin(new CacheFault.PinIgnored());
         int[] prompt = engine.fresh(128);
-        engine.serve(prompt, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
         assertThat(engine.engine.pinPrefix(prompt, 300).accepted()).isTrue();
         flood(engine);
         assertThat(probe(engine, prompt)).isZero();
@@ -260,7 +261,7 @@ class TieredPinsTest {
     void released_pinsNothing() {
         TestEngine engine = engine(Variant.STOCK, 1, 0.5);
         int[] prompt = engine.fresh(128);
-        engine.serve(prompt, Terms.of(1));
+        engine.serve(prompt, RequestOptions.of(1));
         assertThat(engine.engine.pin(names(prompt)).count()).isZero();
         assertThat(engine.engine.pinPrefix(prompt, 300).accepted()).isFalse();
     }

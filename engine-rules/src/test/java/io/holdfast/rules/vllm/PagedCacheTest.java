@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.testing.Heard;
 import io.holdfast.rules.vllm.VllmSettings.Release;
 import java.util.Arrays;
@@ -113,7 +113,7 @@ class PagedCacheTest {
     }
 
     private static VllmRequest request(PagedCache cache, int[] tokens) {
-        return cache.request(new Generation(tokens, Terms.of(8), false, 0, new Heard()));
+        return cache.request(new Generation(tokens, RequestOptions.of(8), false, 0, new Heard()));
     }
 
     private int[] changed(int length, int shared) {

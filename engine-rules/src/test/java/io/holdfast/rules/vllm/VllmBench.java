@@ -4,8 +4,8 @@ import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
@@ -32,14 +32,14 @@ final class VllmBench {
     }
 
     /** Serves one request, alone if no other is there. */
-    Heard serve(int[] prompt, Terms terms) {
+    Heard serve(int[] prompt, RequestOptions terms) {
         Heard heard = new Heard();
         submit(prompt, terms, heard);
         run();
         return heard;
     }
 
-    Generation submit(int[] prompt, Terms terms, Heard heard) {
+    Generation submit(int[] prompt, RequestOptions terms, Heard heard) {
         Generation request = new Generation(prompt, terms, false, clock.nanos(), heard);
         engine.submit(request);
         return request;

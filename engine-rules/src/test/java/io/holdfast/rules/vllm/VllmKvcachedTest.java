@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.Terms;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.KvcachedPool;
@@ -179,7 +179,7 @@ class VllmKvcachedTest {
 
         Heard submit(int[] prompt, int most) {
             Heard heard = new Heard();
-            engine.submit(new Generation(prompt, Terms.of(most), false, clock.nanos(), heard));
+            engine.submit(new Generation(prompt, RequestOptions.of(most), false, clock.nanos(), heard));
             return heard;
         }
 

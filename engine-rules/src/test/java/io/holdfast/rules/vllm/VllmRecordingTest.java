@@ -7,7 +7,7 @@ import io.holdfast.events.VllmHashing;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.events.VllmHashing.Form;
 import io.holdfast.rules.engine.CacheEvent;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.testing.Heard;
 import io.holdfast.rules.testing.Recording;
 import io.holdfast.rules.vllm.VllmSettings.Release;
@@ -119,10 +119,11 @@ class VllmRecordingTest {
                 known, step.request().path("usage").path("prompt_tokens").intValue());
     }
 
-    private static Terms terms(Step step) {
+    private static RequestOptions terms(Step step) {
         JsonNode body = step.request().path("body");
         JsonNode said = step.request().path("response").path("token_ids").path(0);
-        return Terms.of(step.request().path("usage").path("completion_tokens").intValue())
+        return RequestOptions.of(
+                        step.request().path("usage").path("completion_tokens").intValue())
                 .withForced(Arrays.stream(Recording.ints(said)).boxed().toList())
                 .withSalt(body.path("cache_salt").asText(""))
                 .withReportsHits(body.path("vllm_xargs")

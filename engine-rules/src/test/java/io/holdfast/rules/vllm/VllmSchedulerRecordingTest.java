@@ -8,7 +8,7 @@ import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.events.VllmHashing.Form;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.Terms;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.testing.Heard;
 import io.holdfast.rules.testing.Recording;
 import io.holdfast.rules.vllm.VllmSettings.Policy;
@@ -81,7 +81,7 @@ class VllmSchedulerRecordingTest {
     private void apply(JsonNode op, VllmEngine engine, Map<String, List<Integer>> answers, String at) {
         if (op.has("submit")) {
             String name = op.path("submit").asText();
-            Terms terms = Terms.of(op.path("max_tokens").intValue())
+            RequestOptions terms = RequestOptions.of(op.path("max_tokens").intValue())
                     .withForced(answers.getOrDefault(name, List.of()))
                     .withSalt(op.path("salt").asText(""))
                     .withPriority(op.path("priority").asInt(0))

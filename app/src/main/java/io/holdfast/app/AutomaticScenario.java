@@ -1,0 +1,148 @@
+package io.holdfast.app;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.loadtest.RunClock;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.SplittableRandom;
+
+/**
+ * What the third scenario showed: a prefix that was lost once, and that the sidecar held by itself when it came back.
+ *
+ * @param cachedBefore cached tokens of the probe after the first flood
+ * @param cachedAfter cached tokens of the probe after the second
+ * @param blocks blocks of the automatic hold
+ * @param reason the sidecar's own words
+ */
+record AutomaticScenario(int cachedBefore, int cachedAfter, int blocks, String reason) {
+    private static final int CAPACITY = 8_192;
+    private static final int PROMPT_TOKENS = 256;
+    private static final int FLOOD_REQUESTS = 36;
+    private static final int VOCABULARY = 30_000;
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    /** Whether the prefix was lost without a hold and kept with one. */
+    boolean asExpected() {
+        return cachedBefore == 0 && cachedAfter > 0 && blocks > 0;
+    }
+
+    static AutomaticScenario run(Vertx vertx, RunClock clock, long seed, DemoPrinter printer) {
+        try (DemoServers servers = DemoServers.start(vertx, Demo.emulated(CAPACITY), true);
+                HttpClient client = HttpClient.newHttpClient()) {
+            return new Script(client, servers, clock, new SplittableRandom(seed), printer).run();
+        } catch (IOException e) {
+            throw new CommandException(
+                    "the demo's own engine stopped answering (" + e.getMessage() + "); run it again.");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CommandException("the demo was interrupted.");
+        }
+    }
+
+    /** Sends the scenario's requests, one after the other. */
+    private record Script(
+            HttpClient client, DemoServers servers, RunClock clock, SplittableRandom random, DemoPrinter printer) {
+        private static final ObjectMapper JSON = new ObjectMapper();
+
+        AutomaticScenario run() throws IOException, InterruptedException {
+            int[] prefix = prompt();
+            printer.doing("starting an engine and a sidecar");
+            awaitReady();
+            generate(prefix);
+            printer.doing("the first flood");
+            flood();
+            int before = generate(prefix);
+            printer.doing("waiting for the hold");
+            JsonNode hold = awaitHold();
+            printer.doing("the second flood");
+            flood();
+            int after = generate(prefix);
+            return new AutomaticScenario(
+                    before,
+                    after,
+                    hold.path("heldBlocks").asInt(),
+                    hold.path("reason").asText());
+        }
+
+        private int[] prompt() {
+            return random.ints(PROMPT_TOKENS, 1_000, VOCABULARY).toArray();
+        }
+
+        private void flood() throws IOException, InterruptedException {
+            for (int i = 0; i < FLOOD_REQUESTS; i++) {
+                generate(prompt());
+            }
+        }
+
+        /** Sends one prompt and tells how much of it was cached. */
+        private int generate(int[] tokens) throws IOException, InterruptedException {
+            ObjectNode body = JSON.createObjectNode();
+            ArrayNode ids = body.putArray("input_ids");
+            for (int token : tokens) {
+                ids.add(token);
+            }
+            body.putObject("sampling_params").put("max_new_tokens", 1);
+            HttpRequest request = HttpRequest.newBuilder(servers.uri().resolve("/generate"))
+                    .header("content-type", "application/json")
+                    .timeout(PATIENCE)
+                    .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
+                    .build();
+            HttpResponse<String> response = client.send(request, BodyHandlers.ofString());
+            JsonNode cached = JSON.readTree(response.body()).path("meta_info").path("cached_tokens");
+            if (response.statusCode() != 200 || !cached.isInt()) {
+                throw new IOException("status " + response.statusCode() + " without a count of cached tokens");
+            }
+            return cached.intValue();
+        }
+
+        private void awaitReady() throws IOException, InterruptedException {
+            long until = clock.nanos() + PATIENCE.toNanos();
+            while (status(servers.sidecar().resolve("/readyz")) != 200) {
+                pause(until, "the sidecar did not get ready");
+            }
+        }
+
+        private JsonNode awaitHold() throws IOException, InterruptedException {
+            long until = clock.nanos() + PATIENCE.toNanos();
+            while (true) {
+                JsonNode holds = JSON.readTree(client.send(get(holds()), BodyHandlers.ofString())
+                                .body())
+                        .path("holds");
+                for (JsonNode hold : holds) {
+                    if (hold.path("state").asText().equals("held")) {
+                        return hold;
+                    }
+                }
+                pause(until, "the sidecar held nothing by itself");
+            }
+        }
+
+        private URI holds() {
+            return servers.sidecar().resolve("/api/v1/engines/" + DemoServers.ENGINE + "/holds");
+        }
+
+        private int status(URI uri) throws IOException, InterruptedException {
+            return client.send(get(uri), BodyHandlers.discarding()).statusCode();
+        }
+
+        private static HttpRequest get(URI uri) {
+            return HttpRequest.newBuilder(uri).timeout(PATIENCE).build();
+        }
+
+        private void pause(long until, String otherwise) {
+            if (clock.nanos() > until) {
+                throw new CommandException(otherwise + " within " + PATIENCE.toSeconds() + " s; run the demo again.");
+            }
+            clock.sleep(10_000_000);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package io.holdfast.emulator.api;
+
+import io.holdfast.rules.engine.RequestOptions;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What a client asks for: answers to some prompts, and how it wants to be told.
+ *
+ * @param each answers to each prompt
+ * @param prefillOnly whether the prompts are only to be read: no token is asked for
+ */
+public record GenerationRequest(
+        List<Prompt> prompts, int each, boolean prefillOnly, Stops stops, ResponseOptions options) {
+    public GenerationRequest {
+        prompts = List.copyOf(prompts);
+    }
+
+    /**
+     * One prompt; two are never compared.
+     *
+     * @param text for an answer that repeats the prompt
+     */
+    @SuppressWarnings("ArrayRecordComponent")
+    public record Prompt(int[] tokens, String text, RequestOptions terms) {}
+
+    /**
+     * What ends an answer before its time.
+     *
+     * @param kept whether what ended it stays in the text
+     * @param from so many tokens are said in any case
+     */
+    public record Stops(List<String> texts, Set<Integer> tokens, boolean kept, int from) {
+        public static final Stops NONE = new Stops(List.of(), Set.of(), false, 0);
+
+        public Stops {
+            texts = List.copyOf(texts);
+            tokens = Set.copyOf(tokens);
+        }
+
+        public boolean any() {
+            return !texts.isEmpty() || !tokens.isEmpty();
+        }
+
+        public int longest() {
+            return texts.stream().mapToInt(String::length).max().orElse(0);
+        }
+    }
+
+    /**
+     * How the answers are told.
+     *
+     * @param ids of the request's answers, as far as the client named them
+     * @param model as the answer is to name it
+     * @param usage whether a stream ends with what it cost
+     * @param continuousUsage whether each chunk says what it has cost so far
+     * @param echo whether the prompt comes before its answer
+     * @param tokenIds whether tokens are told as numbers too
+     * @param cacheDetails whether it is told from which tier cached tokens came
+     * @param interval tokens from one chunk to the next
+     * @param batch whether several prompts were asked, be it only one
+     * @param role of the turn that is answered with
+     */
+    public record ResponseOptions(
+            List<String> ids,
+            String model,
+            boolean stream,
+            boolean usage,
+            boolean continuousUsage,
+            boolean echo,
+            boolean tokenIds,
+            boolean cacheDetails,
+            int interval,
+            boolean batch,
+            String role) {
+        public ResponseOptions {
+            ids = List.copyOf(ids);
+        }
+
+        /** The name that the client gave to the answer at this place. */
+        public Optional<String> id(int index) {
+            return index < ids.size() ? Optional.of(ids.get(index)) : Optional.empty();
+        }
+    }
+}

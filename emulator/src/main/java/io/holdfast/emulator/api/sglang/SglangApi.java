@@ -1,0 +1,314 @@
+package io.holdfast.emulator.api.sglang;
+
+import io.holdfast.emulator.api.AnswerTally;
+import io.holdfast.emulator.api.ApiSettings;
+import io.holdfast.emulator.api.Call;
+import io.holdfast.emulator.api.GenerationRequest;
+import io.holdfast.emulator.api.HttpFaults;
+import io.holdfast.emulator.api.HttpFrontend;
+import io.holdfast.emulator.api.HttpTally;
+import io.holdfast.emulator.api.Reply;
+import io.holdfast.emulator.api.RequestRefused;
+import io.holdfast.emulator.api.ResponseFormat;
+import io.holdfast.emulator.api.RouteContext;
+import io.holdfast.emulator.api.Routes;
+import io.holdfast.emulator.api.Tokens;
+import io.holdfast.emulator.api.ValidatedBody;
+import io.holdfast.emulator.api.ValidationError;
+import io.holdfast.emulator.process.Ranks;
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.engine.Generation;
+import io.holdfast.rules.engine.RequestOptions;
+import io.holdfast.rules.engine.TokenListener;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.sglang.SglangEngine;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.rules.sglang.SglangStats;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+
+/** SGLang's routes, in its words. Everything that touches the cache is asked of the engine's thread. */
+public final class SglangApi implements HttpFrontend {
+    private final Vertx vertx;
+    private final SglangSettings settings;
+    private final EngineClock clock;
+    private final Ranks<SglangEngine> engine;
+    private final SglangErrors errors = new SglangErrors();
+    private final HttpTally http = new HttpTally();
+    private final RouteContext context;
+    private final SglangRequests requests;
+    private final SglangInfo info;
+    private final SglangMetrics metrics;
+    private final SglangControl control;
+    private final Routes routes;
+    private final Map<String, Reply> open = new ConcurrentHashMap<>();
+
+    public SglangApi(
+            Vertx vertx,
+            SglangSettings settings,
+            ApiSettings server,
+            EngineClock clock,
+            Ranks<SglangEngine> engine,
+            Faults faults) {
+        this.vertx = vertx;
+        this.settings = settings;
+        this.clock = clock;
+        this.engine = engine;
+        HttpFaults answerFaults = new HttpFaults(faults, new SplittableRandom(server.seed()));
+        this.context =
+                new RouteContext(server, clock, engine, answerFaults, new AnswerTally(AnswerTally.SGLANG_TOKENS));
+        this.requests = new SglangRequests(settings, server);
+        this.info = new SglangInfo(settings, server);
+        this.metrics = new SglangMetrics(settings, server.model(), context.answers(), http);
+        this.control = new SglangControl(settings, server, engine, context, open);
+        this.routes = routes();
+    }
+
+    @Override
+    public void handle(HttpServerRequest request) {
+        routes.handle(request);
+    }
+
+    @Override
+    public void invalid(HttpServerRequest request) {
+        routes.invalid(request);
+    }
+
+    private List<SglangStats> stats() {
+        return engine.look(SglangEngine::stats);
+    }
+
+    private Routes routes() {
+        Routes all = new Routes(vertx, clock, errors, true, true, http)
+                .get("/", call -> call.json(200, "\"SGLang is running\""))
+                .get("/health", this::health)
+                .get("/health_generate", this::health)
+                .get("/ping", call -> call.empty(200))
+                .get("/v1/models", call -> call.json(200, info.models(clock.unixSeconds())))
+                .getBelow("/v1/models/", this::model)
+                .get("/v1/loads", this::loads)
+                .get("/metrics", call -> call.text(200, SglangMetrics.CONTENT_TYPE, metrics.page(stats())))
+                .post("/v1/completions", call -> openAi(call, requests::completion, SglangResponses.Completion::new))
+                .post("/v1/chat/completions", call -> openAi(call, requests::chat, SglangResponses.Chat::new));
+        for (String path : List.of("/server_info", "/get_server_info")) {
+            all.get(path, call -> call.json(200, info.server(call.port(), stats().getFirst())));
+        }
+        for (String path : List.of("/model_info", "/get_model_info")) {
+            all.get(path, call -> call.json(200, info.model()));
+        }
+        for (String path : List.of("/tokenize", "/v1/tokenize")) {
+            all.post(path, call -> call.read(body -> tokenize(call, body), answer -> call.json(200, answer)));
+        }
+        for (String path : List.of("/detokenize", "/v1/detokenize")) {
+            all.post(path, call -> call.read(body -> detokenize(call, body), answer -> call.json(200, answer)));
+        }
+        for (String method : List.of("POST", "PUT")) {
+            all.on(method, "/generate", this::generate);
+        }
+        if (settings.variant() != Variant.STOCK) {
+            all.get("/get_load", this::load);
+        }
+        return control.addTo(all);
+    }
+
+    /** The real one asks for a token and then sleeps for a second; here it is enough that the scheduler answers. */
+    private void health(Call call) {
+        context.reply(call, engine.ask(scheduler -> true), _ -> call.empty(200));
+    }
+
+    private void model(Call call) {
+        String name = call.path().substring("/v1/models/".length());
+        JsonObject known = info.models(clock.unixSeconds()).getJsonArray("data").getJsonObject(0);
+        if (known.getString("id").equals(name)) {
+            call.json(200, known);
+            return;
+        }
+        call.json(
+                404,
+                new JsonObject()
+                        .put(
+                                "error",
+                                new JsonObject()
+                                        .put("message", "The model '" + name + "' does not exist")
+                                        .put("type", "invalid_request_error")
+                                        .put("param", "model")
+                                        .put("code", "model_not_found")));
+    }
+
+    private void loads(Call call) {
+        Set<String> sections =
+                call.query("include").map(list -> Set.of(list.split(","))).orElse(Set.of());
+        JsonObject loads = info.loads(stats(), clock.unixSeconds(), sections);
+        if (call.query("format").filter("prometheus"::equals).isPresent()) {
+            call.text(200, SglangMetrics.CONTENT_TYPE, SglangInfo.prometheus(loads));
+        } else {
+            call.json(200, loads);
+        }
+    }
+
+    /** Older releases' smaller form. */
+    private void load(Call call) {
+        JsonArray ranks = new JsonArray();
+        for (SglangStats stats : stats()) {
+            ranks.add(new JsonObject()
+                    .put("dp_rank", ranks.size())
+                    .put("num_reqs", stats.running() + stats.waiting())
+                    .put("num_waiting_reqs", stats.waiting())
+                    .put("num_tokens", stats.usedTokens() + stats.pendingTokens())
+                    .put("ts_tic", clock.nanos() / 1e9));
+        }
+        call.json(200, ranks.encode());
+    }
+
+    private JsonObject tokenize(Call call, byte[] bytes) {
+        ValidatedBody body = openAiBody(call, bytes);
+        if (body.has("prompt") == body.has("messages")) {
+            throw new ValidationError(
+                    "value_error",
+                    List.of("body"),
+                    "Value error, Exactly one of \'prompt\' or \'messages\' must be provided.");
+        }
+        JsonObject answer = new JsonObject();
+        if (body.isList("prompt")) {
+            JsonArray all = new JsonArray();
+            JsonArray counts = new JsonArray();
+            for (String text : body.texts("prompt")) {
+                JsonArray tokens = Tokens.json(context.tokenizer().tokens(text));
+                all.add(tokens);
+                counts.add(tokens.size());
+            }
+            answer.put("tokens", all).put("count", counts);
+        } else {
+            int[] tokens =
+                    body.text("prompt").map(context.tokenizer()::tokens).orElseGet(() -> requests.conversation(body));
+            answer.put("tokens", Tokens.json(tokens)).put("count", tokens.length);
+        }
+        return answer.put("max_model_len", settings.contextTokens());
+    }
+
+    private JsonObject detokenize(Call call, byte[] bytes) {
+        ValidatedBody body = openAiBody(call, bytes);
+        body.requireList("tokens");
+        List<String> texts = body.prompts("tokens").stream()
+                .map(tokens -> context.tokenizer().text(ValidatedBody.tokens(tokens)))
+                .toList();
+        return body.isBatch("tokens") && !texts.isEmpty()
+                ? new JsonObject().put("text", new JsonArray(texts))
+                : new JsonObject().put("text", String.join("", texts));
+    }
+
+    public static ValidatedBody openAiBody(Call call, byte[] body) {
+        if (!call.isJson() && body.length > 0) {
+            throw SglangErrors.mediaType();
+        }
+        return ValidatedBody.parse(body);
+    }
+
+    private interface FormatFactory {
+        ResponseFormat of(GenerationRequest.ResponseOptions options, int each, long created);
+    }
+
+    private void openAi(Call call, Function<ValidatedBody, GenerationRequest> reader, FormatFactory shape) {
+        call.read(body -> reader.apply(openAiBody(call, body)), ask -> {
+            refuseByFault();
+            ResponseFormat errors = shape.of(ask.options(), ask.each(), (long) clock.unixSeconds());
+            answer(call, ask, errors, SglangErrors::bad);
+        });
+    }
+
+    /** A stream begins before its body is looked at closely, so that what is wrong with it comes as an event. */
+    private void generate(Call call) {
+        call.read(
+                bytes -> {
+                    ValidatedBody body = openAiBody(call, bytes);
+                    try {
+                        return requests.generate(body);
+                    } catch (RequestRefused refused) {
+                        if (body.flag("stream") && refused.body().getValue("error") instanceof JsonObject error) {
+                            throw RequestRefused.inStream(SglangErrors.inStream(error.getString("message")));
+                        }
+                        throw refused;
+                    } catch (ValidationError error) {
+                        throw error.location().contains("sampling_params") ? SglangErrors.strictly(error) : error;
+                    }
+                },
+                ask -> {
+                    refuseByFault();
+                    answer(
+                            call,
+                            ask,
+                            new SglangGenerateResponse(ask.options().batch() || ask.each() > 1, clock::unixSeconds),
+                            SglangErrors::plainly);
+                });
+    }
+
+    private void refuseByFault() {
+        context.faults().error().ifPresent(status -> {
+            throw new RequestRefused(
+                    status, errors.refusal(status, "The server refuses this request, as its fault http-error says."));
+        });
+    }
+
+    private void answer(
+            Call call, GenerationRequest ask, ResponseFormat shape, Function<String, RequestRefused> refusal) {
+        if (!call.isOpen()) {
+            return;
+        }
+        int count = ask.prompts().size() * ask.each();
+        List<String> ids = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            String id = ask.options().id(i / ask.each()).orElseGet(() -> context.nextId(32));
+            ids.add(i % ask.each() == 0 ? id : context.nextId(32));
+        }
+        Reply reply = new Reply(context, call, ask, shape, errors);
+        for (String id : ids) {
+            if (open.putIfAbsent(id, reply) != null) {
+                open.values().remove(reply);
+                throw refusal.apply("Duplicate request ID detected: " + id);
+            }
+        }
+        call.whenOver(() -> ids.forEach(id -> open.remove(id, reply)));
+        if (ask.each() == 1) {
+            reply.begin(ids);
+        } else {
+            afterReading(ask.prompts(), 0, call, () -> reply.begin(ids));
+        }
+    }
+
+    /** Where several answers to one prompt are wanted, the prompt is read once before, so that all find it in the cache. */
+    private void afterReading(List<GenerationRequest.Prompt> prompts, int index, Call call, Runnable next) {
+        if (index == prompts.size()) {
+            next.run();
+            return;
+        }
+        GenerationRequest.Prompt prompt = prompts.get(index);
+        RequestOptions terms = RequestOptions.of(1)
+                .withSalt(prompt.terms().salt())
+                .withExtraKey(prompt.terms().extraKey())
+                .withPriority(prompt.terms().priority())
+                .withSession(prompt.terms().session());
+        var context = call.vertx().getOrCreateContext();
+        TokenListener listener = new TokenListener() {
+            @Override
+            public void token(int token, int count, int cachedTokens, boolean last) {
+                context.runOnContext(_ -> afterReading(prompts, index + 1, call, next));
+            }
+
+            @Override
+            public void failed(String message) {
+                context.runOnContext(_ -> call.json(500, errors.refusal(500, message)));
+            }
+        };
+        engine.submit(new Generation(prompt.tokens(), terms, false, clock.nanos(), listener));
+    }
+}

@@ -1,0 +1,29 @@
+package io.holdfast.rules.sglang;
+
+import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.fault.CacheFault;
+import io.holdfast.rules.fault.Faults;
+import java.util.random.RandomGenerator;
+
+/** Whether a hold that the engine accepted really takes effect: faults decide, each time anew. */
+final class HoldFaults {
+    private final Faults faults;
+    private long asked;
+    private final RandomGenerator random = () -> Model.mix(++asked);
+
+    HoldFaults(Faults faults) {
+        this.faults = faults;
+    }
+
+    /** Whether a session, a priority or a pinned prefix that was accepted now protects anything. */
+    boolean keepsHold() {
+        return faults.find(CacheFault.HoldLost.class)
+                .filter(fault -> fault.strikes(random))
+                .isEmpty();
+    }
+
+    /** Whether a pin that was accepted now locks anything. */
+    boolean keepsPin() {
+        return !faults.has(CacheFault.PinIgnored.class) && keepsHold();
+    }
+}
