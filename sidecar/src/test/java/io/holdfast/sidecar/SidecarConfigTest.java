@@ -132,7 +132,7 @@ class SidecarConfigTest {
         {E}, ttftWindowSeconds: 20}]  | engines[0].ttftWindowSeconds is '20'; nothing would be measured without automatic holds
         {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true or false
         {E}, backend: pin_block}]     | engines[0].backend is 'pin_block'; did you mean pin_blocks?
-        {E}, backend: magic}]         | engines[0].backend is 'magic'; write pin_blocks or dry_run
+        {E}, backend: magic}]         | engines[0].backend is 'magic'; write pin_blocks or session_hold or dry_run
         {E}, events: 'tcp://*:5557'}] | engines[0].events is 'tcp://*:5557'; write where the engine publishes
         {E}, events: 'tcp://h:99999'}] | engines[0].events is 'tcp://h:99999'; write where
         {E}, events: 'ipc:///tmp/x'}] | engines[0].events is 'ipc:///tmp/x'; write where
