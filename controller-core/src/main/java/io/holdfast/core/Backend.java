@@ -1,6 +1,7 @@
 package io.holdfast.core;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -18,6 +19,11 @@ public interface Backend {
 
     /** What this engine lets the backend do, asked of the engine itself. */
     CompletionStage<Capabilities> probe();
+
+    /** Why it is better not asked to pin just now; absent as a rule. Asked often, on the controller's thread, so it never waits. */
+    default Optional<String> hindrance() {
+        return Optional.empty();
+    }
 
     /** What this pin will be called; all that {@link #unpin} needs, in a later process too. */
     String handle(PinCommand command);

@@ -496,7 +496,7 @@ public final class Controller {
             return ledgers;
         }
         return capabilities.isPresent()
-                ? Optional.empty()
+                ? backends.chosen().hindrance()
                 : Optional.of("the backend " + backends.chosen().name() + " was not probed yet");
     }
 

@@ -90,6 +90,7 @@ final class Bench {
         List<String> log = new ArrayList<>();
         Capabilities capabilities = new Capabilities(true, "test");
         BackendTraits traits = new BackendTraits(true, true, false, true, false, true);
+        Optional<String> hindrance = Optional.empty();
         int probes;
         /** While set, calls wait in {@link #unanswered}, and the seventeenth at once is turned away. */
         boolean late;
@@ -105,6 +106,11 @@ final class Bench {
         @Override
         public BackendTraits traits() {
             return traits;
+        }
+
+        @Override
+        public Optional<String> hindrance() {
+            return hindrance;
         }
 
         @Override

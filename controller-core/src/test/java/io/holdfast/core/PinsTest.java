@@ -700,6 +700,17 @@ final class PinsTest {
     }
 
     @Test
+    void backend_thatIsHindered_isNotAskedUntilItIsNoMore() {
+        bench.stored(1, 2);
+        bench.engine.hindrance = Optional.of("another one is at it");
+        assertThat(bench.hold(1, 2).reason()).isEqualTo("another one is at it");
+        assertThat(bench.takeLog()).isEmpty();
+        bench.engine.hindrance = Optional.empty();
+        bench.pass(Duration.ofSeconds(1));
+        assertThat(bench.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write PINNED 2 for 1");
+    }
+
+    @Test
     void pin_rejected_refusesTheHold() throws IOException {
         bench.engine.pinAnswers.add(Outcome.Kind.REJECTED);
         bench.stored(1, 2);

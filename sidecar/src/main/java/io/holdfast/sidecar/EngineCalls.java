@@ -13,7 +13,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -43,7 +42,7 @@ final class EngineCalls {
     }
 
     private final Ledger ledger;
-    private final Supplier<Optional<String>> refusal;
+    private final EngineLock lock;
     private final Map<String, Backend> backends = new HashMap<>();
     private final Map<PinKey, Call> last = new HashMap<>();
     /** What an earlier process may have pinned, and nothing was asked of yet. */
@@ -51,9 +50,9 @@ final class EngineCalls {
 
     private boolean taken;
 
-    /** @param refusal why no pin may be sent now, asked before each; absent while it may */
-    EngineCalls(Ledger ledger, Supplier<Optional<String>> refusal) {
-        this.refusal = refusal;
+    /** @param lock asked before each pin whether this sidecar may */
+    EngineCalls(Ledger ledger, EngineLock lock) {
+        this.lock = lock;
         this.ledger = ledger;
         this.inherited = ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toCollection(HashSet::new));
     }
@@ -87,7 +86,7 @@ final class EngineCalls {
         if (taken) {
             return notSent(TAKEN);
         }
-        Optional<String> refused = backend.traits().forgetsByItself() ? Optional.empty() : refusal.get();
+        Optional<String> refused = backend.traits().forgetsByItself() ? Optional.empty() : lock.refusal();
         if (refused.isPresent()) {
             return notSent(refused.get());
         }
@@ -130,6 +129,11 @@ final class EngineCalls {
         Followed(Backend backend) {
             super(backend);
             this.backend = backend;
+        }
+
+        @Override
+        public Optional<String> hindrance() {
+            return lock.refusedLately();
         }
 
         @Override

@@ -95,8 +95,8 @@ final class EngineLink implements AutoCloseable {
         this.probe = new EngineProbe(config, http, shared.clock());
         this.log = new PinLog(config.id(), ledger, this::blockTokens, this::hold);
         RandomGenerator random = new SplittableRandom();
-        this.lock = new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), this::identity);
-        EngineCalls calls = new EngineCalls(ledger, lock::refusal);
+        this.lock = new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), this::identity, shared.clock());
+        EngineCalls calls = new EngineCalls(ledger, lock);
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,

@@ -14,6 +14,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,15 +29,29 @@ import org.slf4j.LoggerFactory;
 final class EngineLock implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLock.class);
 
+    private static final long AGAIN_NANOS = 5_000_000_000L;
+    private static final String ANOTHER = "another sidecar of this machine holds prefixes at this engine, and two could stop"
+            + " it together: this one follows, and holds when that one has ended";
+
+    private final LongSupplier clock;
     private final Path directory;
     private final Supplier<Optional<EngineIdentity>> engine;
     private Optional<FileChannel> held = Optional.empty();
     private boolean unlockable;
+    private volatile Optional<Refused> refused = Optional.empty();
+
+    private record Refused(String why, long atNanos) {}
 
     /** @param engine which one it is; absent while that is not known, and then nothing is pinned either */
-    EngineLock(Path directory, Supplier<Optional<EngineIdentity>> engine) {
+    EngineLock(Path directory, Supplier<Optional<EngineIdentity>> engine, LongSupplier clock) {
         this.directory = directory;
         this.engine = engine;
+        this.clock = clock;
+    }
+
+    /** Why this process was not let pin a moment ago, so that it need not try each time; never waits. */
+    Optional<String> refusedLately() {
+        return refused.filter(last -> clock.getAsLong() - last.atNanos() < AGAIN_NANOS).map(Refused::why);
     }
 
     /** Why this process may not pin now; absent when it may, which then stays so. */
@@ -58,10 +73,8 @@ final class EngineLock implements AutoCloseable {
                     e.toString());
             return Optional.empty();
         }
-        return held.isPresent()
-                ? Optional.empty()
-                : Optional.of("another sidecar of this machine holds prefixes at this engine, and two could stop it"
-                        + " together: this one follows, and holds when that one has ended");
+        refused = held.isPresent() ? Optional.empty() : Optional.of(new Refused(ANOTHER, clock.getAsLong()));
+        return refused.map(Refused::why);
     }
 
     private Path file(EngineIdentity identity) {

@@ -6,6 +6,7 @@ import io.holdfast.core.Capabilities;
 import io.holdfast.core.Outcome;
 import io.holdfast.core.PinCommand;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /** Another backend as it is; who watches one or stands in its way overrides what that takes. */
@@ -29,6 +30,11 @@ abstract class ForwardingBackend implements Backend {
     @Override
     public CompletionStage<Capabilities> probe() {
         return backend.probe();
+    }
+
+    @Override
+    public Optional<String> hindrance() {
+        return backend.hindrance();
     }
 
     @Override
