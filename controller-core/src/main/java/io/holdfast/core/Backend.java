@@ -8,7 +8,8 @@ import java.util.concurrent.CompletionStage;
  * A way to make an engine keep a prefix.
  *
  * <p>Probed, never assumed. Calls return at once and answer with an {@link Outcome}; they never throw and never complete
- * exceptionally for what an engine or a network can do. {@link #pin} is called only after the ledger has the handle.
+ * exceptionally for what an engine or a network can do. {@link #pin} is called only after the ledger has the handle, unless the backend
+ * forgets by itself.
  */
 public interface Backend {
     /** The name that configuration, ledger and reasons use, such as {@code pin_blocks}. */
@@ -25,7 +26,7 @@ public interface Backend {
         return Optional.empty();
     }
 
-    /** What this pin will be called; all that {@link #unpin} needs, in a later process too. */
+    /** What this pin will be called, the same each time it is asked; all that {@link #unpin} needs, in a later process too. */
     String handle(PinCommand command);
 
     CompletionStage<Outcome> pin(PinCommand command);

@@ -146,10 +146,13 @@ final class Planner {
         }
         planned += cost(block);
         return new Line(
-                Action.PIN, hold.id(), block, end, hold.automatic() ? returned(block) : pinReason(end, path.blocks()));
+                Action.PIN, hold.id(), block, end, hold.automatic() ? returned(block) : pinReason(in.traits(), end, path.blocks()));
     }
 
-    static String pinReason(int end, int wanted) {
+    static String pinReason(BackendTraits traits, int end, int wanted) {
+        if (!traits.needsInsertionEnd()) {
+            return end == wanted ? "the whole prefix is in the cache" : "clipped: " + end + " of " + wanted + " blocks";
+        }
         return end == wanted
                 ? "the whole prefix is in the cache and ended an insertion"
                 : "clipped: the deepest block that ended an insertion is number " + end + " of " + wanted

@@ -43,11 +43,11 @@ final class BackendRegistry {
      *
      * <p>A dry run sends nothing to the engine, releases of earlier pins included.
      *
-     * @param dressed what is put around each of them
+     * @param wrapper what is put around each of them
      */
-    static Backends of(EngineConfig config, Ledger ledger, Needs needs, UnaryOperator<Backend> dressed) {
+    static Backends of(EngineConfig config, Ledger ledger, Needs needs, UnaryOperator<Backend> wrapper) {
         Backend chosen = named(config.backend(), config.family(), needs)
-                .map(dressed)
+                .map(wrapper)
                 .orElseThrow(() -> new IllegalStateException("No backend is registered as " + config.backend() + "."));
         List<Backend> earlier = config.dryRun()
                 ? List.of()
@@ -56,7 +56,7 @@ final class BackendRegistry {
                         .distinct()
                         .filter(name -> !name.equals(chosen.name()))
                         .flatMap(name -> named(name, config.family(), needs).stream())
-                        .map(dressed)
+                        .map(wrapper)
                         .toList();
         return new Backends(chosen, earlier);
     }

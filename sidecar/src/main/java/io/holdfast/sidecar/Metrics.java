@@ -27,7 +27,7 @@ import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
 
 /**
- * What Prometheus may know: everything is read from the published views when it is scraped, nothing is counted twice.
+ * What Prometheus may know: views and counters are read when it is scraped, and nothing is counted twice.
  *
  * <p>Labels are the engine and closed sets of words, never a hash, a hold or a client. A reading that the engine did not
  * give is NaN.
@@ -135,11 +135,11 @@ final class Metrics {
                 holds(engine, state, origin);
             }
         }
-        reading(engine, "holdfast.capacity.tokens", EngineReadings::capacityTokens);
-        reading(engine, "holdfast.context.tokens", EngineReadings::contextTokens);
-        reading(engine, "holdfast.used.tokens", EngineReadings::usedTokens);
-        reading(engine, "holdfast.running.requests", EngineReadings::runningRequests);
-        reading(engine, "holdfast.waiting.requests", EngineReadings::waitingRequests);
+        reading(engine, "holdfast.capacity.tokens", "Tokens that the KV cache can hold", EngineReadings::capacityTokens);
+        reading(engine, "holdfast.context.tokens", "Most tokens of a request, prompt and answer", EngineReadings::contextTokens);
+        reading(engine, "holdfast.used.tokens", "Tokens that cannot be evicted now", EngineReadings::usedTokens);
+        reading(engine, "holdfast.running.requests", "Requests running", EngineReadings::runningRequests);
+        reading(engine, "holdfast.waiting.requests", "Requests waiting", EngineReadings::waitingRequests);
         gauge(
                 engine,
                 "holdfast.requests.invisible.share",
@@ -161,10 +161,10 @@ final class Metrics {
         wire(engine, "holdfast.events.received.frames", "Messages received", Subscription::received);
         wire(engine, "holdfast.events.refused.frames", "Messages refused as undecodable", Subscription::refused);
         wire(engine, "holdfast.events.unknown", "Events of an unknown kind, passed over", Subscription::unknownEvents);
-        wire(engine, "holdfast.events.duplicate.batches", "Batches had twice", Subscription::duplicates);
-        wire(engine, "holdfast.events.replays", "Times that past events were asked for", Subscription::replays);
-        wire(engine, "holdfast.events.failed.replays", "Times without a good answer", Subscription::failedReplays);
-        wire(engine, "holdfast.events.replayed.batches", "Batches had by asking", Subscription::replayedBatches);
+        wire(engine, "holdfast.events.duplicate.batches", "Duplicate batches dropped", Subscription::duplicates);
+        wire(engine, "holdfast.events.replays", "Replay requests", Subscription::replays);
+        wire(engine, "holdfast.events.failed.replays", "Replay requests that failed", Subscription::failedReplays);
+        wire(engine, "holdfast.events.replayed.batches", "Batches recovered by replay", Subscription::replayedBatches);
         wire(engine, "holdfast.events.full.rounds", "Rounds that left messages queued", Subscription::fullRounds);
     }
 
@@ -203,11 +203,11 @@ final class Metrics {
                 .register(registry);
     }
 
-    private void reading(EngineLink engine, String name, Function<EngineReadings, Reading> reading) {
+    private void reading(EngineLink engine, String name, String what, Function<EngineReadings, Reading> reading) {
         gauge(
                 engine,
                 name,
-                "As the engine says",
+                what + ", as the engine reports",
                 link -> reading.apply(link.view().readings()).number().orElse(Double.NaN));
     }
 
