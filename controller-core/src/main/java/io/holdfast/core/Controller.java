@@ -581,7 +581,8 @@ public final class Controller {
                         int wanted = hold.request().blocks();
                         String why = hold.automatic()
                                 ? hold.reason()
-                                : "asked for; " + Planner.pinReason(backends.chosen().traits(), blocks, wanted) + ". " + reason;
+                                : "asked for; "
+                                        + Planner.pinReason(backends.chosen().traits(), blocks, wanted) + ". " + reason;
                         Hold held = hold.held(block, blocks, why);
                         boolean stillThere = !hardPins() || tree.match(hold.request()) >= blocks;
                         Hold next = stillThere

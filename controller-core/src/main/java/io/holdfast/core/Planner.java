@@ -146,7 +146,11 @@ final class Planner {
         }
         planned += cost(block);
         return new Line(
-                Action.PIN, hold.id(), block, end, hold.automatic() ? returned(block) : pinReason(in.traits(), end, path.blocks()));
+                Action.PIN,
+                hold.id(),
+                block,
+                end,
+                hold.automatic() ? returned(block) : pinReason(in.traits(), end, path.blocks()));
     }
 
     static String pinReason(BackendTraits traits, int end, int wanted) {

@@ -30,8 +30,9 @@ final class EngineLock implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLock.class);
 
     private static final long AGAIN_NANOS = 5_000_000_000L;
-    private static final String ANOTHER = "another sidecar of this machine holds prefixes at this engine, and two could stop"
-            + " it together: this one follows, and holds when that one has ended";
+    private static final String ANOTHER =
+            "another sidecar of this machine holds prefixes at this engine, and two could stop"
+                    + " it together: this one follows, and holds when that one has ended";
 
     private final LongSupplier clock;
     private final Path directory;
@@ -51,7 +52,8 @@ final class EngineLock implements AutoCloseable {
 
     /** Why this process was not let pin a moment ago, so that it need not try each time; never waits. */
     Optional<String> refusedLately() {
-        return refused.filter(last -> clock.getAsLong() - last.atNanos() < AGAIN_NANOS).map(Refused::why);
+        return refused.filter(last -> clock.getAsLong() - last.atNanos() < AGAIN_NANOS)
+                .map(Refused::why);
     }
 
     /** Why this process may not pin now; absent when it may, which then stays so. */

@@ -135,8 +135,16 @@ final class Metrics {
                 holds(engine, state, origin);
             }
         }
-        reading(engine, "holdfast.capacity.tokens", "Tokens that the KV cache can hold", EngineReadings::capacityTokens);
-        reading(engine, "holdfast.context.tokens", "Most tokens of a request, prompt and answer", EngineReadings::contextTokens);
+        reading(
+                engine,
+                "holdfast.capacity.tokens",
+                "Tokens that the KV cache can hold",
+                EngineReadings::capacityTokens);
+        reading(
+                engine,
+                "holdfast.context.tokens",
+                "Most tokens of a request, prompt and answer",
+                EngineReadings::contextTokens);
         reading(engine, "holdfast.used.tokens", "Tokens that cannot be evicted now", EngineReadings::usedTokens);
         reading(engine, "holdfast.running.requests", "Requests running", EngineReadings::runningRequests);
         reading(engine, "holdfast.waiting.requests", "Requests waiting", EngineReadings::waitingRequests);

@@ -151,8 +151,19 @@ class WedgeTest {
                         text -> text.contains("1536 tokens are pinned that are not ours"));
                 assertThat(client.http.get("/metrics").text())
                         .contains("holdfast_foreign_pinned_tokens{engine=\"demo\"} 1536.0");
+                client.ready();
+                int[] number = {0};
+                Eventually.see(
+                        "something is held beside them",
+                        () -> {
+                            int[] prefix = EngineClient.prompt(number[0]++, 256);
+                            engine.generate(prefix);
+                            return client.hold(prefix, 3600);
+                        },
+                        answer -> answer.status() == 201
+                                && answer.json().getString("state").equals("held"));
                 for (int i = 0; i < 12; i++) {
-                    int[] prefix = EngineClient.prompt(i, 256);
+                    int[] prefix = EngineClient.prompt(1_000 + i, 256);
                     engine.generate(prefix);
                     assertThat(client.hold(prefix, 3600).status()).isIn(201, 409, 503);
                 }
