@@ -117,6 +117,7 @@ class SickDiskTest {
             try (Sidecar sidecar = bed.sidecar("", Seams.none().withFiles(disk));
                     SidecarClient client = new SidecarClient(sidecar.uri())) {
                 bed.usedBecomes(0);
+                client.hear(bed.engine);
                 bed.engine.generate(EngineClient.prompt(2, 64));
                 Eventually.see("a prefix is known", client::engine, seen -> seen.getInteger("blocks") >= 4);
                 JsonObject hold = Eventually.see(

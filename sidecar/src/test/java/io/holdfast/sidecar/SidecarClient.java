@@ -69,6 +69,16 @@ final class SidecarClient implements AutoCloseable {
      */
     void meet(EngineClient engine) {
         ready();
+        hear(engine);
+        assertThat(engine.flush()).isEqualTo(200);
+        Eventually.see(
+                "the cache is known to be empty",
+                this::engine,
+                seen -> seen.getBoolean("certain") && seen.getInteger("blocks") == 0);
+    }
+
+    /** Waits until the sidecar hears the engine, whether it is ready or not. */
+    void hear(EngineClient engine) {
         int[] number = {500_000};
         Eventually.see(
                 "the sidecar hears what the engine stores",
@@ -77,11 +87,6 @@ final class SidecarClient implements AutoCloseable {
                     return engine();
                 },
                 seen -> seen.getInteger("blocks") > 0);
-        assertThat(engine.flush()).isEqualTo(200);
-        Eventually.see(
-                "the cache is known to be empty",
-                this::engine,
-                seen -> seen.getBoolean("certain") && seen.getInteger("blocks") == 0);
     }
 
     /** Asks for a hold, waits until it is held, and answers its id. */
