@@ -1,5 +1,5 @@
 /**
- * A guarded HTTP conversation with one engine, and the reading of its metrics text.
+ * A guarded HTTP conversation with one engine, the reading of its metrics text, and the tokens that it makes of prompts.
  *
  * <p>Must not: knowledge of any particular engine.
  */

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.holdfast.core.RequestSizes;
+import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.SidecarConfig.Listen;
 import java.io.IOException;
@@ -21,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -47,6 +49,8 @@ final class ConfigFile {
             "tickMillis",
             "ttftWindowSeconds",
             "kvcachedSegment",
+            "hashAlgorithm",
+            "hashSeed",
             "apiKeyEnv");
 
     private ConfigFile() {}
@@ -177,7 +181,22 @@ final class ConfigFile {
                         .mapToObj(Duration::ofSeconds)
                         .findFirst(),
                 mapping.text("kvcachedSegment"),
+                hashAlgorithm(mapping),
+                mapping.text("hashSeed"),
                 mapping.text("apiKeyEnv"));
+    }
+
+    private static Optional<Algorithm> hashAlgorithm(ConfigMapping mapping) {
+        return mapping.text("hashAlgorithm")
+                .map(written -> Algorithm.of(written)
+                        .orElseThrow(() -> new ConfigException(
+                                "hashAlgorithm",
+                                "is " + ConfigException.shown(written) + "; "
+                                        + ConfigMapping.mend(
+                                                written,
+                                                Arrays.stream(Algorithm.values())
+                                                        .map(Algorithm::option)
+                                                        .toList()))));
     }
 
     private static Optional<RequestSizes> requestSizes(ConfigMapping mapping) {

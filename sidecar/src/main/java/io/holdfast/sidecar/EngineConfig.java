@@ -5,6 +5,7 @@ import static io.holdfast.sidecar.ConfigException.require;
 import io.holdfast.core.ControllerSettings;
 import io.holdfast.core.DryRunBackend;
 import io.holdfast.core.RequestSizes;
+import io.holdfast.events.VllmHashing.Algorithm;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -31,6 +32,8 @@ import java.util.regex.Pattern;
  * @param ttftWindow length of the alternating windows that measure the TTFT effect of automatic holds, so only with them;
  *     absent: not measured
  * @param kvcachedSegment the kvcached memory segment of this engine, where it has one
+ * @param hashAlgorithm how vLLM makes the names of blocks ({@code --prefix-caching-hash-algo}); absent: found out
+ * @param hashSeed what vLLM's names of blocks begin with ({@code PYTHONHASHSEED}); absent: found out
  * @param apiKeyEnv the environment variable that has the engine's key; where it has an admin key, that one
  */
 public record EngineConfig(
@@ -49,6 +52,8 @@ public record EngineConfig(
         Duration tick,
         Optional<Duration> ttftWindow,
         Optional<String> kvcachedSegment,
+        Optional<Algorithm> hashAlgorithm,
+        Optional<String> hashSeed,
         Optional<String> apiKeyEnv) {
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
@@ -125,6 +130,16 @@ public record EngineConfig(
                 "kvcachedSegment",
                 segment,
                 "write the segment's name or path, or leave the key out"));
+        require(
+                hashAlgorithm.isEmpty() || type == EngineType.VLLM,
+                "hashAlgorithm",
+                hashAlgorithm.map(Algorithm::option).orElse(""),
+                "only vLLM lets one choose it: leave the key out");
+        require(
+                hashSeed.isEmpty() || type == EngineType.VLLM,
+                "hashSeed",
+                hashSeed.orElse(""),
+                "only vLLM's names of blocks have a seed: leave the key out");
         apiKeyEnv.ifPresent(name -> requireVariable("apiKeyEnv", name));
     }
 
@@ -144,6 +159,8 @@ public record EngineConfig(
                 Optional.empty(),
                 Duration.ofMillis(500),
                 Duration.ofMillis(100),
+                Optional.empty(),
+                Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty());

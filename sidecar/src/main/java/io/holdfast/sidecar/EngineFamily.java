@@ -5,6 +5,7 @@ import io.holdfast.core.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.PromptRenderer;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
@@ -25,12 +26,11 @@ interface EngineFamily {
     /** What it is asked again and again. */
     Questions questions(EngineHttp http);
 
-    /**
-     * How it names the whole blocks of a prompt, root first.
-     *
-     * @throws ApiError where that cannot be computed here, with what to send instead
-     */
-    BlockNames blockNames();
+    /** Has it say which tokens it makes of a prompt. */
+    PromptRenderer renderer(EngineHttp http);
+
+    /** How one engine of it names blocks. */
+    BlockNaming naming(EngineConfig engine);
 
     /** What a backend is made with. */
     record Needs(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {}
@@ -51,11 +51,5 @@ interface EngineFamily {
 
         /** One sentence why that is not known. */
         record Unknown(String why) implements Events {}
-    }
-
-    /** Names blocks as the engine does. */
-    @FunctionalInterface
-    interface BlockNames {
-        long[] of(int[] tokens, int blockTokens);
     }
 }

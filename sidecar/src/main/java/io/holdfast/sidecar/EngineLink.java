@@ -24,7 +24,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -65,6 +64,7 @@ final class EngineLink implements AutoCloseable {
     private final EmergencyRelease emergency;
     private final LedgerBinding binding;
     private final EventFollower events;
+    private final PrefixResolver prefixes;
     private final EventThread thread;
     private final Executor executor;
     private final AtomicReference<Set<AlarmKind>> logged = new AtomicReference<>(Set.of());
@@ -114,12 +114,19 @@ final class EngineLink implements AutoCloseable {
                 new LedgerBinding(config, ledger, ledgerFile, http, controller, shared.executor(), shared.clock());
         this.emergency = new EmergencyRelease(
                 config.id(), ledger, calls, binding::engine, shared.clock(), shared.executor(), shared.watch());
+        BlockNaming naming = config.family().naming(config);
         this.events = new EventFollower(
                 config.id(),
                 probe,
                 controller,
                 thread,
-                sink -> shared.seams().sinks().apply(config.id(), sink));
+                sink -> shared.seams().sinks().apply(config.id(), naming.listening(sink)));
+        this.prefixes = new PrefixResolver(
+                config.family().renderer(http),
+                naming,
+                this::view,
+                () -> backend.traits().needsTokens(),
+                shared.executor());
         leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
     }
 
@@ -358,34 +365,9 @@ final class EngineLink implements AutoCloseable {
         return Controller.mostBlocks(view().readings());
     }
 
-    /** What a request for a hold comes down to: tokens are named as this engine names them. */
-    HoldRequest holdRequest(HoldBody body) {
-        if (body.hashes().isPresent()) {
-            return new HoldRequest(body.hashes().get(), body.lease());
-        }
-        int[] tokens = body.tokens().orElseThrow();
-        EngineFamily.BlockNames names = config.family().blockNames();
-        int blockTokens = knownBlockTokens();
-        if (tokens.length < blockTokens) {
-            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
-                    + blockTokens + "; nothing of it can be held.");
-        }
-        long[] blocks = names.of(tokens, blockTokens);
-        // Tokens take much more memory than names.
-        return backend.traits().needsTokens()
-                ? new HoldRequest(blocks, Arrays.copyOf(tokens, blocks.length * blockTokens), body.lease())
-                : new HoldRequest(blocks, body.lease());
-    }
-
-    private int knownBlockTokens() {
-        return switch (view().readings().blockTokens()) {
-            case Reading.Known known -> (int) known.value();
-            case Reading.Unknown unknown ->
-                throw new ApiError(
-                        409,
-                        "The engine's block size is not known yet (" + unknown.why()
-                                + "); try again when it answers, or send hashes.");
-        };
+    /** What a prefix comes down to, whatever it is asked for by. */
+    PrefixResolver prefixes() {
+        return prefixes;
     }
 
     /** Why the engine cannot be looked after now, one reason each; empty when it can. */

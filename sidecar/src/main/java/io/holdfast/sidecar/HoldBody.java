@@ -8,15 +8,20 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectReader;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The body of a request for a hold: the prefix by its tokens or by the names of its blocks, and how long.
+ * The body of a request for a hold: the prefix by its tokens, the hashes of its blocks, a text or messages, and how long.
  *
  * <p>Read as a stream straight into primitive arrays, because a prompt may have hundreds of thousands of tokens, and
  * strictly, because a hold on anything but what was meant helps nobody.
@@ -25,28 +30,22 @@ final class HoldBody {
     static final int MOST_TOKENS = 1 << 20;
     static final Duration LONGEST_LEASE = Duration.ofHours(24);
 
+    private static final String WAYS = "tokens, hashes, text or messages (with tools)";
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
+    private static final ObjectReader TREES = new ObjectMapper(JSON).readerFor(JsonNode.class);
 
-    private final Optional<int[]> tokens;
-    private final Optional<long[]> hashes;
+    private final PrefixSource source;
     private final Duration lease;
 
-    private HoldBody(Optional<int[]> tokens, Optional<long[]> hashes, Duration lease) {
-        this.tokens = tokens;
-        this.hashes = hashes;
+    private HoldBody(PrefixSource source, Duration lease) {
+        this.source = source;
         this.lease = lease;
     }
 
-    /** Present when {@link #hashes} is absent. */
-    Optional<int[]> tokens() {
-        return tokens;
-    }
-
-    /** Root first; present when {@link #tokens} is absent. */
-    Optional<long[]> hashes() {
-        return hashes;
+    PrefixSource source() {
+        return source;
     }
 
     Duration lease() {
@@ -77,33 +76,78 @@ final class HoldBody {
         if (first != JsonToken.START_OBJECT) {
             throw badRequest("The body must be a JSON object such as {\"tokens\":[1,2,3],\"leaseSeconds\":60}.");
         }
-        int @Nullable [] tokens = null;
-        long @Nullable [] hashes = null;
+        Map<String, PrefixSource> sources = new LinkedHashMap<>();
+        Optional<ArrayNode> tools = Optional.empty();
         Duration lease = null;
         for (String field = json.nextFieldName(); field != null; field = json.nextFieldName()) {
             json.nextToken();
             switch (field) {
-                case "tokens" -> tokens = tokens(json);
-                case "hashes" -> hashes = hashes(json, mostBlocks);
+                case "tokens" -> sources.put(field, new PrefixSource.Tokens(tokens(json)));
+                case "hashes" -> sources.put(field, new PrefixSource.Hashes(hashes(json, mostBlocks)));
+                case "text" -> sources.put(field, new PrefixSource.Text(text(json)));
+                case "messages" ->
+                    sources.put(field, new PrefixSource.Messages(objects(json, field), Optional.empty()));
+                case "tools" -> tools = Optional.of(objects(json, field));
                 case "leaseSeconds" -> lease = lease(json);
                 default ->
-                    throw badRequest("The field " + shown(field)
-                            + " is unknown; a hold has tokens or hashes, and leaseSeconds.");
+                    throw badRequest(
+                            "The field " + shown(field) + " is unknown; a hold has " + WAYS + ", and leaseSeconds.");
             }
         }
         if (json.nextToken() != null) {
             throw badRequest("Something follows the JSON object; send one object only.");
         }
-        if ((tokens == null) == (hashes == null)) {
-            throw badRequest(
-                    tokens == null
-                            ? "The body has neither tokens nor hashes; send one of them."
-                            : "The body has both tokens and hashes; send one of them.");
-        }
+        PrefixSource source = withTools(only(sources), tools);
         if (lease == null) {
             throw badRequest("leaseSeconds is missing; every hold ages, so say for how long.");
         }
-        return new HoldBody(Optional.ofNullable(tokens), Optional.ofNullable(hashes), lease);
+        return new HoldBody(source, lease);
+    }
+
+    private static PrefixSource only(Map<String, PrefixSource> sources) {
+        if (sources.size() != 1) {
+            throw badRequest(
+                    sources.isEmpty()
+                            ? "The body has none of " + WAYS + "; send one of them."
+                            : "The body has " + String.join(" and ", sources.keySet()) + "; send one of them.");
+        }
+        return sources.values().iterator().next();
+    }
+
+    private static PrefixSource withTools(PrefixSource source, Optional<ArrayNode> tools) {
+        if (tools.isEmpty()) {
+            return source;
+        }
+        if (source instanceof PrefixSource.Messages conversation) {
+            return new PrefixSource.Messages(conversation.messages(), tools);
+        }
+        throw badRequest("tools are a part of a conversation; send messages with them, or leave them out.");
+    }
+
+    private static String text(JsonParser json) throws IOException {
+        if (json.currentToken() != JsonToken.VALUE_STRING) {
+            throw badRequest("text is not a string; messages are what a conversation is sent as.");
+        }
+        String text = json.getText();
+        if (text.isEmpty()) {
+            throw badRequest("text is empty; a hold needs at least one full block.");
+        }
+        return text;
+    }
+
+    private static ArrayNode objects(JsonParser json, String field) throws IOException {
+        startArray(json, field);
+        JsonNode read = TREES.readTree(json);
+        if (!(read instanceof ArrayNode list) || list.isEmpty()) {
+            throw badRequest(field + " is empty; leave it out, or send what the chat route is sent.");
+        }
+        for (int i = 0; i < list.size(); i++) {
+            if (!list.get(i).isObject()) {
+                throw badRequest(
+                        field + "[" + i + "] is not an object; send " + field + " as the chat route is sent them.");
+            }
+        }
+        return list;
     }
 
     private static int[] tokens(JsonParser json) throws IOException {

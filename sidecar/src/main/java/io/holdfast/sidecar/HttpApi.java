@@ -4,6 +4,7 @@ import io.holdfast.core.HoldRequest;
 import io.holdfast.core.HoldState;
 import io.holdfast.core.HoldView;
 import io.holdfast.core.Released;
+import io.holdfast.sidecar.PrefixResolver.Resolved;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
@@ -45,6 +47,7 @@ import org.slf4j.LoggerFactory;
 final class HttpApi implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HttpApi.class);
     private static final int OUTCOME_SECONDS = 2;
+    private static final int RESOLVE_SECONDS = 15;
     /** Longer than a controller that hangs may stay in office. */
     private static final int UNPIN_SECONDS = 15;
 
@@ -246,17 +249,21 @@ final class HttpApi implements AutoCloseable {
     }
 
     private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
-        workers.executeBlocking(
-                        () -> {
-                            HoldRequest request = engine.holdRequest(HoldBody.parse(body.bytes(), engine.mostBlocks()));
-                            body.becomes((long) request.blocks() * Long.BYTES);
-                            return request;
-                        },
-                        false)
+        workers.executeBlocking(() -> HoldBody.parse(body.bytes(), engine.mostBlocks()), false)
+                .compose(asked -> resolved(engine, asked, body))
                 .onFailure(refused -> body.close())
-                .compose(request -> firstOutcome(engine, request, body))
-                .onSuccess(hold -> replyHeld(context, engine, hold))
+                .compose(resolved -> firstOutcome(engine, resolved.request(), body)
+                        .onSuccess(hold -> replyHeld(context, engine, hold, resolved.droppedTokens())))
                 .onFailure(context::fail);
+    }
+
+    private Future<Resolved> resolved(EngineLink engine, HoldBody asked, RequestBodies.Body body) {
+        return await(
+                        engine.prefixes().resolve(asked.source(), asked.lease()),
+                        RESOLVE_SECONDS,
+                        "The engine did not say within " + RESOLVE_SECONDS
+                                + " s which tokens it makes of the prefix; ask again when it answers.")
+                .onSuccess(resolved -> body.becomes((long) resolved.request().blocks() * Long.BYTES));
     }
 
     private static void requireJson(HttpServerRequest request) {
@@ -294,12 +301,14 @@ final class HttpApi implements AutoCloseable {
                 .onFailure(late -> outcome.thenCompose(hold -> engine.release(hold.id())));
     }
 
-    private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold) {
+    private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold, OptionalInt droppedTokens) {
         switch (hold.state()) {
             case RELEASED, LOST, EXPIRING -> reply(context, 409, ApiJson.error(hold.reason()));
             case REQUESTED, HELD -> {
                 context.response().putHeader("location", "/api/v1/engines/" + engine.id() + "/holds/" + hold.id());
-                reply(context, 201, ApiJson.hold(engine.id(), hold, true));
+                JsonObject json = ApiJson.hold(engine.id(), hold, true);
+                droppedTokens.ifPresent(dropped -> json.put("droppedTokens", dropped));
+                reply(context, 201, json);
             }
         }
     }

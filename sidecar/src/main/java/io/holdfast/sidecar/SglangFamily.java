@@ -6,10 +6,12 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.EventSource;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.PromptRenderer;
 import io.holdfast.sglang.EventEndpoints;
 import io.holdfast.sglang.PinBlocksBackend;
 import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.sglang.SglangReadings;
+import io.holdfast.sglang.SglangRenderer;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
@@ -37,7 +39,12 @@ final class SglangFamily implements EngineFamily {
     }
 
     @Override
-    public BlockNames blockNames() {
+    public PromptRenderer renderer(EngineHttp http) {
+        return new SglangRenderer(http);
+    }
+
+    @Override
+    public BlockNaming naming(EngineConfig engine) {
         return SglangBlockNames::of;
     }
 

@@ -4,14 +4,16 @@ import io.holdfast.core.Backend;
 import io.holdfast.core.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.PromptRenderer;
 import io.holdfast.vllm.VllmReadings;
+import io.holdfast.vllm.VllmRenderer;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
-/** vLLM: does not tell where it publishes, names blocks with a seed of its own, and has no pins. */
+/** vLLM: does not tell where it publishes nor how it names blocks, and has no pins. */
 final class VllmFamily implements EngineFamily {
     @Override
     public String contextFlag() {
@@ -29,11 +31,13 @@ final class VllmFamily implements EngineFamily {
     }
 
     @Override
-    public BlockNames blockNames() {
-        throw new ApiError(
-                409,
-                "vLLM seeds the names of its blocks, so they cannot be computed from tokens here; send the hashes of"
-                        + " its events.");
+    public PromptRenderer renderer(EngineHttp http) {
+        return new VllmRenderer(http);
+    }
+
+    @Override
+    public BlockNaming naming(EngineConfig engine) {
+        return new VllmNaming(engine.id(), engine.hashAlgorithm(), engine.hashSeed());
     }
 
     @Override

@@ -46,6 +46,26 @@ final class EngineClient implements AutoCloseable {
         return answer.json().getJsonObject("meta_info").getInteger("cached_tokens");
     }
 
+    /** Has a completion of this text served and answers how many of its tokens were found in the cache. */
+    int complete(String prompt) {
+        return cachedOf(http.post(
+                "/v1/completions",
+                new JsonObject().put("prompt", prompt).put("max_tokens", 1).encode()));
+    }
+
+    /** Has a conversation continued and answers how many of its tokens were found in the cache. */
+    int chat(JsonArray messages, JsonArray tools) {
+        JsonObject body = new JsonObject().put("messages", messages).put("max_tokens", 1);
+        return cachedOf(
+                http.post("/v1/chat/completions", (tools.isEmpty() ? body : body.put("tools", tools)).encode()));
+    }
+
+    private static int cachedOf(Http.Answer answer) {
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        JsonObject details = answer.json().getJsonObject("usage").getJsonObject("prompt_tokens_details");
+        return details == null ? 0 : details.getInteger("cached_tokens");
+    }
+
     /** Serves so many prompts of this size that nothing else stays in the cache but what is pinned. */
     void flood(int from, int count, int tokens) {
         List<CompletableFuture<Http.Answer>> answers = new ArrayList<>();

@@ -16,8 +16,7 @@ class HoldBodyTest {
     void tokens_areReadAsUnsigned32Bits() {
         HoldBody body = parse("{\"tokens\":[0, 7, 4294967295],\"leaseSeconds\":60}");
 
-        assertThat(body.tokens().orElseThrow()).containsExactly(0, 7, -1);
-        assertThat(body.hashes()).isEmpty();
+        assertThat(((PrefixSource.Tokens) body.source()).ids()).containsExactly(0, 7, -1);
         assertThat(body.lease()).isEqualTo(Duration.ofSeconds(60));
     }
 
@@ -26,9 +25,8 @@ class HoldBodyTest {
         HoldBody body = parse("{\"leaseSeconds\":0.25,\"hashes\":"
                 + "[\"-3488128144981237669\",5674439469042975057,18446744073709551615,\"14958615928728313947\",0]}");
 
-        assertThat(body.hashes().orElseThrow())
+        assertThat(((PrefixSource.Hashes) body.source()).blocks())
                 .containsExactly(-3488128144981237669L, 5674439469042975057L, -1L, -3488128144981237669L, 0L);
-        assertThat(body.tokens()).isEmpty();
         assertThat(body.lease()).isEqualTo(Duration.ofMillis(250));
     }
 
@@ -37,10 +35,9 @@ class HoldBodyTest {
         int[] tokens = IntStream.range(0, 100_000).toArray();
         String list = IntStream.of(tokens).mapToObj(Integer::toString).collect(Collectors.joining(","));
 
-        assertThat(parse("{\"tokens\":[" + list + "],\"leaseSeconds\":1}")
-                        .tokens()
-                        .orElseThrow())
-                .isEqualTo(tokens);
+        HoldBody body = parse("{\"tokens\":[" + list + "],\"leaseSeconds\":1}");
+
+        assertThat(((PrefixSource.Tokens) body.source()).ids()).isEqualTo(tokens);
     }
 
     @Test
@@ -63,10 +60,10 @@ class HoldBodyTest {
         {"tokens":[1],"leaseSeconds":1} x               | The body is not valid JSON at line 1
         {"tokens":[1],"leaseSeconds":1}{}               | Something follows the JSON object; send one object only.
         {"tokens":[1],"tokens":[2],"leaseSeconds":1}    | The body is not valid JSON at line 1
-        {"leaseSeconds":1}                              | The body has neither tokens nor hashes; send one of them.
-        {"tokens":[1],"hashes":[1],"leaseSeconds":1}    | The body has both tokens and hashes; send one of them.
+        {"leaseSeconds":1}                              | The body has none of tokens, hashes, text or messages
+        {"tokens":[1],"hashes":[1],"leaseSeconds":1}    | The body has tokens and hashes; send one of them.
         {"tokens":[1]}                                  | leaseSeconds is missing; every hold ages
-        {"token":[1],"leaseSeconds":1}                  | The field 'token' is unknown; a hold has tokens or hashes
+        {"token":[1],"leaseSeconds":1}                  | The field 'token' is unknown; a hold has tokens, hashes
         {"tokens":1,"leaseSeconds":1}                   | tokens is not an array.
         {"tokens":null,"leaseSeconds":1}                | tokens is not an array.
         {"tokens":"1,2","leaseSeconds":1}               | tokens is not an array.
@@ -78,6 +75,16 @@ class HoldBodyTest {
         {"tokens":[-1],"leaseSeconds":1}                | tokens[0] is '-1'; a token id is between 0 and 4294967295.
         {"tokens":[4294967296],"leaseSeconds":1}        | tokens[0] is '4294967296'; a token id is between
         {"tokens":[99999999999999999999],"leaseSeconds":1} | tokens[0] is '99999999999999999999'; a token id is
+        {"text":"","leaseSeconds":1}                    | text is empty; a hold needs at least one full block.
+        {"text":["a"],"leaseSeconds":1}                 | text is not a string; messages are what a conversation
+        {"text":"a","tokens":[1],"leaseSeconds":1}      | The body has text and tokens; send one of them.
+        {"text":"a","tools":[{}],"leaseSeconds":1}      | tools are a part of a conversation; send messages with
+        {"tools":[{}],"leaseSeconds":1}                 | The body has none of tokens, hashes, text or messages
+        {"messages":[],"leaseSeconds":1}                | messages is empty; leave it out, or send what the chat
+        {"messages":"hi","leaseSeconds":1}              | messages is not an array.
+        {"messages":["hi"],"leaseSeconds":1}            | messages[0] is not an object; send messages as the chat
+        {"messages":[{}],"tools":[1],"leaseSeconds":1}  | tools[0] is not an object; send tools as the chat
+        {"messages":[{"a":1,"a":2}],"leaseSeconds":1}   | The body is not valid JSON at line 1
         {"hashes":[],"leaseSeconds":1}                  | hashes is empty; a hold needs at least one full block.
         {"hashes":{"a":1},"leaseSeconds":1}             | hashes is not an array.
         {"hashes":[true],"leaseSeconds":1}              | hashes[0] is neither a whole number nor a string

@@ -1,5 +1,6 @@
 package io.holdfast.emulator.api;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
@@ -18,6 +19,22 @@ public enum ChatTemplate {
 
     /** A turn of a conversation. */
     public record Turn(String role, String content) {}
+
+    /**
+     * The turns with the tools that the model may call behind what the system says, which is where templates put them.
+     *
+     * @param tools a JSON list; empty for none
+     */
+    public static List<Turn> withTools(List<Turn> turns, String tools) {
+        if (tools.isEmpty()) {
+            return turns;
+        }
+        boolean begun = !turns.isEmpty() && turns.getFirst().role().equals("system");
+        List<Turn> all = new ArrayList<>(turns);
+        String said = begun ? all.removeFirst().content() + "\n\n" : "";
+        all.addFirst(new Turn("system", said + "# Tools\n\n<tools>\n" + tools + "\n</tools>"));
+        return all;
+    }
 
     /** The conversation so far, and the beginning of the answer to it where one is to be said. */
     public String render(List<Turn> turns, boolean beginsAnswer) {

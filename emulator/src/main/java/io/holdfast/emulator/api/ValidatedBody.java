@@ -183,6 +183,15 @@ public final class ValidatedBody {
         return prompts;
     }
 
+    /** A list as compact JSON; empty where it is missing or has nothing in it. */
+    public String listText(String name) {
+        if (!has(name)) {
+            return "";
+        }
+        requireList(name);
+        return fields.get(name).isEmpty() ? "" : fields.get(name).toString();
+    }
+
     /** The whole numbers of a list. */
     public long[] numbers(String name) {
         Optional<JsonNode> list = get(name);

@@ -188,6 +188,48 @@ class AnswersTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void tokenize_givesTheTokensThatTheChatRouteCounts(boolean begins) {
+        String chat = "\"messages\": [{\"role\": \"system\", \"content\": \"Be brief.\"}, {\"role\": \"user\","
+                + " \"content\": \"Hi\"}], \"tools\": [{\"type\": \"function\", \"function\": {\"name\":"
+                + " \"look_up\"}}]";
+        try (Served<VllmEngine> served = vllm()) {
+            String body = "{\"add_generation_prompt\": " + begins + ", " + chat;
+            JsonNode tokens = client(served).post("/tokenize", body + "}").json();
+            JsonNode answer = client(served)
+                    .post("/v1/chat/completions", body + ", \"max_tokens\": 1}")
+                    .json();
+
+            assertThat(tokens.path("count").asInt())
+                    .isEqualTo(tokens.path("tokens").size())
+                    .isEqualTo(answer.at("/usage/prompt_tokens").asInt());
+        }
+        try (Served<SglangEngine> served = sglang(new VirtualClock())) {
+            JsonNode tokens =
+                    client(served).post("/v1/tokenize", "{" + chat + "}").json();
+            JsonNode answer = client(served)
+                    .post("/v1/chat/completions", "{" + chat + ", \"max_tokens\": 1}")
+                    .json();
+
+            assertThat(tokens.path("count").asInt())
+                    .isGreaterThan(40)
+                    .isEqualTo(answer.at("/usage/prompt_tokens").asInt());
+        }
+    }
+
+    @Test
+    void tokenizeOfTheBranchWithPins_takesNoMessages() {
+        SglangSettings branch = SglangSettings.defaults().withVariant(SglangSettings.Variant.PIN_GPU);
+        try (Served<SglangEngine> served =
+                Served.sglang(branch, Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
+            RawHttp.Answer answer = client(served).post("/tokenize", "{\"messages\": []}");
+
+            assertThat(answer.status()).isEqualTo(400);
+            assertThat(answer.json().path("message").asText()).contains("'missing', 'loc': ('body', 'prompt')");
+        }
+    }
+
     @Test
     void clientThatGoesAway_takesItsRequestsAlong() throws IOException {
         try (Served<SglangEngine> served = sglang(new MachineClock())) {

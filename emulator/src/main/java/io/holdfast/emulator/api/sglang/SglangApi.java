@@ -172,7 +172,10 @@ public final class SglangApi implements HttpFrontend {
 
     private JsonObject tokenize(Call call, byte[] bytes) {
         ValidatedBody body = openAiBody(call, bytes);
-        if (body.has("prompt") == body.has("messages")) {
+        if (settings.variant() != Variant.STOCK) {
+            // They left the main line before this route took messages.
+            body.require("prompt");
+        } else if (body.has("prompt") == body.has("messages")) {
             throw new ValidationError(
                     "value_error",
                     List.of("body"),

@@ -134,7 +134,7 @@ public final class SglangRequests {
 
     /** The tokens of a conversation, as {@code /tokenize} wants them. */
     int[] conversation(ValidatedBody body) {
-        return server.tokenizer().tokens(rendered(turns(body), false));
+        return server.tokenizer().tokens(rendered(turns(body), body.flag("continue_final_message")));
     }
 
     /** Two are never compared. */
@@ -172,7 +172,7 @@ public final class SglangRequests {
         if (turns.isEmpty()) {
             throw SglangErrors.bad("Messages cannot be empty.");
         }
-        return turns;
+        return ChatTemplate.withTools(turns, body.listText("tools"));
     }
 
     private static String content(ValidatedBody message) {

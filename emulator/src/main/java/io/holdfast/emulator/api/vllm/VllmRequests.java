@@ -66,8 +66,14 @@ final class VllmRequests {
                 begins ? "assistant" : turns.getLast().role());
     }
 
+    /** The tokens of a conversation, as {@code /tokenize} wants them. */
     int[] conversation(ValidatedBody body) {
-        return server.tokenizer().tokens(rendered(turns(body), true, false));
+        boolean continued = body.flag("continue_final_message");
+        if (continued && body.flag("add_generation_prompt")) {
+            throw VllmErrors.bad("Cannot set both `continue_final_message` and `add_generation_prompt` to True.");
+        }
+        boolean begins = !body.denies("add_generation_prompt");
+        return server.tokenizer().tokens(rendered(turns(body), begins, continued));
     }
 
     void checkModel(ValidatedBody body) {
@@ -127,7 +133,7 @@ final class VllmRequests {
         if (turns.isEmpty()) {
             throw VllmErrors.bad("Cannot apply chat template to an empty conversation. Provide at least one message.");
         }
-        return turns;
+        return ChatTemplate.withTools(turns, body.listText("tools"));
     }
 
     private String content(ValidatedBody message) {

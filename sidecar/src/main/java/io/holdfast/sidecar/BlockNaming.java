@@ -1,0 +1,18 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.index.KvEventSink;
+
+/** How one engine names the blocks of a prompt. */
+interface BlockNaming {
+    /**
+     * The names of the whole blocks of a prompt, root first; any thread.
+     *
+     * @throws ApiError where they cannot be computed, with the reason
+     */
+    long[] of(int[] tokens, int blockTokens);
+
+    /** Hears what the engine stores, where that tells how it names blocks, before {@code next} does. */
+    default KvEventSink listening(KvEventSink next) {
+        return next;
+    }
+}

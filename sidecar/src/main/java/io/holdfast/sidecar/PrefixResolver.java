@@ -1,0 +1,97 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.EngineView;
+import io.holdfast.core.HoldRequest;
+import io.holdfast.core.Reading;
+import io.holdfast.http.PromptRenderer;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/** Makes of whatever a prefix is asked for by the blocks and tokens that the engine has for it. */
+final class PrefixResolver {
+    private final CommonStart starts;
+    private final BlockNaming names;
+    private final Supplier<EngineView> view;
+    private final BooleanSupplier needsTokens;
+    private final Executor executor;
+
+    /**
+     * What came of it.
+     *
+     * @param droppedTokens of a text or of messages: how many of their tokens are not held, since they are not shared by all
+     *     prompts that begin so, or fill no block
+     */
+    record Resolved(HoldRequest request, OptionalInt droppedTokens) {}
+
+    /** @param needsTokens whether what holds needs the tokens themselves */
+    PrefixResolver(
+            PromptRenderer renderer,
+            BlockNaming names,
+            Supplier<EngineView> view,
+            BooleanSupplier needsTokens,
+            Executor executor) {
+        this.starts = new CommonStart(renderer);
+        this.names = names;
+        this.view = view;
+        this.needsTokens = needsTokens;
+        this.executor = executor;
+    }
+
+    /** Fails with {@link ApiError} where nothing can come of it. */
+    CompletionStage<Resolved> resolve(PrefixSource source, Duration lease) {
+        return switch (source) {
+            case PrefixSource.Hashes hashes ->
+                CompletableFuture.completedStage(
+                        new Resolved(new HoldRequest(hashes.blocks(), lease), OptionalInt.empty()));
+            case PrefixSource.Tokens tokens ->
+                CompletableFuture.supplyAsync(
+                        () -> new Resolved(named(tokens.ids(), lease), OptionalInt.empty()), executor);
+            case PrefixSource.Text text -> {
+                knownBlockTokens();
+                yield starts.of(text.text()).thenApplyAsync(shared -> cut(shared, lease), executor);
+            }
+            case PrefixSource.Messages messages -> {
+                knownBlockTokens();
+                yield starts.of(messages).thenApplyAsync(shared -> cut(shared, lease), executor);
+            }
+        };
+    }
+
+    private Resolved cut(CommonStart.Shared shared, Duration lease) {
+        if (shared.tokens().length > HoldBody.MOST_TOKENS) {
+            throw ApiError.badRequest("It has more than " + HoldBody.MOST_TOKENS + " tokens; no prefix is that long.");
+        }
+        HoldRequest request = named(shared.tokens(), lease);
+        return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
+    }
+
+    private HoldRequest named(int[] tokens, Duration lease) {
+        int blockTokens = knownBlockTokens();
+        if (tokens.length < blockTokens) {
+            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
+                    + blockTokens + "; nothing of it can be held.");
+        }
+        long[] blocks = names.of(tokens, blockTokens);
+        // Tokens take much more memory than names.
+        return needsTokens.getAsBoolean()
+                ? new HoldRequest(blocks, Arrays.copyOf(tokens, blocks.length * blockTokens), lease)
+                : new HoldRequest(blocks, lease);
+    }
+
+    private int knownBlockTokens() {
+        return switch (view.get().readings().blockTokens()) {
+            case Reading.Known known -> (int) known.value();
+            case Reading.Unknown unknown ->
+                throw new ApiError(
+                        409,
+                        "The engine's block size is not known yet (" + unknown.why()
+                                + "); try again when it answers, or send hashes.");
+        };
+    }
+}

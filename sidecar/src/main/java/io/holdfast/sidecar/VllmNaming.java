@@ -1,0 +1,165 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.index.Gap;
+import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import io.holdfast.events.VllmBlockNames;
+import io.holdfast.events.VllmExtras;
+import io.holdfast.events.VllmHashing;
+import io.holdfast.events.VllmHashing.Algorithm;
+import io.holdfast.events.VllmHashing.Form;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** How a vLLM engine names blocks, found out from the first prompt that it announces. */
+final class VllmNaming implements BlockNaming {
+    /*
+     * A name depends on an algorithm that the engine can be started with and on a seed that its process has. Neither is
+     * told, but an event has a block's tokens beside its name: so the known algorithms are tried with the seeds that are
+     * common, or with what the configuration says, on first blocks of prompts without a salt, an adapter or an image,
+     * until one comes out right. A few blocks that no rule fits are enough to give up, and the reason is told; a restart
+     * begins anew, since another process may have another seed.
+     *
+     * What the configuration says is believed until a block contradicts it.
+     */
+
+    private static final Logger LOG = LoggerFactory.getLogger(VllmNaming.class);
+    private static final int MOST_TRIES = 8;
+
+    private final String engineId;
+    private final Optional<Algorithm> configuredAlgorithm;
+    private final Optional<String> configuredSeed;
+    private volatile Optional<VllmHashing> known;
+    private volatile boolean proven;
+    private volatile int tried;
+
+    VllmNaming(String engineId, Optional<Algorithm> algorithm, Optional<String> seed) {
+        this.engineId = engineId;
+        this.configuredAlgorithm = algorithm;
+        this.configuredSeed = seed;
+        this.known = configured();
+    }
+
+    private Optional<VllmHashing> configured() {
+        // A prompt without extras is named the same in all forms.
+        return configuredAlgorithm.flatMap(
+                algorithm -> configuredSeed.map(seed -> new VllmHashing(algorithm, seed, Form.TAGGED)));
+    }
+
+    @Override
+    public long[] of(int[] tokens, int blockTokens) {
+        VllmHashing hashing = known.orElseThrow(() -> new ApiError(409, unknown()));
+        return new VllmBlockNames(hashing).of(tokens, blockTokens);
+    }
+
+    private String unknown() {
+        String mend = "; write hashAlgorithm and hashSeed (its --prefix-caching-hash-algo and PYTHONHASHSEED) into the"
+                + " configuration, or send the hashes of its events.";
+        return tried == 0
+                ? "How this vLLM engine names its blocks is not known before it announced the first block of a prompt"
+                        + " with its tokens: send it any prompt longer than a block and ask again, or hold by example."
+                : "This vLLM engine names its blocks by no rule that was tried (" + tried + " blocks)" + mend;
+    }
+
+    @Override
+    public KvEventSink listening(KvEventSink next) {
+        return new Listener(next);
+    }
+
+    private void heard(StoredBlocks chain) {
+        int length = chain.blockTokens();
+        boolean plain = chain.rooted()
+                && chain.count() > 0
+                && length > 0
+                && chain.tokenCount() >= length
+                && !chain.windowed()
+                && !chain.namespaced()
+                && chain.namespace() == 0
+                && chain.extra(0) == 0;
+        if (!plain) {
+            return;
+        }
+        int[] tokens = new int[length];
+        for (int i = 0; i < length; i++) {
+            tokens[i] = chain.token(i);
+        }
+        Optional<VllmHashing> found = VllmHashing.detect(
+                        tokens,
+                        VllmExtras.NONE,
+                        chain.hash(0),
+                        configuredSeed.map(List::of).orElse(List.of()))
+                .filter(each -> configuredAlgorithm.isEmpty() || configuredAlgorithm.get() == each.algorithm());
+        tried++;
+        if (found.isPresent()) {
+            proven = true;
+            LOG.info(
+                    "Engine {} names its blocks by {} with the seed {}.",
+                    engineId,
+                    found.get().algorithm().option(),
+                    ConfigException.shown(found.get().seed()));
+        } else if (known.isPresent()) {
+            LOG.warn(
+                    "Engine {} does not name its blocks as hashAlgorithm and hashSeed of the configuration say, so"
+                            + " holds by tokens are refused.",
+                    engineId);
+        }
+        known = found;
+    }
+
+    private void restarted() {
+        proven = false;
+        tried = 0;
+        known = configured();
+    }
+
+    /** The engine's events on their way to whoever they are for. */
+    private final class Listener implements KvEventSink {
+        private final KvEventSink next;
+
+        Listener(KvEventSink next) {
+            this.next = next;
+        }
+
+        @Override
+        public void stored(StoredBlocks chain) {
+            if (!proven && tried < MOST_TRIES) {
+                heard(chain);
+            }
+            next.stored(chain);
+        }
+
+        @Override
+        public void restarted(long seen) {
+            VllmNaming.this.restarted();
+            next.restarted(seen);
+        }
+
+        @Override
+        public void batchStarted(long sequence, long stampMicros) {
+            next.batchStarted(sequence, stampMicros);
+        }
+
+        @Override
+        public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+            next.removed(hashes, from, to, tier, group);
+        }
+
+        @Override
+        public void cleared() {
+            next.cleared();
+        }
+
+        @Override
+        public void batchEnded() {
+            next.batchEnded();
+        }
+
+        @Override
+        public void gap(Gap gap) {
+            next.gap(gap);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.events.VllmHashing;
+import io.holdfast.events.VllmHashing.Algorithm;
+import io.holdfast.events.VllmHashing.Form;
+import io.holdfast.rules.vllm.VllmSettings;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Holds by tokens on vLLM: its names of blocks are found out from what it announces. */
+class VllmNamingTest {
+    private static final String RULES = "Answer in one sentence, and always name the page you found it on. ".repeat(12);
+
+    @TempDir
+    Path state;
+
+    private final Vertx vertx = Vertx.vertx();
+
+    @AfterEach
+    void close() {
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    private Emulator engine(Algorithm algorithm, String seed) {
+        VllmSettings defaults = VllmSettings.defaults();
+        return Emulator.start(
+                vertx,
+                EmulatorSettings.defaults()
+                        .withKind(new EmulatorSettings.Kind.Vllm(new VllmSettings(
+                                defaults.blocks(),
+                                defaults.blockTokens(),
+                                defaults.contextTokens(),
+                                defaults.maxRunning(),
+                                defaults.maxBatchedTokens(),
+                                new VllmHashing(algorithm, seed, Form.TAGGED),
+                                false,
+                                defaults.release(),
+                                defaults.policy())))
+                        .withPrefillMicrosPerToken(0)
+                        .withFirstTokenMicros(0)
+                        .withDecodeMillis(1));
+    }
+
+    private Sidecar sidecar(Emulator engine, String keys) {
+        return Sidecar.start(
+                vertx,
+                SidecarConfig.parse("""
+                    listen: {port: 0}
+                    stateDirectory: '%s'
+                    engines:
+                      - {id: demo, type: vllm, url: '%s', events: '%s', backend: dry_run, maxOutputTokens: 16,
+                         largestPromptTokens: 256, readingsMillis: 50, tickMillis: 10%s}
+                    """.formatted(state, engine.uri(), engine.eventsEndpoint(), keys), "test.yaml"));
+    }
+
+    private static void followed(SidecarClient client) {
+        Eventually.see("the engine is followed", () -> client.http.get("/readyz"), ready -> ready.status() == 200);
+    }
+
+    private static Http.Answer hold(SidecarClient client, JsonObject prefix) {
+        return client.http.post(
+                SidecarClient.HOLDS, prefix.copy().put("leaseSeconds", 60).encode());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"SHA256, vllm-none-hash", "SHA256_CBOR, 0", "XXHASH, 42", "XXHASH_CBOR, vllm-none-hash"})
+    void hold_byText_findsTheEnginesOwnBlocks(Algorithm algorithm, String seed) {
+        try (Emulator emulator = engine(algorithm, seed);
+                EngineClient engine = new EngineClient(emulator.uri());
+                Sidecar sidecar = sidecar(emulator, "");
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            followed(client);
+            engine.complete(RULES + "\n\nWhat is a cache?");
+            Eventually.see("blocks are heard of", client::engine, seen -> seen.getInteger("blocks") > 0);
+
+            Http.Answer byText = hold(client, new JsonObject().put("text", RULES));
+            Http.Answer byMessages = hold(
+                    client,
+                    new JsonObject()
+                            .put(
+                                    "messages",
+                                    JsonArray.of(new JsonObject()
+                                            .put("role", "system")
+                                            .put("content", RULES))));
+
+            assertThat(byText.status()).as(byText.text()).isEqualTo(201);
+            assertThat(byText.json().getString("reason")).contains("the whole prefix is in the cache");
+            assertThat(byMessages.status()).as(byMessages.text()).isEqualTo(201);
+        }
+    }
+
+    @Test
+    void hold_byTokensBeforeAnyEvent_isRefusedWithTheReason() {
+        try (Emulator emulator = engine(Algorithm.SHA256_CBOR, "0");
+                Sidecar sidecar = sidecar(emulator, "");
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            followed(client);
+            Http.Answer answer = client.hold(EngineClient.prompt(1, 64), 60);
+
+            assertThat(answer.status()).isEqualTo(409);
+            assertThat(answer.error()).startsWith("How this vLLM engine names its blocks is not known before");
+        }
+    }
+
+    @Test
+    void configuredNames_areKnownAtOnce_andRefutedByEvents() {
+        try (Emulator emulator = engine(Algorithm.SHA256_CBOR, "7");
+                EngineClient engine = new EngineClient(emulator.uri());
+                Sidecar right = sidecar(emulator, ", hashAlgorithm: sha256_cbor, hashSeed: '7'");
+                SidecarClient client = new SidecarClient(right.uri())) {
+            followed(client);
+            assertThat(client.hold(EngineClient.prompt(1, 64), 60).status()).isEqualTo(201);
+            engine.complete(RULES);
+            Eventually.see("blocks are heard of", client::engine, seen -> seen.getInteger("blocks") > 0);
+            assertThat(client.hold(EngineClient.prompt(2, 64), 60).status()).isEqualTo(201);
+        }
+        try (Emulator emulator = engine(Algorithm.SHA256_CBOR, "7");
+                EngineClient engine = new EngineClient(emulator.uri());
+                Sidecar wrong = sidecar(emulator, ", hashAlgorithm: sha256_cbor, hashSeed: '8'");
+                SidecarClient client = new SidecarClient(wrong.uri())) {
+            followed(client);
+            engine.complete(RULES);
+            Eventually.see("blocks are heard of", client::engine, seen -> seen.getInteger("blocks") > 0);
+            assertThat(client.hold(EngineClient.prompt(1, 64), 60).error())
+                    .startsWith("This vLLM engine names its blocks by no rule that was tried (1 blocks)");
+        }
+    }
+}
