@@ -32,6 +32,11 @@ final class SidecarCommand implements Callable<Integer> {
     @Option(names = "--print-example", description = "Print a commented configuration to start from, and stop.")
     private boolean printExample;
 
+    @Option(
+            names = "--show-text",
+            description = "Show those who may act by what texts, messages and tokens holds were asked for.")
+    private boolean showText;
+
     SidecarCommand() {}
 
     @Override
@@ -53,7 +58,7 @@ final class SidecarCommand implements Callable<Integer> {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         Vertx vertx = Sidecar.instrumented(registry);
         try (UntilStopped stop = new UntilStopped();
-                Sidecar sidecar = Sidecar.start(vertx, read, registry)) {
+                Sidecar sidecar = Sidecar.start(vertx, read.withShowText(showText), registry)) {
             spec.commandLine().getOut().println("holdfast sidecar listens on " + sidecar.uri());
             stop.await();
         } finally {

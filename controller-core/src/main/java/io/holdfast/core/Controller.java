@@ -250,10 +250,28 @@ public final class Controller {
      * empty when there is no such hold.
      */
     public CompletionStage<Optional<HoldView>> release(long holdId) {
+        return release(holdId, "released on request");
+    }
+
+    /** The same with a reason of the caller's own. */
+    public CompletionStage<Optional<HoldView>> release(long holdId, String reason) {
         return ask(answer -> {
             holds.awaitEnd(holdId, answer);
             pins.retryNow(holdId);
-            holds.living(holdId).ifPresent(hold -> giveUp(hold, "released on request"));
+            holds.living(holdId).ifPresent(hold -> giveUp(hold, reason));
+        });
+    }
+
+    /**
+     * Takes a hold up again under the number that it had in an earlier life of this process; any thread. It waits for its
+     * prefix as any other, a pause included, and is nothing where there is a living hold of that number or no memory left.
+     */
+    public void restore(long holdId, HoldRequest request, String reason) {
+        mailbox.outcome(() -> {
+            if (holds.living(holdId).isEmpty() && !holds.full() && holds.fits(request.weight())) {
+                holds.restore(holdId, request, reason);
+                planNow = true;
+            }
         });
     }
 

@@ -58,6 +58,14 @@ final class Holds {
         return hold;
     }
 
+    /** A requested hold under the number that it had; later ones are numbered from there on. */
+    void restore(long id, HoldRequest request, String reason) {
+        over.remove(id);
+        nextId = Math.max(nextId, id + 1);
+        living.put(id, Hold.wished(id, HoldOrigin.REQUESTED, request, nowNanos, reason));
+        weight += request.weight();
+    }
+
     /** Whether there are as many as there may be. */
     boolean full() {
         return living.size() >= MOST_LIVING;

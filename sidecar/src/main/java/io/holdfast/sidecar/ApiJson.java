@@ -12,6 +12,7 @@ import io.holdfast.core.TtftEffect;
 import io.holdfast.kvcached.SegmentReading;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -60,8 +61,22 @@ final class ApiJson {
                 + WITHHELD;
     }
 
-    static JsonArray holds(String engineId, List<HoldView> holds, boolean why) {
-        return array(holds.stream().map(hold -> hold(engineId, hold, why)).toList());
+    /** By what a hold was asked for, for whoever may see texts of prompts. */
+    static void putAsked(JsonObject hold, PrefixSource asked) {
+        switch (asked) {
+            case PrefixSource.Text text -> hold.put("text", text.text());
+            case PrefixSource.Messages conversation -> {
+                hold.put("messages", new JsonArray(conversation.messages().toString()));
+                conversation.tools().ifPresent(tools -> hold.put("tools", new JsonArray(tools.toString())));
+            }
+            case PrefixSource.Tokens tokens ->
+                hold.put(
+                        "tokens",
+                        new JsonArray(Arrays.stream(tokens.ids())
+                                .mapToObj(Integer::toUnsignedLong)
+                                .toList()));
+            case PrefixSource.Hashes hashes -> {}
+        }
     }
 
     static JsonObject engine(EngineConfig config, EngineView view, JsonObject events, boolean why) {

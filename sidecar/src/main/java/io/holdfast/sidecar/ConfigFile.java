@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.holdfast.core.RequestSizes;
@@ -22,10 +23,14 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The YAML form of a {@link SidecarConfig}. */
 final class ConfigFile {
@@ -51,7 +56,9 @@ final class ConfigFile {
             "kvcachedSegment",
             "hashAlgorithm",
             "hashSeed",
+            "holds",
             "apiKeyEnv");
+    private static final Set<String> HOLD = Set.of("name", "text", "file", "messages", "tools", "tokens");
 
     private ConfigFile() {}
 
@@ -183,7 +190,40 @@ final class ConfigFile {
                 mapping.text("kvcachedSegment"),
                 hashAlgorithm(mapping),
                 mapping.text("hashSeed"),
+                mapping.mappings("holds", HOLD, ConfigFile::hold).orElse(List.of()),
                 mapping.text("apiKeyEnv"));
+    }
+
+    private static DeclaredHold hold(ConfigMapping mapping) {
+        String name = required("name", mapping.text("name"), "give the hold a short name");
+        Optional<ArrayNode> tools = mapping.objects("tools");
+        Optional<PrefixSource> messages =
+                mapping.objects("messages").map(list -> new PrefixSource.Messages(list, tools));
+        List<DeclaredHold> ways = Stream.of(
+                        mapping.text("text").<PrefixSource>map(PrefixSource.Text::new),
+                        messages,
+                        mapping.tokens("tokens").<PrefixSource>map(PrefixSource.Tokens::new))
+                .flatMap(Optional::stream)
+                .map(source -> DeclaredHold.of(name, source))
+                .collect(Collectors.toCollection(ArrayList::new));
+        mapping.text("file").ifPresent(file -> ways.add(DeclaredHold.ofFile(name, path("file", file))));
+        if (ways.size() != 1) {
+            throw new ConfigException(
+                    "",
+                    "has " + (ways.isEmpty() ? "none" : "several") + " of text, file, messages and tokens; write one");
+        }
+        if (tools.isPresent() && messages.isEmpty()) {
+            throw new ConfigException("tools", "are a part of a conversation; write messages, or leave the key out");
+        }
+        return ways.getFirst();
+    }
+
+    private static Path path(String key, String written) {
+        try {
+            return Path.of(written);
+        } catch (InvalidPathException e) {
+            throw new ConfigException(key, "is " + ConfigException.shown(written) + "; name a file of this machine");
+        }
     }
 
     private static Optional<Algorithm> hashAlgorithm(ConfigMapping mapping) {

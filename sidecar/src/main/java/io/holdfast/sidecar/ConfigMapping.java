@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import static io.holdfast.sidecar.ConfigException.shown;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -140,6 +141,39 @@ final class ConfigMapping {
                 all.add(within(key + "[" + all.size() + "]", () -> read.apply(new ConfigMapping(element, keys))));
             }
             return all;
+        });
+    }
+
+    /** A list of mappings as it is written. */
+    Optional<ArrayNode> objects(String key) {
+        return value(key).map(value -> {
+            if (!(value instanceof ArrayNode list) || list.isEmpty()) {
+                throw wrongType(key, value, "a list of mappings");
+            }
+            for (int i = 0; i < list.size(); i++) {
+                if (!list.get(i).isObject()) {
+                    throw wrongType(key + "[" + i + "]", list.get(i), "a mapping");
+                }
+            }
+            return list;
+        });
+    }
+
+    /** Token ids. */
+    Optional<int[]> tokens(String key) {
+        return value(key).map(value -> {
+            if (!value.isArray() || value.isEmpty()) {
+                throw wrongType(key, value, "a list of token ids");
+            }
+            int[] tokens = new int[value.size()];
+            for (int i = 0; i < tokens.length; i++) {
+                JsonNode token = value.get(i);
+                if (!token.isIntegralNumber() || !token.canConvertToLong() || token.longValue() >>> 32 != 0) {
+                    throw wrongType(key + "[" + i + "]", token, "a token id, 0 to 4294967295");
+                }
+                tokens[i] = (int) token.longValue();
+            }
+            return tokens;
         });
     }
 

@@ -34,6 +34,7 @@ import java.util.regex.Pattern;
  * @param kvcachedSegment the kvcached memory segment of this engine, where it has one
  * @param hashAlgorithm how vLLM makes the names of blocks ({@code --prefix-caching-hash-algo}); absent: found out
  * @param hashSeed what vLLM's names of blocks begin with ({@code PYTHONHASHSEED}); absent: found out
+ * @param holds prefixes that are asked for at every start
  * @param apiKeyEnv the environment variable that has the engine's key; where it has an admin key, that one
  */
 public record EngineConfig(
@@ -54,8 +55,11 @@ public record EngineConfig(
         Optional<String> kvcachedSegment,
         Optional<Algorithm> hashAlgorithm,
         Optional<String> hashSeed,
+        List<DeclaredHold> holds,
         Optional<String> apiKeyEnv) {
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
+    private static final String NAMES =
+            "write 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first";
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final Pattern EVENTS = Pattern.compile("tcp://(\\[[0-9a-fA-F:]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
 
@@ -77,11 +81,7 @@ public record EngineConfig(
     }
 
     public EngineConfig {
-        require(
-                ID.matcher(id).matches(),
-                "id",
-                id,
-                "write 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first");
+        require(ID.matcher(id).matches(), "id", id, NAMES);
         require(
                 isHttp(url),
                 "url",
@@ -140,6 +140,16 @@ public record EngineConfig(
                 "hashSeed",
                 hashSeed.orElse(""),
                 "only vLLM's names of blocks have a seed: leave the key out");
+        holds = List.copyOf(holds);
+        for (int i = 0; i < holds.size(); i++) {
+            String name = holds.get(i).name();
+            require(ID.matcher(name).matches(), "holds[" + i + "].name", name, NAMES);
+            require(
+                    holds.stream().filter(other -> other.name().equals(name)).count() == 1,
+                    "holds[" + i + "].name",
+                    name,
+                    "another hold has that name: give each one of its own");
+        }
         apiKeyEnv.ifPresent(name -> requireVariable("apiKeyEnv", name));
     }
 
@@ -163,6 +173,7 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
+                List.of(),
                 Optional.empty());
     }
 

@@ -19,6 +19,7 @@ import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -34,6 +35,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -65,6 +67,9 @@ final class EngineLink implements AutoCloseable {
     private final LedgerBinding binding;
     private final EventFollower events;
     private final PrefixResolver prefixes;
+    private final HoldFile holdFile;
+    private final LastingHolds lasting;
+    private final boolean showText;
     private final EventThread thread;
     private final Executor executor;
     private final AtomicReference<Set<AlarmKind>> logged = new AtomicReference<>(Set.of());
@@ -80,6 +85,7 @@ final class EngineLink implements AutoCloseable {
             EngineConfig config,
             Path ledgerFile,
             FileLedgerStore store,
+            HoldFile holdFile,
             StrayLedgers strays,
             EngineHttp http,
             EventThread thread,
@@ -87,9 +93,11 @@ final class EngineLink implements AutoCloseable {
             throws IOException {
         this.config = config;
         this.store = store;
+        this.holdFile = holdFile;
         this.strays = strays;
         this.http = http;
         this.thread = thread;
+        this.showText = shared.showText();
         this.executor = shared.executor();
         this.ledger = new Ledger(store);
         this.probe = new EngineProbe(config, http, shared.clock());
@@ -127,6 +135,14 @@ final class EngineLink implements AutoCloseable {
                 this::view,
                 () -> backend.traits().needsTokens(),
                 shared.executor());
+        this.lasting = new LastingHolds(
+                config,
+                holdFile,
+                controller,
+                prefixes,
+                binding::engine,
+                shared.seams().wall(),
+                shared.executor());
         leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
     }
 
@@ -152,7 +168,13 @@ final class EngineLink implements AutoCloseable {
                 shared.timer(),
                 shared.clock());
         try {
-            EngineLink link = new EngineLink(config, store.file(), store, strays, http, thread, shared);
+            HoldFile holdFile = HoldFile.open(
+                    stateDirectory,
+                    config.id(),
+                    shared.seams().files(),
+                    shared.seams().wall().instant());
+            EngineLink link = new EngineLink(config, store.file(), store, holdFile, strays, http, thread, shared);
+            link.lasting.begin();
             thread.drive(link.controller, link::failed);
             return link;
         } catch (IOException | RuntimeException e) {
@@ -266,6 +288,7 @@ final class EngineLink implements AutoCloseable {
         }
         binding.ask();
         events.ask();
+        lasting.look();
     }
 
     private static Path segmentPath(String nameOrPath) {
@@ -294,12 +317,20 @@ final class EngineLink implements AutoCloseable {
 
     /** Gives a hold up; absent when there is none of this id. */
     CompletionStage<Optional<HoldView>> release(long holdId) {
+        // Releasing waits for no disk; what is said of it does, for a moment.
+        CompletionStage<Boolean> forgotten =
+                lasting.released(holdId).toCompletableFuture().completeOnTimeout(false, 1, TimeUnit.SECONDS);
+        return releaseNow(holdId).thenCombine(forgotten, (released, written) -> released);
+    }
+
+    private CompletionStage<Optional<HoldView>> releaseNow(long holdId) {
         return answered(
                 () -> controller.release(holdId), () -> emergency.releaseAll().thenApply(done -> hold(holdId)));
     }
 
     /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */
     CompletionStage<Released> releaseAll() {
+        lasting.allReleased();
         return answered(
                 () -> controller.releaseAll(PAUSE).thenApply(done -> {
                     pauseWritten = controller.pauseWritten();
@@ -365,6 +396,11 @@ final class EngineLink implements AutoCloseable {
         return Controller.mostBlocks(view().readings());
     }
 
+    /** The holds that last through restarts. */
+    LastingHolds lasting() {
+        return lasting;
+    }
+
     /** What a prefix comes down to, whatever it is asked for by. */
     PrefixResolver prefixes() {
         return prefixes;
@@ -413,6 +449,7 @@ final class EngineLink implements AutoCloseable {
                 .ifPresent(found -> notes.add("follows, cannot hold: " + found.why()));
         view().paused().ifPresent(notes::add);
         view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
+        notes.addAll(lasting.notes());
         PinsView pins = pins();
         if (pins.unsure() > 0) {
             notes.add(pins.unsure() + " pins may still be there: a call about them had no clear answer");
@@ -454,7 +491,7 @@ final class EngineLink implements AutoCloseable {
     /** @param why whether the reader may see the reasons of holds and plans */
     JsonObject json(boolean why) {
         JsonObject engine = ApiJson.engine(config, view(), events.json(), why)
-                .put("holds", ApiJson.holds(id(), holds(), why))
+                .put("holds", holdsJson(why))
                 .put("pins", ApiJson.pins(pins()))
                 .put("paused", view().paused().isPresent());
         String fault = fault();
@@ -466,6 +503,20 @@ final class EngineLink implements AutoCloseable {
         return engine;
     }
 
+    /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
+    JsonArray holdsJson(boolean why) {
+        return ApiJson.array(holds().stream().map(hold -> holdJson(hold, why)).toList());
+    }
+
+    JsonObject holdJson(HoldView hold, boolean why) {
+        JsonObject json = ApiJson.hold(id(), hold, why);
+        lasting.name(hold.id()).ifPresent(name -> json.put("name", name));
+        if (why && showText) {
+            lasting.asked(hold.id()).ifPresent(asked -> ApiJson.putAsked(json, asked));
+        }
+        return json;
+    }
+
     /** Asks the engine nothing any more. */
     void hangUp() {
         http.close();
@@ -475,6 +526,7 @@ final class EngineLink implements AutoCloseable {
     public void close() {
         http.close();
         try {
+            holdFile.close();
             store.close();
             lock.close();
         } catch (IOException e) {

@@ -23,7 +23,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
@@ -213,7 +212,7 @@ final class HttpApi implements AutoCloseable {
     private void listHolds(RoutingContext context) {
         EngineLink engine = engine(context);
         boolean why = access.mayAct(context.request());
-        show(context, () -> new JsonObject().put("holds", ApiJson.holds(engine.id(), engine.holds(), why)));
+        show(context, () -> new JsonObject().put("holds", engine.holdsJson(why)));
     }
 
     private void showHold(RoutingContext context) {
@@ -223,7 +222,7 @@ final class HttpApi implements AutoCloseable {
                 .filter(each -> each.id() == id)
                 .findFirst()
                 .orElseThrow(() -> noSuchHold(context));
-        reply(context, 200, ApiJson.hold(engine.id(), hold, access.mayAct(context.request())));
+        reply(context, 200, engine.holdJson(hold, access.mayAct(context.request())));
     }
 
     private void show(RoutingContext context, Supplier<JsonObject> json) {
@@ -250,10 +249,11 @@ final class HttpApi implements AutoCloseable {
 
     private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
         workers.executeBlocking(() -> HoldBody.parse(body.bytes(), engine.mostBlocks()), false)
-                .compose(asked -> resolved(engine, asked, body))
+                .compose(asked -> resolved(engine, asked, body)
+                        .compose(resolved -> firstOutcome(engine, resolved.request(), body)
+                                .compose(hold -> kept(engine, hold, asked, resolved)
+                                        .onSuccess(json -> replyHeld(context, engine, hold, json)))))
                 .onFailure(refused -> body.close())
-                .compose(resolved -> firstOutcome(engine, resolved.request(), body)
-                        .onSuccess(hold -> replyHeld(context, engine, hold, resolved.droppedTokens())))
                 .onFailure(context::fail);
     }
 
@@ -263,7 +263,29 @@ final class HttpApi implements AutoCloseable {
                         RESOLVE_SECONDS,
                         "The engine did not say within " + RESOLVE_SECONDS
                                 + " s which tokens it makes of the prefix; ask again when it answers.")
-                .onSuccess(resolved -> body.becomes((long) resolved.request().blocks() * Long.BYTES));
+                .map(resolved -> {
+                    body.becomes((long) resolved.request().blocks() * Long.BYTES);
+                    return resolved;
+                });
+    }
+
+    /** A hold that is not refused is answered when it would outlive this process, or is known not to. */
+    private Future<JsonObject> kept(EngineLink engine, HoldView hold, HoldBody asked, Resolved resolved) {
+        JsonObject json = ApiJson.hold(engine.id(), hold, true);
+        resolved.droppedTokens().ifPresent(dropped -> json.put("droppedTokens", dropped));
+        return hold.state() == HoldState.RELEASED || hold.state() == HoldState.LOST
+                ? Future.succeededFuture(json)
+                : await(
+                                engine.lasting().keep(hold, asked.source(), resolved.request()),
+                                OUTCOME_SECONDS,
+                                "The state directory is not written in time.")
+                        .otherwise(false)
+                        .map(written -> written
+                                ? json
+                                : json.put(
+                                        "note",
+                                        "It is not in the state directory, so that a restart of the sidecar would end"
+                                                + " it; its log says why."));
     }
 
     private static void requireJson(HttpServerRequest request) {
@@ -301,13 +323,11 @@ final class HttpApi implements AutoCloseable {
                 .onFailure(late -> outcome.thenCompose(hold -> engine.release(hold.id())));
     }
 
-    private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold, OptionalInt droppedTokens) {
+    private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold, JsonObject json) {
         switch (hold.state()) {
             case RELEASED, LOST, EXPIRING -> reply(context, 409, ApiJson.error(hold.reason()));
             case REQUESTED, HELD -> {
                 context.response().putHeader("location", "/api/v1/engines/" + engine.id() + "/holds/" + hold.id());
-                JsonObject json = ApiJson.hold(engine.id(), hold, true);
-                droppedTokens.ifPresent(dropped -> json.put("droppedTokens", dropped));
                 reply(context, 201, json);
             }
         }
@@ -326,7 +346,7 @@ final class HttpApi implements AutoCloseable {
         if (hold.state() == HoldState.EXPIRING) {
             context.fail(new ApiError(503, refused(hold)));
         } else {
-            reply(context, 200, ApiJson.hold(engine.id(), hold, true));
+            reply(context, 200, engine.holdJson(hold, true));
         }
     }
 

@@ -45,6 +45,14 @@ final class PrefixResolver {
 
     /** Fails with {@link ApiError} where nothing can come of it. */
     CompletionStage<Resolved> resolve(PrefixSource source, Duration lease) {
+        try {
+            return resolveNow(source, lease);
+        } catch (ApiError | IllegalArgumentException e) {
+            return CompletableFuture.failedStage(e);
+        }
+    }
+
+    private CompletionStage<Resolved> resolveNow(PrefixSource source, Duration lease) {
         return switch (source) {
             case PrefixSource.Hashes hashes ->
                 CompletableFuture.completedStage(

@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import io.holdfast.core.index.KvEventSink;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.BiFunction;
@@ -13,6 +14,7 @@ import java.util.function.LongSupplier;
  *
  * @param executor runs what may wait, a thread for each task
  * @param timer ends calls that take too long; its tasks never wait
+ * @param showText whether the API shows by what texts and tokens holds were asked for
  * @param watch looks after the event thread and releases in its place, so nothing else may keep it busy
  */
 record SharedServices(
@@ -21,6 +23,7 @@ record SharedServices(
         ScheduledExecutorService timer,
         ScheduledExecutorService watch,
         MeterRegistry registry,
+        boolean showText,
         Seams seams) {
 
     /**
@@ -28,23 +31,33 @@ record SharedServices(
      *
      * @param files the disk that has the ledgers
      * @param sinks what hears an engine's events, made of the engine's id and of what should
+     * @param wall what leases that outlive the process are measured by
      * @param hangLimit how long the event thread may take for one round before it is given up
      */
-    record Seams(LedgerFiles files, BiFunction<String, KvEventSink, KvEventSink> sinks, Duration hangLimit) {
+    record Seams(
+            LedgerFiles files,
+            BiFunction<String, KvEventSink, KvEventSink> sinks,
+            InstantSource wall,
+            Duration hangLimit) {
         static Seams none() {
-            return new Seams(LedgerFiles.SYSTEM, (engine, sink) -> sink, Duration.ofSeconds(10));
+            return new Seams(
+                    LedgerFiles.SYSTEM, (engine, sink) -> sink, InstantSource.system(), Duration.ofSeconds(10));
         }
 
         Seams withFiles(LedgerFiles value) {
-            return new Seams(value, sinks, hangLimit);
+            return new Seams(value, sinks, wall, hangLimit);
         }
 
         Seams withSinks(BiFunction<String, KvEventSink, KvEventSink> value) {
-            return new Seams(files, value, hangLimit);
+            return new Seams(files, value, wall, hangLimit);
         }
 
         Seams withHangLimit(Duration value) {
-            return new Seams(files, sinks, value);
+            return new Seams(files, sinks, wall, value);
+        }
+
+        Seams withWall(InstantSource value) {
+            return new Seams(files, sinks, value, hangLimit);
         }
     }
 }

@@ -142,7 +142,7 @@ public final class Sidecar implements AutoCloseable {
                 config.stateDirectory(),
                 config.engines().stream().map(EngineConfig::id).collect(Collectors.toSet()),
                 seams.files());
-        SharedServices shared = new SharedServices(clock, executor, timer, watch, registry, seams);
+        SharedServices shared = new SharedServices(clock, executor, timer, watch, registry, config.showText(), seams);
         for (EngineConfig engine : config.engines()) {
             EngineLink link = EngineLink.open(engine, config.stateDirectory(), strays, thread, shared);
             engines.put(engine.id(), link);

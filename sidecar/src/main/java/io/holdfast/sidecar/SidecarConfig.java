@@ -18,9 +18,18 @@ import java.util.regex.Pattern;
  *
  * <p>Valid by construction, from a file or from Java: whoever has one needs no further checks.
  *
- * @param stateDirectory holds one ledger file per engine; two sidecars cannot share a ledger
+ * @param stateDirectory has a ledger and the kept holds of each engine; two sidecars cannot share a ledger
+ * @param showText whether the API shows those who may act by what texts and tokens holds were asked for
  */
-public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines) {
+public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines, boolean showText) {
+    /** One that shows no texts. */
+    public SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines) {
+        this(listen, stateDirectory, engines, false);
+    }
+
+    public SidecarConfig withShowText(boolean value) {
+        return new SidecarConfig(listen, stateDirectory, engines, value);
+    }
 
     /**
      * Where the HTTP API is served, and to whom.

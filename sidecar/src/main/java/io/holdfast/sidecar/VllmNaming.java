@@ -11,6 +11,7 @@ import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.events.VllmHashing.Form;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,7 +35,7 @@ final class VllmNaming implements BlockNaming {
     private final Optional<String> configuredSeed;
     private volatile Optional<VllmHashing> known;
     private volatile boolean proven;
-    private volatile int tried;
+    private final AtomicInteger tried = new AtomicInteger();
 
     VllmNaming(String engineId, Optional<Algorithm> algorithm, Optional<String> seed) {
         this.engineId = engineId;
@@ -58,10 +59,10 @@ final class VllmNaming implements BlockNaming {
     private String unknown() {
         String mend = "; write hashAlgorithm and hashSeed (its --prefix-caching-hash-algo and PYTHONHASHSEED) into the"
                 + " configuration, or send the hashes of its events.";
-        return tried == 0
+        return tried.get() == 0
                 ? "How this vLLM engine names its blocks is not known before it announced the first block of a prompt"
                         + " with its tokens: send it any prompt longer than a block and ask again, or hold by example."
-                : "This vLLM engine names its blocks by no rule that was tried (" + tried + " blocks)" + mend;
+                : "This vLLM engine names its blocks by no rule that was tried (" + tried.get() + " blocks)" + mend;
     }
 
     @Override
@@ -92,7 +93,7 @@ final class VllmNaming implements BlockNaming {
                         chain.hash(0),
                         configuredSeed.map(List::of).orElse(List.of()))
                 .filter(each -> configuredAlgorithm.isEmpty() || configuredAlgorithm.get() == each.algorithm());
-        tried++;
+        int _ = tried.incrementAndGet();
         if (found.isPresent()) {
             proven = true;
             LOG.info(
@@ -111,7 +112,7 @@ final class VllmNaming implements BlockNaming {
 
     private void restarted() {
         proven = false;
-        tried = 0;
+        tried.set(0);
         known = configured();
     }
 
@@ -125,7 +126,7 @@ final class VllmNaming implements BlockNaming {
 
         @Override
         public void stored(StoredBlocks chain) {
-            if (!proven && tried < MOST_TRIES) {
+            if (!proven && tried.get() < MOST_TRIES) {
                 heard(chain);
             }
             next.stored(chain);

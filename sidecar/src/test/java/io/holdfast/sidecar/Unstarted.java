@@ -35,6 +35,7 @@ final class Unstarted implements AutoCloseable {
                         timer,
                         watch,
                         new SimpleMeterRegistry(),
+                        false,
                         SharedServices.Seams.none()));
     }
 

@@ -1,0 +1,82 @@
+package io.holdfast.sidecar;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.Optional;
+
+/** A prefix that the configuration names to be held, by a text, a conversation, tokens, or a file that has a text. */
+public final class DeclaredHold {
+    private static final long MOST_BYTES = 8 << 20;
+
+    private final String name;
+    private final Optional<PrefixSource> written;
+    private final Optional<Path> file;
+
+    private DeclaredHold(String name, Optional<PrefixSource> written, Optional<Path> file) {
+        this.name = name;
+        this.written = written;
+        this.file = file;
+    }
+
+    static DeclaredHold of(String name, PrefixSource source) {
+        return new DeclaredHold(name, Optional.of(source), Optional.empty());
+    }
+
+    static DeclaredHold ofFile(String name, Path text) {
+        return new DeclaredHold(name, Optional.empty(), Optional.of(text));
+    }
+
+    /** What the configuration calls it. */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * What is to be held, read now where a file has it.
+     *
+     * @throws ApiError with one sentence where the file cannot be read
+     */
+    PrefixSource source() {
+        return written.orElseGet(() -> new PrefixSource.Text(text(file.orElseThrow())));
+    }
+
+    private static String text(Path file) {
+        try {
+            if (Files.size(file) > MOST_BYTES) {
+                throw new ApiError(409, "The file " + file + " has more than 8 MiB; no prefix is that long.");
+            }
+            String text = Files.readString(file);
+            if (text.isEmpty()) {
+                throw new ApiError(409, "The file " + file + " is empty; write the text into it.");
+            }
+            return text;
+        } catch (IOException e) {
+            throw new ApiError(
+                    409, "The file " + file + " cannot be read (" + e + "); write its path as seen by the sidecar.");
+        }
+    }
+
+    /** Tells one prefix from another without giving it away to whoever knows none. */
+    static String digest(PrefixSource source) {
+        String text = switch (source) {
+            case PrefixSource.Text written -> "text:" + written.text();
+            case PrefixSource.Tokens tokens -> "tokens:" + Arrays.toString(tokens.ids());
+            case PrefixSource.Hashes hashes -> "hashes:" + Arrays.toString(hashes.blocks());
+            case PrefixSource.Messages conversation ->
+                "messages:" + conversation.messages()
+                        + conversation.tools().map(tools -> "tools:" + tools).orElse("");
+        };
+        try {
+            return HexFormat.of()
+                    .formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("This Java has no SHA-256, which every Java has.", e);
+        }
+    }
+}

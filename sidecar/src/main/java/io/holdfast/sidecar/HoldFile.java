@@ -1,0 +1,227 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.sidecar.HoldLines.Line;
+import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The requested holds of one engine as a file that only its owner reads; a line is on the disk before a call returns. */
+final class HoldFile implements Closeable {
+    /*
+     * A crash leaves at most one line without its end, whose call had not returned: it is cut off, unless it is whole. Any
+     * other line that cannot be read is somebody else's doing. Such a file is refused and left as it is: it may list what
+     * somebody asked to have kept.
+     *
+     * Opening writes what is alive into a second file and renames it over the first, so that the file does not grow for
+     * ever; where the disk takes no write, what was read counts all the same, and every later line says why it is not
+     * kept. The lock of the engine's ledger, which is taken before, keeps other sidecars away.
+     */
+
+    private static final Logger LOG = LoggerFactory.getLogger(HoldFile.class);
+    private static final Set<PosixFilePermission> OWNER = PosixFilePermissions.fromString("rw-------");
+
+    private final Path directory;
+    private final Path file;
+    private final LedgerFiles files;
+    private final Map<Long, KeptHold> kept = new LinkedHashMap<>();
+    private volatile Optional<FileChannel> writing = Optional.empty();
+    private volatile boolean closed;
+    private long end;
+
+    private HoldFile(Path directory, String engineId, LedgerFiles files) {
+        this.directory = directory;
+        this.file = directory.resolve(engineId + ".holds");
+        this.files = files;
+    }
+
+    /**
+     * The file of one engine, made at its first line.
+     *
+     * @param now holds whose leases ended before are left out
+     * @throws IOException with one sentence, when what is there is no such file or cannot be read
+     */
+    static HoldFile open(Path directory, String engineId, LedgerFiles files, Instant now) throws IOException {
+        HoldFile opened = new HoldFile(directory, engineId, files);
+        if (Files.exists(opened.file)) {
+            opened.read();
+            opened.kept
+                    .values()
+                    .removeIf(hold -> !hold.declared() && !hold.until().isAfter(now));
+            try {
+                opened.rewrite();
+            } catch (IOException e) {
+                LOG.warn("{} What it lists is asked for all the same.", e.getMessage());
+            }
+        }
+        return opened;
+    }
+
+    /** Those that are kept, oldest first. */
+    synchronized List<KeptHold> kept() {
+        return List.copyOf(kept.values());
+    }
+
+    synchronized void keep(KeptHold hold) throws IOException {
+        append(HoldLines.kept(hold));
+        kept.put(hold.id(), hold);
+    }
+
+    /** Nothing where there is no such hold. */
+    synchronized void end(long id) throws IOException {
+        if (kept.remove(id) != null) {
+            append(HoldLines.ended(id));
+        }
+    }
+
+    private void read() throws IOException {
+        byte[] bytes;
+        try {
+            bytes = Files.readAllBytes(file);
+        } catch (IOException e) {
+            throw new IOException("The kept holds " + file + " cannot be read (" + e + "); mend its permissions.", e);
+        }
+        int number = 0;
+        for (int start = 0; start < bytes.length; ) {
+            int stop = start;
+            while (stop < bytes.length && bytes[stop] != '\n') {
+                stop++;
+            }
+            number++;
+            Line line = HoldLines.read(bytes, start, stop);
+            boolean torn = stop == bytes.length;
+            if (torn && line instanceof Line.Unreadable) {
+                break;
+            }
+            take(line, number);
+            start = stop + 1;
+        }
+    }
+
+    private void take(Line line, int number) throws IOException {
+        boolean first = number == 1;
+        switch (line) {
+            case Line.Head head when first && head.known() -> {}
+            case Line.Head head
+            when first ->
+                throw new IOException("The kept holds " + file + " were written by another version of Holdfast ("
+                        + head.version() + "); start that one, or move the file away and ask for the holds again.");
+            case Line.Kept hold when !first -> kept.put(hold.hold().id(), hold.hold());
+            case Line.Ended ended when !first -> kept.remove(ended.id());
+            default ->
+                throw new IOException("Line " + number + " of the kept holds " + file
+                        + " cannot be read, so nothing in it was changed; mend it, or move the file away and ask for"
+                        + " the holds again.");
+        }
+    }
+
+    private void append(byte[] line) throws IOException {
+        if (closed) {
+            throw new IOException("The kept holds " + file + " were closed here.");
+        }
+        if (writing.isEmpty()) {
+            // What is to be written is in the map only after this.
+            rewrite();
+        }
+        FileChannel channel = writing.orElseThrow();
+        try {
+            if (channel.size() > end) {
+                channel.truncate(end);
+            }
+            write(channel, end, line);
+            channel.force(true);
+            end += line.length;
+        } catch (IOException e) {
+            // Whatever the file has now, the next line writes it anew.
+            closeChannel();
+            throw notWritten(e);
+        }
+    }
+
+    private void rewrite() throws IOException {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        all.writeBytes(HoldLines.head());
+        kept.values().forEach(hold -> all.writeBytes(HoldLines.kept(hold)));
+        Path next = file.resolveSibling(file.getFileName() + ".next");
+        Optional<FileChannel> fresh = Optional.empty();
+        try {
+            makeForOwner(next);
+            fresh = Optional.of(files.open(next, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE));
+            write(fresh.get(), 0, all.toByteArray());
+            fresh.get().force(true);
+            Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            try (FileChannel renamed = files.open(directory, StandardOpenOption.READ)) {
+                renamed.force(true);
+            }
+        } catch (IOException e) {
+            if (fresh.isPresent()) {
+                fresh.get().close();
+            }
+            throw notWritten(e);
+        }
+        closeChannel();
+        writing = fresh;
+        end = all.size();
+    }
+
+    /** Texts of prompts are in it. */
+    private static void makeForOwner(Path path) throws IOException {
+        boolean posix = path.getFileSystem().supportedFileAttributeViews().contains("posix");
+        try {
+            if (posix) {
+                Files.createFile(path, PosixFilePermissions.asFileAttribute(OWNER));
+            } else {
+                Files.createFile(path);
+            }
+        } catch (FileAlreadyExistsException e) {
+            if (posix) {
+                Files.setPosixFilePermissions(path, OWNER);
+            }
+        }
+    }
+
+    private static void write(FileChannel channel, long position, byte[] bytes) throws IOException {
+        ByteBuffer buffer = ByteBuffer.wrap(bytes);
+        for (long at = position; buffer.hasRemaining(); ) {
+            at += channel.write(buffer, at);
+        }
+    }
+
+    private IOException notWritten(IOException cause) {
+        return new IOException(
+                "The kept holds " + file + " could not be written (" + cause.getMessage()
+                        + "); free space on its disk or mend it.",
+                cause);
+    }
+
+    /** Waits for no line that is being written: a disk that hangs must not keep a process from ending. */
+    @Override
+    public void close() throws IOException {
+        closed = true;
+        closeChannel();
+    }
+
+    private void closeChannel() throws IOException {
+        Optional<FileChannel> open = writing;
+        writing = Optional.empty();
+        if (open.isPresent()) {
+            open.get().close();
+        }
+    }
+}

@@ -1,0 +1,165 @@
+package io.holdfast.sidecar;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Optional;
+
+/** The lines of a file of kept holds, each one JSON object and a line feed; the first says which version it is. */
+final class HoldLines {
+    private static final int VERSION = 1;
+    private static final ObjectMapper JSON = JsonMapper.builder(JsonFactory.builder()
+                    .streamReadConstraints(StreamReadConstraints.builder()
+                            .maxStringLength(Integer.MAX_VALUE)
+                            .build())
+                    .build())
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .enable(DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
+            .build();
+
+    private HoldLines() {}
+
+    /** What a line says. */
+    sealed interface Line {
+        record Head(int version) implements Line {
+            boolean known() {
+                return version == VERSION;
+            }
+        }
+
+        record Kept(KeptHold hold) implements Line {}
+
+        record Ended(long id) implements Line {}
+
+        /** No line of any version. */
+        record Unreadable() implements Line {}
+    }
+
+    static byte[] head() {
+        return bytes(JSON.createObjectNode().put("holds", VERSION));
+    }
+
+    static byte[] ended(long id) {
+        return bytes(JSON.createObjectNode().put("ended", id));
+    }
+
+    static byte[] kept(KeptHold hold) {
+        ObjectNode json = JSON.createObjectNode()
+                .put("hold", hold.id())
+                .put("untilMillis", hold.until().toEpochMilli());
+        if (hold.declared()) {
+            json.put("name", hold.name()).put("declaration", hold.declaration());
+        }
+        hold.model().ifPresent(model -> json.put("model", model));
+        ArrayNode blocks = json.putArray("blocks");
+        for (long block : hold.blocks()) {
+            blocks.add(block);
+        }
+        hold.tokens().ifPresent(tokens -> {
+            ArrayNode list = json.putArray("tokens");
+            for (int token : tokens) {
+                list.add(Integer.toUnsignedLong(token));
+            }
+        });
+        switch (hold.asked()) {
+            case PrefixSource.Text text -> json.put("text", text.text());
+            case PrefixSource.Messages messages -> {
+                json.set("messages", messages.messages());
+                messages.tools().ifPresent(tools -> json.set("tools", tools));
+            }
+            case PrefixSource.Tokens tokens -> {}
+            case PrefixSource.Hashes hashes -> {}
+        }
+        return bytes(json);
+    }
+
+    private static byte[] bytes(ObjectNode json) {
+        return (json + "\n").getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** Reads one line without its line feed. */
+    static Line read(byte[] bytes, int start, int end) throws IOException {
+        JsonNode json;
+        try {
+            json = JSON.readTree(bytes, start, end - start);
+        } catch (JsonProcessingException e) {
+            return new Line.Unreadable();
+        }
+        if (json == null || !json.isObject()) {
+            return new Line.Unreadable();
+        }
+        if (json.path("holds").isInt()) {
+            return new Line.Head(json.get("holds").intValue());
+        }
+        if (isWhole(json.path("ended"))) {
+            return new Line.Ended(json.get("ended").longValue());
+        }
+        return hold(json);
+    }
+
+    private static Line hold(JsonNode json) {
+        boolean whole = isWhole(json.path("hold"))
+                && isWhole(json.path("untilMillis"))
+                && json.path("blocks").isArray()
+                && !json.get("blocks").isEmpty();
+        if (!whole) {
+            return new Line.Unreadable();
+        }
+        long[] blocks = new long[json.get("blocks").size()];
+        for (int i = 0; i < blocks.length; i++) {
+            if (!isWhole(json.get("blocks").get(i))) {
+                return new Line.Unreadable();
+            }
+            blocks[i] = json.get("blocks").get(i).longValue();
+        }
+        Optional<int[]> tokens = tokens(json.path("tokens"));
+        if (json.has("tokens")
+                && (tokens.isEmpty() || tokens.get().length == 0 || tokens.get().length % blocks.length != 0)) {
+            return new Line.Unreadable();
+        }
+        return new Line.Kept(new KeptHold(
+                json.get("hold").longValue(),
+                json.path("name").asText(""),
+                json.path("declaration").asText(""),
+                Instant.ofEpochMilli(json.get("untilMillis").longValue()),
+                json.path("model").isTextual() ? Optional.of(json.get("model").textValue()) : Optional.empty(),
+                blocks,
+                tokens,
+                asked(json, blocks, tokens)));
+    }
+
+    private static PrefixSource asked(JsonNode json, long[] blocks, Optional<int[]> tokens) {
+        if (json.path("text").isTextual()) {
+            return new PrefixSource.Text(json.get("text").textValue());
+        }
+        if (json.path("messages") instanceof ArrayNode messages) {
+            return new PrefixSource.Messages(
+                    messages, json.path("tools") instanceof ArrayNode tools ? Optional.of(tools) : Optional.empty());
+        }
+        return tokens.<PrefixSource>map(PrefixSource.Tokens::new).orElseGet(() -> new PrefixSource.Hashes(blocks));
+    }
+
+    private static Optional<int[]> tokens(JsonNode list) {
+        int[] tokens = new int[list.size()];
+        for (int i = 0; i < tokens.length; i++) {
+            if (!isWhole(list.get(i)) || list.get(i).longValue() >>> 32 != 0) {
+                return Optional.empty();
+            }
+            tokens[i] = (int) list.get(i).longValue();
+        }
+        return list.isArray() ? Optional.of(tokens) : Optional.empty();
+    }
+
+    private static boolean isWhole(JsonNode number) {
+        return number.isIntegralNumber() && number.canConvertToLong();
+    }
+}

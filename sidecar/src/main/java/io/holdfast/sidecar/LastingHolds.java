@@ -1,0 +1,327 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.Controller;
+import io.holdfast.core.EngineIdentity;
+import io.holdfast.core.HoldRequest;
+import io.holdfast.core.HoldState;
+import io.holdfast.core.HoldView;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The requested holds of one engine that last: through restarts of the sidecar until their leases end, or by name. */
+final class LastingHolds {
+    /*
+     * Two kinds
+     * ---------
+     * A hold that was asked for through the API is kept until its lease ends or somebody releases it. A declared one lasts
+     * while the configuration names it: it is asked for again whenever it is over or says something else by now, and
+     * released when its name is gone. Both keep their number through a restart.
+     *
+     * Another model
+     * -------------
+     * Tokens and blocks belong to a model. While the engine serves another one, a hold that was asked for is given up here
+     * and stays in the file: should its model come back within the lease, it is asked for again. A declared hold is made
+     * anew of what it was declared by.
+     *
+     * Threads
+     * -------
+     * What touches the file or asks the engine runs on the executor, one at a time; the controller is told through its
+     * mailbox. A disk that takes no line never keeps a hold from being made or released: it is said, and that is all.
+     */
+
+    private static final Logger LOG = LoggerFactory.getLogger(LastingHolds.class);
+    private static final Duration DECLARED_LEASE = Duration.ofDays(365);
+    private static final Duration ANSWER = Duration.ofSeconds(90);
+    private static final Duration AGAIN = Duration.ofSeconds(1);
+    private static final Duration REFUSED_AGAIN = Duration.ofMinutes(1);
+
+    private final EngineConfig config;
+    private final HoldFile file;
+    private final Controller controller;
+    private final PrefixResolver prefixes;
+    private final Supplier<Optional<EngineIdentity>> engine;
+    private final InstantSource wall;
+    private final Executor executor;
+    private final AtomicBoolean looking = new AtomicBoolean();
+    /** Numbers of holds that the controller has from us. */
+    private final Set<Long> active = new HashSet<>();
+
+    private final Map<String, Instant> notBefore = new HashMap<>();
+    private final Map<String, String> troubles = new LinkedHashMap<>();
+    private volatile Map<Long, KeptHold> known = Map.of();
+    private volatile List<String> notes = List.of();
+
+    LastingHolds(
+            EngineConfig config,
+            HoldFile file,
+            Controller controller,
+            PrefixResolver prefixes,
+            Supplier<Optional<EngineIdentity>> engine,
+            InstantSource wall,
+            Executor executor) {
+        this.config = config;
+        this.file = file;
+        this.controller = controller;
+        this.prefixes = prefixes;
+        this.engine = engine;
+        this.wall = wall;
+        this.executor = executor;
+    }
+
+    /** Hands what was kept to the controller, before anybody else asks it for a hold. */
+    synchronized void begin() {
+        file.kept().forEach(this::restore);
+        publish();
+    }
+
+    private void restore(KeptHold hold) {
+        Duration left = hold.declared() ? DECLARED_LEASE : Duration.between(wall.instant(), hold.until());
+        if (left.isPositive() && active.add(hold.id())) {
+            controller.restore(hold.id(), request(hold, left), "asked for before the sidecar was started again");
+        }
+    }
+
+    private static HoldRequest request(KeptHold hold, Duration lease) {
+        return hold.tokens()
+                .map(tokens -> new HoldRequest(hold.blocks(), tokens, lease))
+                .orElseGet(() -> new HoldRequest(hold.blocks(), lease));
+    }
+
+    /** Keeps a hold that was made for this request; answered with whether it would outlive this process. */
+    CompletionStage<Boolean> keep(HoldView hold, PrefixSource asked, HoldRequest request) {
+        KeptHold kept = kept(hold.id(), "", "", asked, request);
+        return CompletableFuture.supplyAsync(() -> write(kept), executor);
+    }
+
+    private KeptHold kept(long id, String name, String declaration, PrefixSource asked, HoldRequest request) {
+        long[] blocks = new long[request.blocks()];
+        for (int i = 0; i < blocks.length; i++) {
+            blocks[i] = request.block(i);
+        }
+        return new KeptHold(
+                id,
+                name,
+                declaration,
+                wall.instant().plus(request.lease()),
+                engine.get().flatMap(EngineIdentity::model),
+                blocks,
+                request.tokens(),
+                asked);
+    }
+
+    private synchronized boolean write(KeptHold hold) {
+        active.add(hold.id());
+        try {
+            file.keep(hold);
+            publish();
+            return true;
+        } catch (IOException e) {
+            LOG.warn("Engine {}: hold {} would not outlive this process: {}", config.id(), hold.id(), e.getMessage());
+            return false;
+        }
+    }
+
+    /** Somebody gave the hold up; answered with whether it would stay so after a restart. */
+    CompletionStage<Boolean> released(long id) {
+        return known.containsKey(id)
+                ? CompletableFuture.supplyAsync(() -> forget(id), executor)
+                : CompletableFuture.completedFuture(true);
+    }
+
+    /** Somebody gave all of them up. Those that are declared are asked for again when holding is resumed. */
+    void allReleased() {
+        List<Long> all = List.copyOf(known.keySet());
+        executor.execute(() -> all.forEach(id -> {
+            boolean _ = forget(id);
+        }));
+    }
+
+    private synchronized boolean forget(long id) {
+        boolean written = true;
+        active.remove(id);
+        try {
+            file.end(id);
+        } catch (IOException e) {
+            written = false;
+            LOG.warn("Engine {}: hold {} would come back after a restart: {}", config.id(), id, e.getMessage());
+        }
+        publish();
+        return written;
+    }
+
+    /** By what a hold was asked for; absent where it is not kept. */
+    Optional<PrefixSource> asked(long id) {
+        return Optional.ofNullable(known.get(id)).map(KeptHold::asked);
+    }
+
+    /** What the configuration calls a hold; absent where it is not declared. */
+    Optional<String> name(long id) {
+        return Optional.ofNullable(known.get(id)).filter(KeptHold::declared).map(KeptHold::name);
+    }
+
+    /** What a person should know of holds that are kept or declared and not asked for. */
+    List<String> notes() {
+        return notes;
+    }
+
+    /** Ends what is over, and asks for what is declared and missing; one look at a time. */
+    void look() {
+        if (looking.compareAndSet(false, true)) {
+            executor.execute(() -> {
+                try {
+                    lookNow();
+                } finally {
+                    looking.set(false);
+                }
+            });
+        }
+    }
+
+    private void lookNow() {
+        Optional<String> model = engine.get().flatMap(EngineIdentity::model);
+        endWhatIsOver(model);
+        if (engine.get().isPresent() && controller.view().paused().isEmpty()) {
+            config.holds().forEach(declared -> ask(declared, model));
+        }
+        synchronized (this) {
+            publish();
+        }
+    }
+
+    private synchronized void endWhatIsOver(Optional<String> model) {
+        Instant now = wall.instant();
+        Set<String> names = new HashSet<>();
+        config.holds().forEach(declared -> names.add(declared.name()));
+        for (KeptHold hold : file.kept()) {
+            boolean foreign = model.isPresent()
+                    && hold.model().isPresent()
+                    && !hold.model().equals(model);
+            if (hold.declared() && !names.contains(hold.name())) {
+                CompletionStage<?> _ = controller.release(hold.id(), "the configuration does not name it any more");
+                boolean _ = forget(hold.id());
+            } else if (!hold.declared() && !hold.until().isAfter(now)) {
+                boolean _ = forget(hold.id());
+            } else if (foreign && active.remove(hold.id())) {
+                controller.release(
+                        hold.id(),
+                        "it was asked for while the engine served "
+                                + hold.model().orElseThrow() + ", and it serves " + model.orElseThrow()
+                                + " now: ask for it again");
+            } else if (!foreign && !hold.declared() && !active.contains(hold.id())) {
+                restore(hold);
+            }
+        }
+    }
+
+    private void ask(DeclaredHold declared, Optional<String> model) {
+        PrefixSource source;
+        try {
+            source = declared.source();
+        } catch (ApiError e) {
+            trouble(declared, e.sentence(), AGAIN);
+            return;
+        }
+        String digest = DeclaredHold.digest(source);
+        if (due(declared, digest, model)) {
+            prefixes.resolve(source, DECLARED_LEASE)
+                    .thenCompose(resolved -> controller
+                            .request(resolved.request())
+                            .thenAcceptAsync(
+                                    hold -> asked(declared, digest, source, resolved.request(), hold), executor))
+                    .whenComplete((done, failure) -> {
+                        if (failure != null) {
+                            trouble(declared, sentence(failure), AGAIN);
+                        }
+                    });
+        }
+    }
+
+    private void asked(DeclaredHold declared, String digest, PrefixSource source, HoldRequest request, HoldView hold) {
+        if (hold.state() == HoldState.RELEASED || hold.state() == HoldState.LOST) {
+            trouble(declared, hold.reason(), REFUSED_AGAIN);
+        } else {
+            boolean _ = write(kept(hold.id(), declared.name(), digest, source, request));
+            synchronized (this) {
+                notBefore.remove(declared.name());
+                troubles.remove(declared.name());
+                publish();
+            }
+        }
+    }
+
+    private static String sentence(Throwable failure) {
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+        return cause instanceof ApiError error ? error.sentence() : String.valueOf(cause.getMessage());
+    }
+
+    /** Whether it is to be asked for now; what it was before is given up where it is something else by now. */
+    private synchronized boolean due(DeclaredHold declared, String digest, Optional<String> model) {
+        Optional<KeptHold> before = file.kept().stream()
+                .filter(hold -> hold.name().equals(declared.name()))
+                .findFirst();
+        if (before.isPresent()) {
+            KeptHold hold = before.get();
+            boolean same = hold.declaration().equals(digest)
+                    && (model.isEmpty() || hold.model().equals(model));
+            if (same && alive(hold.id())) {
+                return false;
+            }
+            CompletionStage<?> _ = controller.release(
+                    hold.id(), "it is declared otherwise by now, or the engine serves another model");
+            boolean _ = forget(hold.id());
+        }
+        Instant now = wall.instant();
+        boolean due = !notBefore.getOrDefault(declared.name(), now).isAfter(now);
+        if (due) {
+            // Until an answer is there.
+            notBefore.put(declared.name(), now.plus(ANSWER));
+        }
+        return due;
+    }
+
+    private boolean alive(long id) {
+        return active.contains(id)
+                && controller.view().holds().stream()
+                        .filter(hold -> hold.id() == id)
+                        .noneMatch(hold -> hold.state() == HoldState.RELEASED || hold.state() == HoldState.LOST);
+    }
+
+    private synchronized void trouble(DeclaredHold declared, String sentence, Duration pause) {
+        notBefore.put(declared.name(), wall.instant().plus(pause));
+        if (!sentence.equals(troubles.put(declared.name(), sentence))) {
+            LOG.warn("Engine {}: the declared hold {} is not asked for: {}", config.id(), declared.name(), sentence);
+        }
+    }
+
+    private void publish() {
+        Map<Long, KeptHold> now = new LinkedHashMap<>();
+        file.kept().forEach(hold -> now.put(hold.id(), hold));
+        known = now;
+        List<String> all = new ArrayList<>();
+        long asleep = now.keySet().stream().filter(id -> !active.contains(id)).count();
+        if (asleep > 0) {
+            all.add(asleep + " kept holds are of a model that the engine does not serve, and wait for it");
+        }
+        troubles.forEach((name, why) -> all.add("the declared hold " + name + " is not asked for yet: " + why));
+        notes = all;
+    }
+}

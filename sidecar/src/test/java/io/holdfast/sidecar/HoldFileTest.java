@@ -1,0 +1,157 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class HoldFileTest {
+    private static final Instant NOW = Instant.parse("2026-03-01T12:00:00Z");
+    private static final ArrayNode MESSAGES = JsonNodeFactory.instance
+            .arrayNode()
+            .add(JsonNodeFactory.instance.objectNode().put("role", "system").put("content", "Be brief."));
+
+    @TempDir
+    Path directory;
+
+    private HoldFile open() throws IOException {
+        return HoldFile.open(directory, "demo", LedgerFiles.SYSTEM, NOW);
+    }
+
+    private Path file() {
+        return directory.resolve("demo.holds");
+    }
+
+    private static KeptHold hold(long id, PrefixSource asked) {
+        return new KeptHold(
+                id, "", "", NOW.plusSeconds(id), Optional.of("m"), new long[] {7, -8}, Optional.empty(), asked);
+    }
+
+    @Test
+    void keptHolds_areThereWithAllTheySaid_afterTheNextOpening() throws IOException {
+        KeptHold named = new KeptHold(
+                5,
+                "rules",
+                "abc",
+                NOW.plusSeconds(60),
+                Optional.empty(),
+                new long[] {Long.MIN_VALUE},
+                Optional.of(new int[] {1, -1}),
+                new PrefixSource.Messages(MESSAGES, Optional.of(MESSAGES)));
+        try (HoldFile file = open()) {
+            file.keep(hold(3, new PrefixSource.Text("Be\nbrief.")));
+            file.keep(hold(4, new PrefixSource.Hashes(new long[] {7, -8})));
+            file.keep(named);
+            file.end(4);
+        }
+        try (HoldFile again = open()) {
+            List<KeptHold> kept = again.kept();
+            assertThat(kept).extracting(KeptHold::id).containsExactly(3L, 5L);
+            assertThat(kept.getFirst().asked()).isEqualTo(new PrefixSource.Text("Be\nbrief."));
+            assertThat(kept.getFirst().until()).isEqualTo(NOW.plusSeconds(3));
+            assertThat(kept.getFirst().blocks()).containsExactly(7, -8);
+            assertThat(kept.getFirst().model()).contains("m");
+            assertThat(kept.getLast().name()).isEqualTo("rules");
+            assertThat(kept.getLast().declaration()).isEqualTo("abc");
+            assertThat(kept.getLast().tokens().orElseThrow()).containsExactly(1, -1);
+            assertThat(kept.getLast().asked()).isEqualTo(named.asked());
+        }
+    }
+
+    @Test
+    void whatIsOver_isNotKept() throws IOException {
+        try (HoldFile file = open()) {
+            file.keep(hold(1, new PrefixSource.Text("a")));
+            file.keep(hold(9, new PrefixSource.Text("b")));
+        }
+        try (HoldFile later = HoldFile.open(directory, "demo", LedgerFiles.SYSTEM, NOW.plusSeconds(5))) {
+            assertThat(later.kept()).extracting(KeptHold::id).containsExactly(9L);
+        }
+        assertThat(Files.readString(file())).doesNotContain("\"a\"");
+    }
+
+    @Test
+    void file_isForItsOwnerAlone() throws IOException {
+        try (HoldFile file = open()) {
+            file.keep(hold(1, new PrefixSource.Text("a")));
+        }
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file())))
+                .isEqualTo("rw-------");
+    }
+
+    @Test
+    void tornLine_isCutOff_andWholeOnesStay() throws IOException {
+        try (HoldFile file = open()) {
+            file.keep(hold(1, new PrefixSource.Text("a")));
+            file.keep(hold(2, new PrefixSource.Text("b")));
+        }
+        String whole = Files.readString(file());
+        for (int cut = whole.lastIndexOf("{\"hold\":2") + 1; cut < whole.length() - 1; cut += 7) {
+            Files.writeString(file(), whole.substring(0, cut));
+            try (HoldFile again = open()) {
+                assertThat(again.kept()).extracting(KeptHold::id).containsExactly(1L);
+                again.keep(hold(3, new PrefixSource.Text("c")));
+            }
+            try (HoldFile again = open()) {
+                assertThat(again.kept()).extracting(KeptHold::id).containsExactly(1L, 3L);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"holds\":2}\n",
+                "{\"step\":\"PINNED\"}\n",
+                "# notes\n",
+                "{\"holds\":1}\nnonsense\n{\"ended\":1}\n",
+                "{\"holds\":1}\n{\"holds\":1}\n",
+                "{\"holds\":1}\n{\"hold\":1,\"untilMillis\":9,\"blocks\":[]}\n",
+                "{\"holds\":1}\n{\"hold\":1,\"untilMillis\":9,\"blocks\":[1,2],\"tokens\":[1]}\n",
+                "{\"hold\":1,\"untilMillis\":9,\"blocks\":[1]}\n"
+            })
+    void foreignOrBrokenFile_isRefusedInOneSentence_andLeftAlone(String text) throws IOException {
+        Files.writeString(file(), text);
+
+        assertThatThrownBy(this::open)
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(file().toString())
+                .hasMessageMatching("[^\\n]+\\.");
+        assertThat(Files.readString(file())).isEqualTo(text);
+    }
+
+    @Test
+    void diskThatTakesNoLine_isTold_andTheNextLineBringsAllOfIt() throws IOException {
+        boolean[] full = {false};
+        LedgerFiles files = (path, options) -> {
+            if (full[0]) {
+                throw new IOException("No space left on device");
+            }
+            return LedgerFiles.SYSTEM.open(path, options);
+        };
+        try (HoldFile file = HoldFile.open(directory, "demo", files, NOW)) {
+            full[0] = true;
+            assertThatThrownBy(() -> file.keep(hold(1, new PrefixSource.Text("a"))))
+                    .hasMessageEndingWith("(No space left on device); free space on its disk or mend it.");
+            full[0] = false;
+            file.keep(hold(2, new PrefixSource.Text("b")));
+        }
+        Files.writeString(file(), "{\"torn", StandardOpenOption.APPEND);
+        try (HoldFile again = open()) {
+            assertThat(again.kept()).extracting(KeptHold::id).containsExactly(2L);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Requested holds that outlive the sidecar's process, however it ends, and declared ones. */
+class LastingHoldsTest {
+    private static final String RULES = "Answer in one sentence, and always name the page you found it on. ".repeat(12);
+
+    @TempDir
+    Path directory;
+
+    private final Vertx vertx = Vertx.vertx();
+
+    @AfterEach
+    void stop() {
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    private Path config(Emulator engine, String keys) throws IOException {
+        return Files.writeString(
+                directory.resolve("holdfast.yaml"), TestBed.yaml(directory.resolve("state"), engine.uri(), keys));
+    }
+
+    private Emulator engine(EmulatorSettings settings) {
+        return Emulator.start(vertx, settings);
+    }
+
+    private Sidecar sidecar(Path config) {
+        return Sidecar.start(vertx, SidecarConfig.load(config));
+    }
+
+    private static EmulatorSettings sessions() {
+        return TestBed.fast().withSglang(engine -> engine.withSessions(true));
+    }
+
+    @Test
+    void holdOfAKilledSidecar_comesBackWithItsNumber() throws IOException {
+        int[] prefix = EngineClient.prompt(1, 512);
+        try (Emulator emulator = engine(TestBed.fast().withVariant(Variant.PIN_GPU));
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            Path config = config(emulator, "");
+            String id;
+            String released;
+            double left;
+            try (ChildSidecar killed = ChildSidecar.start(config);
+                    SidecarClient client = new SidecarClient(killed.uri())) {
+                client.meet(engine);
+                engine.generate(prefix);
+                id = client.held(prefix);
+                released = client.hold(EngineClient.prompt(2, 256), 3600).json().getString("id");
+                assertThat(client.http
+                                .delete(SidecarClient.HOLDS + "/" + released)
+                                .status())
+                        .isEqualTo(200);
+                left = client.holdById(id).getDouble("leaseSeconds");
+            }
+            try (ChildSidecar next = ChildSidecar.start(config);
+                    SidecarClient client = new SidecarClient(next.uri())) {
+                JsonObject back = client.holdById(id);
+                assertThat(back.getString("state")).isIn("requested", "held");
+                assertThat(back.getInteger("wantedBlocks")).isEqualTo(32);
+                assertThat(back.getDouble("leaseSeconds")).isLessThanOrEqualTo(left);
+                assertThat(client.http.get(SidecarClient.HOLDS + "/" + released).status())
+                        .isEqualTo(404);
+
+                client.ready();
+                engine.flush();
+                client.meet(engine);
+                engine.generate(prefix);
+                client.holdIn(id, "held");
+                assertThat(Long.parseLong(client.hold(EngineClient.prompt(3, 256), 60)
+                                .json()
+                                .getString("id")))
+                        .as("a number of its own")
+                        .isGreaterThan(Long.parseLong(id));
+            }
+        }
+    }
+
+    @Test
+    void holdThatWasLetGoWithAll_staysReleased() throws IOException {
+        try (Emulator emulator = engine(TestBed.fast().withVariant(Variant.PIN_GPU))) {
+            Path config = config(emulator, "");
+            try (Sidecar sidecar = sidecar(config);
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.ready();
+                assertThat(client.hold(EngineClient.prompt(1, 256), 3600).status())
+                        .isEqualTo(201);
+                client.http.delete(SidecarClient.HOLDS);
+            }
+            try (Sidecar sidecar = sidecar(config);
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                assertThat(client.holds()).isEmpty();
+            }
+        }
+    }
+
+    @Test
+    void declaredHolds_areAskedForAtEveryStart_andGoWithTheirNames() throws IOException {
+        Path text = Files.writeString(directory.resolve("rules.txt"), RULES);
+        String declared = "backend: session_hold, holds: [{name: rules, file: '" + text + "'},"
+                + " {name: chat, messages: [{role: system, content: '" + RULES + "'}]}]";
+        try (Emulator emulator = engine(sessions());
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            String rules;
+            try (Sidecar sidecar = sidecar(config(emulator, declared));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.meet(engine);
+                engine.complete(RULES + "What is a cache?");
+                rules = named(client, "rules").getString("id");
+                client.holdIn(rules, "held");
+                assertThat(named(client, "chat").getString("state")).isEqualTo("requested");
+            }
+            try (Sidecar sidecar = sidecar(
+                            config(emulator, "backend: session_hold, holds: [{name: rules, file: '" + text + "'}]"));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                assertThat(named(client, "rules").getString("id")).isEqualTo(rules);
+                Eventually.see(
+                        "the other is released",
+                        client::holds,
+                        holds -> holds.stream()
+                                .noneMatch(hold -> "requested".equals(hold.getString("state"))
+                                        && !rules.equals(hold.getString("id"))));
+
+                Files.writeString(text, RULES + RULES);
+            }
+            try (Sidecar sidecar = sidecar(
+                            config(emulator, "backend: session_hold, holds: [{name: rules, file: '" + text + "'}]"));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                Eventually.see(
+                        "what the file says by now is asked for",
+                        () -> named(client, "rules"),
+                        hold -> !rules.equals(hold.getString("id")));
+            }
+        }
+    }
+
+    @Test
+    void declaredHoldThatCannotBeMade_isANoteWithTheReason() throws IOException {
+        Path missing = directory.resolve("missing.txt");
+        try (Emulator emulator = engine(sessions());
+                Sidecar sidecar = sidecar(
+                        config(emulator, "backend: session_hold, holds: [{name: rules, file: '" + missing + "'}]"));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            Eventually.see(
+                    "the note",
+                    () -> client.http.get("/readyz").text(),
+                    ready -> ready.contains(
+                            "the declared hold rules is not asked for yet: The file " + missing + " cannot be read"));
+        }
+    }
+
+    @Test
+    void anotherModel_putsAHoldAside_untilItsOwnIsBack() throws IOException {
+        String id;
+        EmulatorSettings settings = TestBed.fast().withVariant(Variant.PIN_GPU);
+        Path config;
+        try (Emulator emulator = engine(settings.withModel("one"))) {
+            config = config(emulator, "");
+            try (Sidecar sidecar = sidecar(config);
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.ready();
+                id = client.hold(EngineClient.prompt(1, 256), 3600).json().getString("id");
+            }
+        }
+        try (Emulator emulator = engine(settings.withModel("two"));
+                Sidecar sidecar = sidecar(config(emulator, ""));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            assertThat(client.holdIn(id, "released").getString("reason"))
+                    .contains("asked for while the engine served one, and it serves two now");
+            Eventually.see(
+                    "the note",
+                    () -> client.http.get("/readyz").text(),
+                    ready -> ready.contains("1 kept holds are of a model that the engine does not serve"));
+        }
+        try (Emulator emulator = engine(settings.withModel("one"));
+                Sidecar sidecar = sidecar(config(emulator, ""));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.holdIn(id, "requested");
+        }
+    }
+
+    private static JsonObject named(SidecarClient client, String name) {
+        return Eventually.see(
+                        "the hold " + name,
+                        client::holds,
+                        holds -> holds.stream().anyMatch(hold -> name.equals(hold.getString("name"))))
+                .stream()
+                .filter(hold -> name.equals(hold.getString("name")))
+                .findFirst()
+                .orElseThrow();
+    }
+}
