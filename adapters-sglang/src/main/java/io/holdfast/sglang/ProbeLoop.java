@@ -1,6 +1,6 @@
 package io.holdfast.sglang;
 
-import io.holdfast.core.Capabilities;
+import io.holdfast.core.backend.Capabilities;
 import io.holdfast.http.Reply;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

@@ -1,10 +1,10 @@
 package io.holdfast.sglang;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.BackendTraits;
-import io.holdfast.core.Capabilities;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinCommand;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.Reply;
 import java.util.Arrays;

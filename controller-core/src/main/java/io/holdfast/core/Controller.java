@@ -1,8 +1,35 @@
 package io.holdfast.core;
 
 import io.holdfast.core.EngineView.Counters;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.budget.BudgetRule;
+import io.holdfast.core.budget.GuardWatch;
+import io.holdfast.core.effect.Switchback;
+import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Holds;
+import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.pin.LedgerStore;
+import io.holdfast.core.pin.Pins;
+import io.holdfast.core.plan.Plan;
+import io.holdfast.core.plan.PlanInput;
+import io.holdfast.core.plan.Planner;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
 import java.time.Duration;
@@ -117,7 +144,7 @@ public final class Controller {
         this.backends = backends;
         this.acting = acting;
         this.holds = new Holds(ledger.largestId() + 1, tree, acting);
-        this.pins = new Pins(ledger, backends, acting, mailbox, tree, this::lastLook, new PinResults());
+        this.pins = new Pins(ledger, backends, acting, mailbox::outcome, tree, this::lastLook, new PinResults());
         this.suspended = ledger.paused();
         this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
         this.view = picture(lastReadings);
@@ -442,7 +469,7 @@ public final class Controller {
         holds.age();
         EngineReadings readings = effectiveReadings(clockNanos);
         budget = BudgetRule.compute(
-                settings,
+                settings.budget(),
                 readings,
                 guard.observed(events.prompts(), events.answers(), nowNanos),
                 pins.pinnedBlocks(),
@@ -451,10 +478,10 @@ public final class Controller {
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
-                settings,
                 tree,
                 budget,
                 guard.stalled(nowNanos),
+                settings.automaticHolds(),
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),

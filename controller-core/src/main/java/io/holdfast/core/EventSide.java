@@ -1,5 +1,6 @@
 package io.holdfast.core;
 
+import io.holdfast.core.budget.PromptSizes;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Gap;
@@ -7,6 +8,8 @@ import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.InvisibleShare;
 import io.holdfast.core.requests.RequestListener;
 import io.holdfast.core.requests.RequestRules;

@@ -1,5 +1,6 @@
 package io.holdfast.core;
 
+import io.holdfast.core.reading.EngineReadings;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;

@@ -1,7 +1,21 @@
 package io.holdfast.core;
 
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
+import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.pin.LedgerStore;
+import io.holdfast.core.reading.Samples;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -17,32 +31,30 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** A controller with an engine, a disk and a clock that a test moves by hand; {@link #log} has the order of things. */
-final class Bench {
-    static final long SECOND = 1_000_000_000L;
-    static final ControllerSettings SETTINGS = new ControllerSettings(
+public final class Bench {
+    public static final long SECOND = 1_000_000_000L;
+    public static final ControllerSettings SETTINGS = new ControllerSettings(
             "e",
-            0.5,
-            Optional.of(RequestSizes.of(1_000, 100)),
-            "--context-length",
+            new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
             false,
             Duration.ofSeconds(60),
             Duration.ofMillis(100),
             Optional.empty());
 
-    final List<String> log = new ArrayList<>();
-    final Disk disk;
-    final Engine engine;
-    final Controller controller;
-    final Deque<Runnable> acting = new ArrayDeque<>();
-    long now = 7 * SECOND;
+    public final List<String> log = new ArrayList<>();
+    public final Disk disk;
+    public final Engine engine;
+    public final Controller controller;
+    public final Deque<Runnable> acting = new ArrayDeque<>();
+    public long now = 7 * SECOND;
     private long sequence;
     private int requests;
 
     /** What a test lets the ledger's store do. */
-    static final class Disk implements LedgerStore {
-        final List<LedgerLine> lines = new ArrayList<>();
-        List<String> log = new ArrayList<>();
-        boolean broken;
+    public static final class Disk implements LedgerStore {
+        public final List<LedgerLine> lines = new ArrayList<>();
+        public List<String> log = new ArrayList<>();
+        public boolean broken;
 
         @Override
         public List<LedgerLine> read() {
@@ -61,7 +73,7 @@ final class Bench {
         }
 
         /** As an earlier life of the test's backend would have written it. */
-        void append(LedgerLine.Step step, long holdId, long lastBlock, int blocks) throws IOException {
+        public void append(LedgerLine.Step step, long holdId, long lastBlock, int blocks) throws IOException {
             append(new LedgerLine.Entry(
                     step, holdId, HoldOrigin.REQUESTED, "test", Long.toString(lastBlock), lastBlock, blocks, ""));
         }
@@ -75,7 +87,7 @@ final class Bench {
             lines.addAll(kept);
         }
 
-        List<LedgerLine.Entry> outstanding() throws IOException {
+        public List<LedgerLine.Entry> outstanding() throws IOException {
             Disk copy = new Disk();
             copy.lines.addAll(lines);
             return new Ledger(copy).outstanding();
@@ -83,20 +95,20 @@ final class Bench {
     }
 
     /** An engine that counts pins as {@code pin_blocks} does, and answers as scripted before it answers truly. */
-    static final class Engine implements Backend {
-        final Map<Long, Integer> pins = new HashMap<>();
-        final Deque<Outcome.Kind> pinAnswers = new ArrayDeque<>();
-        final Deque<Outcome.Kind> unpinAnswers = new ArrayDeque<>();
-        List<String> log = new ArrayList<>();
-        Capabilities capabilities = new Capabilities(true, "test");
-        BackendTraits traits = new BackendTraits(true, true, false, true, false, true);
-        Optional<String> hindrance = Optional.empty();
-        int probes;
+    public static final class Engine implements Backend {
+        public final Map<Long, Integer> pins = new HashMap<>();
+        public final Deque<Outcome.Kind> pinAnswers = new ArrayDeque<>();
+        public final Deque<Outcome.Kind> unpinAnswers = new ArrayDeque<>();
+        public List<String> log = new ArrayList<>();
+        public Capabilities capabilities = new Capabilities(true, "test");
+        public BackendTraits traits = new BackendTraits(true, true, false, true, false, true);
+        public Optional<String> hindrance = Optional.empty();
+        public int probes;
         /** While set, calls wait in {@link #unanswered}, and the seventeenth at once is turned away. */
-        boolean late;
+        public boolean late;
 
-        final Deque<Runnable> unanswered = new ArrayDeque<>();
-        int mostUnderWay;
+        public final Deque<Runnable> unanswered = new ArrayDeque<>();
+        public int mostUnderWay;
 
         @Override
         public String name() {
@@ -172,7 +184,7 @@ final class Bench {
         }
     }
 
-    Bench(ControllerSettings settings, Disk disk, Engine engine) {
+    public Bench(ControllerSettings settings, Disk disk, Engine engine) {
         this.disk = disk;
         this.engine = engine;
         disk.log = log;
@@ -185,24 +197,24 @@ final class Bench {
     }
 
     /** A bench whose engine is probed and idle, with 10000 tokens in blocks of 16. */
-    static Bench ready(ControllerSettings settings) {
+    public static Bench ready(ControllerSettings settings) {
         Bench bench = new Bench(settings, new Disk(), new Engine());
         bench.idle();
         bench.settle();
         return bench;
     }
 
-    static Bench ready() {
+    public static Bench ready() {
         return ready(SETTINGS);
     }
 
     /** Fresh readings of an engine in which nothing runs. */
-    void idle() {
+    public void idle() {
         readings(0, 0);
     }
 
     /** The engine served a request, and then rested with so many tokens taken. */
-    void served(int usedTokens) {
+    public void served(int usedTokens) {
         for (int i = 0; i < 2; i++) {
             now += SECOND;
             controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, usedTokens, 0, ++requests, now));
@@ -210,12 +222,12 @@ final class Bench {
         }
     }
 
-    void readings(int running, int waiting) {
+    public void readings(int running, int waiting) {
         controller.readings(Samples.readings(10_000, 16, 9_000, running, waiting, 0, 0, 0, now));
     }
 
     /** Polls and acts until nothing is left to do. */
-    void settle() {
+    public void settle() {
         int work;
         do {
             work = controller.poll(now);
@@ -227,67 +239,67 @@ final class Bench {
     }
 
     /** Lets time pass with fresh readings of an idle engine, then settles. */
-    void pass(Duration time) {
+    public void pass(Duration time) {
         now += time.toNanos();
         idle();
         settle();
     }
 
-    void stored(long... blocks) {
+    public void stored(long... blocks) {
         batch(() -> controller.events().stored(chain(blocks)));
     }
 
-    void storedUnder(long parent, long... blocks) {
+    public void storedUnder(long parent, long... blocks) {
         batch(() -> controller.events().stored(chain(blocks).under(parent)));
     }
 
-    void removed(long... blocks) {
+    public void removed(long... blocks) {
         batch(() -> controller.events().removed(blocks, 0, blocks.length, Tier.GPU, 0));
     }
 
-    void cleared() {
+    public void cleared() {
         batch(() -> controller.events().cleared());
     }
 
-    void batch(Runnable events) {
+    public void batch(Runnable events) {
         controller.events().batchStarted(sequence++, 0);
         events.run();
         controller.events().batchEnded();
     }
 
-    CompletableFuture<HoldView> ask(long... path) {
+    public CompletableFuture<HoldView> ask(long... path) {
         return ask(Duration.ofSeconds(60), path);
     }
 
-    CompletableFuture<HoldView> ask(Duration lease, long... path) {
+    public CompletableFuture<HoldView> ask(Duration lease, long... path) {
         return controller.request(new HoldRequest(path, lease)).toCompletableFuture();
     }
 
     /** Asks for a hold, settles, and answers what became of it. */
-    HoldView hold(long... path) {
+    public HoldView hold(long... path) {
         return hold(Duration.ofSeconds(60), path);
     }
 
-    HoldView hold(Duration lease, long... path) {
+    public HoldView hold(Duration lease, long... path) {
         CompletableFuture<HoldView> answer = ask(lease, path);
         settle();
         return answer.join();
     }
 
-    HoldView holdNow(long id) {
+    public HoldView holdNow(long id) {
         return controller.view().holds().stream()
                 .filter(hold -> hold.id() == id)
                 .findFirst()
                 .orElseThrow();
     }
 
-    List<String> takeLog() {
+    public List<String> takeLog() {
         List<String> taken = List.copyOf(log);
         log.clear();
         return taken;
     }
 
-    static StoredBlocks chain(long... blocks) {
+    public static StoredBlocks chain(long... blocks) {
         StoredBlocks chain = new StoredBlocks().reset().blockTokens(16);
         for (long block : blocks) {
             chain.add(block);

@@ -3,7 +3,25 @@ package io.holdfast.core;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.budget.StallWatch;
+import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Holds;
+import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.Gap;
+import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
+import io.holdfast.core.reading.Samples;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,9 +36,7 @@ import org.junit.jupiter.api.Test;
 final class ControllerTest {
     private static final ControllerSettings AUTOMATIC = new ControllerSettings(
             "e",
-            0.5,
-            Optional.of(RequestSizes.of(1_000, 100)),
-            "--context-length",
+            new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
             true,
             Duration.ofSeconds(60),
             Duration.ofMillis(100),
@@ -430,9 +446,7 @@ final class ControllerTest {
     void joinedLate_chainUnderAnUnannouncedBlock_measuredPromptsAreNotTrustedForAnHour() {
         Bench own = Bench.ready(new ControllerSettings(
                 "e",
-                0.5,
-                Optional.of(RequestSizes.measured(100)),
-                "--context-length",
+                new BudgetSettings(0.5, Optional.of(RequestSizes.measured(100)), "--context-length"),
                 false,
                 Duration.ofSeconds(60),
                 Duration.ofMillis(100),
@@ -690,9 +704,7 @@ final class ControllerTest {
     void switchback_offWindow_letsAutomaticHoldsGoAndTakesThemBack() {
         Bench own = Bench.ready(new ControllerSettings(
                 "e",
-                0.5,
-                Optional.of(RequestSizes.of(1_000, 100)),
-                "--context-length",
+                new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
                 true,
                 Duration.ofHours(1),
                 Duration.ofMillis(100),

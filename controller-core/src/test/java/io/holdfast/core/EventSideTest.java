@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.index.BlockTree;
 import io.holdfast.core.index.Cache;
 import io.holdfast.core.index.CacheTraits;
@@ -9,6 +10,8 @@ import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.Matches;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
 import java.time.Duration;
 import java.util.List;

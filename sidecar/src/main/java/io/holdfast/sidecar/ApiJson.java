@@ -1,14 +1,14 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Budget;
-import io.holdfast.core.Capabilities;
-import io.holdfast.core.EngineReadings;
 import io.holdfast.core.EngineView;
-import io.holdfast.core.HoldView;
-import io.holdfast.core.PinsView;
-import io.holdfast.core.Plan;
-import io.holdfast.core.Reading;
-import io.holdfast.core.TtftEffect;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.pin.PinsView;
+import io.holdfast.core.plan.Plan;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.kvcached.SegmentReading;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;

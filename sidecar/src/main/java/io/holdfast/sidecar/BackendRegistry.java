@@ -1,10 +1,10 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.Backends;
-import io.holdfast.core.DryRunBackend;
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.EngineFamily.Needs;
 import java.util.Arrays;

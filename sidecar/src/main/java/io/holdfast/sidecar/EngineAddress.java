@@ -1,6 +1,6 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.EngineIdentity;
+import io.holdfast.core.pin.EngineIdentity;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;

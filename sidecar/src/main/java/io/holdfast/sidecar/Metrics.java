@@ -1,14 +1,14 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Budget.AlarmKind;
-import io.holdfast.core.Capabilities;
-import io.holdfast.core.EngineReadings;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.EngineView.Counters;
-import io.holdfast.core.HoldOrigin;
-import io.holdfast.core.HoldState;
-import io.holdfast.core.PinsView;
-import io.holdfast.core.Reading;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget.AlarmKind;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.pin.PinsView;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;

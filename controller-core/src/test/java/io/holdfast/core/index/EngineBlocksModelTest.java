@@ -2,7 +2,7 @@ package io.holdfast.core.index;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
