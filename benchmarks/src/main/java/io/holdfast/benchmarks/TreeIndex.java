@@ -56,7 +56,7 @@ final class TreeIndex implements PrefixIndex, TreeListener {
     }
 
     @Override
-    public void chainEnded(long lastBlock, int depth, boolean returned) {
+    public void insertionEnded(long lastBlock, int depth, boolean returned) {
         chains++;
     }
 

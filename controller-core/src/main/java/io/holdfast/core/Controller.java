@@ -61,9 +61,9 @@ public final class Controller {
     private final Executor acting;
     private final Mailbox mailbox = new Mailbox();
     /** Of the cache that is decided about: the first rank's. */
-    private final EventSide events;
+    private final EngineObserver events;
     /** Of the other data-parallel ranks, by rank from the second on: followed, and never decided about. */
-    private final List<EventSide> others = new ArrayList<>();
+    private final List<EngineObserver> others = new ArrayList<>();
 
     private final EngineBlocks tree;
     private final Holds holds;
@@ -138,7 +138,7 @@ public final class Controller {
             Executor acting,
             RandomGenerator random) {
         this.rules = requests;
-        this.events = new EventSide(requests, this::engineForgot);
+        this.events = new EngineObserver(requests, this::engineForgot);
         this.tree = events.tree();
         this.settings = settings;
         this.backends = backends;
@@ -161,7 +161,7 @@ public final class Controller {
      */
     public KvEventSink events(int rank) {
         while (others.size() < rank) {
-            EventSide other = new EventSide(rules, () -> {});
+            EngineObserver other = new EngineObserver(rules, () -> {});
             other.now(nowNanos);
             others.add(other);
         }
@@ -195,7 +195,7 @@ public final class Controller {
             tick(clockNanos);
             work++;
         }
-        long batches = caches().mapToLong(EventSide::batches).sum();
+        long batches = caches().mapToLong(EngineObserver::batches).sum();
         if (work > 0 || seenBatches != batches) {
             seenBatches = batches;
             view = picture(effectiveReadings(clockNanos));
@@ -351,13 +351,13 @@ public final class Controller {
     }
 
     @FunctionalInterface
-    private interface Wish<T> {
+    private interface Command<T> {
         void answerTo(CompletableFuture<T> answer);
     }
 
-    private <T> CompletionStage<T> ask(Wish<T> wish) {
+    private <T> CompletionStage<T> ask(Command<T> command) {
         CompletableFuture<T> answer = new CompletableFuture<>();
-        if (!mailbox.wish(() -> wish.answerTo(answer))) {
+        if (!mailbox.command(() -> command.answerTo(answer))) {
             answer.completeExceptionally(new RejectedExecutionException("The controller of engine "
                     + settings.engineId() + " has " + Mailbox.CAPACITY + " requests waiting: ask again later."));
         }
@@ -686,7 +686,7 @@ public final class Controller {
         return (long) readings.blockTokens().number().orElse(0);
     }
 
-    private Stream<EventSide> caches() {
+    private Stream<EngineObserver> caches() {
         return Stream.concat(Stream.of(events), others.stream());
     }
 
@@ -708,11 +708,11 @@ public final class Controller {
                 settings.engineId(),
                 events.incarnation(),
                 1 + others.size(),
-                caches().allMatch(EventSide::certain),
+                caches().allMatch(EngineObserver::certain),
                 certainty(),
                 caches().mapToInt(cache -> cache.tree().size()).sum(),
                 caches().mapToInt(cache -> cache.tree().ghosts()).sum(),
-                caches().map(EventSide::counters).reduce(Counters::plus).orElseThrow(),
+                caches().map(EngineObserver::counters).reduce(Counters::plus).orElseThrow(),
                 events.invisibleShare(),
                 capabilities.orElse(new Capabilities(false, "the backend was not probed yet")),
                 pins.view(),

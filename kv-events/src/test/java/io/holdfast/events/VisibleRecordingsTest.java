@@ -199,7 +199,7 @@ final class VisibleRecordingsTest {
                 session.rules().decoding() == Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm();
         return new EngineBlocks(traits, new TreeListener() {
             @Override
-            public void chainEnded(long lastBlock, int depth, boolean returned) {}
+            public void insertionEnded(long lastBlock, int depth, boolean returned) {}
 
             @Override
             public void pinnedBlockRemoved(long block) {}

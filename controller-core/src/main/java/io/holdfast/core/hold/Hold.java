@@ -25,7 +25,7 @@ public record Hold(
         boolean lost,
         String reason) {
 
-    public static Hold wished(long id, HoldOrigin origin, HoldRequest request, long nowNanos, String reason) {
+    public static Hold requested(long id, HoldOrigin origin, HoldRequest request, long nowNanos, String reason) {
         return new Hold(id, origin, request, HoldState.REQUESTED, 0, 0, nowNanos, nowNanos, false, reason);
     }
 

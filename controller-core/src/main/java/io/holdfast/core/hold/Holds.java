@@ -52,7 +52,7 @@ public final class Holds {
     }
 
     public Hold register(HoldOrigin origin, HoldRequest request, String reason) {
-        Hold hold = Hold.wished(nextId++, origin, request, nowNanos, reason);
+        Hold hold = Hold.requested(nextId++, origin, request, nowNanos, reason);
         living.put(hold.id(), hold);
         weight += request.weight();
         return hold;

@@ -43,7 +43,7 @@ final class EngineBlocksModelTest {
     private EngineBlocks newTree(CacheTraits traits) {
         return new EngineBlocks(traits, new TreeListener() {
             @Override
-            public void chainEnded(long lastBlock, int depth, boolean returned) {
+            public void insertionEnded(long lastBlock, int depth, boolean returned) {
                 chainEnds.add(new NaiveBlocks.ChainEnd(lastBlock, depth, returned));
             }
 

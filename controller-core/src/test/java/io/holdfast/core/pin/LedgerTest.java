@@ -3,7 +3,7 @@ package io.holdfast.core.pin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.core.Bench;
+import io.holdfast.core.ControllerHarness;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.pin.LedgerLine.Step;
 import java.io.IOException;
@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /** What the ledger keeps, forgets and catches up on. */
 final class LedgerTest {
-    private final Bench.Disk disk = new Bench.Disk();
+    private final ControllerHarness.Disk disk = new ControllerHarness.Disk();
 
     @Test
     void ledger_growing_isShortened() throws IOException {

@@ -3,8 +3,8 @@ package io.holdfast.core.pin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.core.Bench;
 import io.holdfast.core.Controller;
+import io.holdfast.core.ControllerHarness;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.Backends;
@@ -33,53 +33,53 @@ import org.junit.jupiter.api.Test;
 
 /** Pins, driven through a controller: what is written, what is asked, and in which order. */
 final class PinsTest {
-    private final Bench bench = Bench.ready();
+    private final ControllerHarness harness = ControllerHarness.ready();
 
     @Test
     void pin_isWrittenBeforeItIsAsked() {
-        bench.stored(1, 2);
-        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write PINNED 2 for 1");
+        harness.stored(1, 2);
+        assertThat(harness.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write PINNED 2 for 1");
     }
 
     @Test
     void unpin_isWrittenAfterTheEngineLetGo() {
-        bench.stored(1, 2);
-        long id = bench.hold(1, 2).id();
-        bench.takeLog();
-        var released = bench.controller.release(id).toCompletableFuture();
-        bench.settle();
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.takeLog();
+        var released = harness.controller.release(id).toCompletableFuture();
+        harness.settle();
         assertThat(released.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
-        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
-        assertThat(bench.engine.pins).isEmpty();
+        assertThat(harness.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+        assertThat(harness.engine.pins).isEmpty();
     }
 
     @Test
     void nothing_isDoneOnTheEventThread() {
-        bench.stored(1, 2);
-        var answer = bench.ask(1, 2);
-        bench.controller.poll(bench.now);
-        assertThat(bench.log).isEmpty();
-        assertThat(bench.acting).isNotEmpty();
-        bench.settle();
+        harness.stored(1, 2);
+        var answer = harness.ask(1, 2);
+        harness.controller.poll(harness.now);
+        assertThat(harness.log).isEmpty();
+        assertThat(harness.acting).isNotEmpty();
+        harness.settle();
         assertThat(answer.join().heldBlocks()).isEqualTo(2);
     }
 
     @Test
     void crash_betweenWriteAndCall_nextStartUnpinsBeforeAnythingElse() throws IOException {
-        Bench.Disk disk = new Bench.Disk();
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
         disk.append(Step.PINNING, 41, 2, 2);
         assertStartReleases(disk);
     }
 
     @Test
     void killed_withAPinInTheEngine_nextStartReleasesIt() {
-        bench.stored(1, 2);
-        bench.hold(1, 2);
-        Bench.Engine engine = bench.engine;
+        harness.stored(1, 2);
+        harness.hold(1, 2);
+        ControllerHarness.Engine engine = harness.engine;
         assertThat(engine.pins).containsEntry(2L, 1);
 
-        Bench next = new Bench(Bench.SETTINGS, bench.disk, engine);
+        ControllerHarness next = new ControllerHarness(ControllerHarness.SETTINGS, harness.disk, engine);
         next.idle();
         next.settle();
         assertThat(engine.pins).isEmpty();
@@ -88,11 +88,11 @@ final class PinsTest {
 
     @Test
     void start_unpinDeferred_countsItUntilItIsSeenToBeGone() throws IOException {
-        Bench.Disk disk = new Bench.Disk();
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
         disk.append(Step.PINNED, 5, 99, 2);
-        Bench.Engine engine = new Bench.Engine();
+        ControllerHarness.Engine engine = new ControllerHarness.Engine();
         engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
-        Bench next = new Bench(Bench.SETTINGS, disk, engine);
+        ControllerHarness next = new ControllerHarness(ControllerHarness.SETTINGS, disk, engine);
         next.idle();
         next.settle();
         next.stored(1, 2);
@@ -114,9 +114,10 @@ final class PinsTest {
 
     @Test
     void start_unsureUnpin_isNotAskedAgain() throws IOException {
-        Bench.Disk disk = new Bench.Disk();
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
         disk.append(Step.UNSURE, 5, 99, 2);
-        Bench next = new Bench(Bench.SETTINGS, disk, new Bench.Engine());
+        ControllerHarness next =
+                new ControllerHarness(ControllerHarness.SETTINGS, disk, new ControllerHarness.Engine());
         next.settle();
         next.pass(Duration.ofMinutes(10));
         next.served(480);
@@ -127,10 +128,11 @@ final class PinsTest {
 
     @Test
     void start_twoHoldsOnOneBlock_unpinItOnce() throws IOException {
-        Bench.Disk disk = new Bench.Disk();
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
         disk.append(Step.PINNED, 3, 2, 2);
         disk.append(Step.PINNED, 4, 2, 2);
-        Bench next = new Bench(Bench.SETTINGS, disk, new Bench.Engine());
+        ControllerHarness next =
+                new ControllerHarness(ControllerHarness.SETTINGS, disk, new ControllerHarness.Engine());
         next.engine.pins.put(2L, 1);
         next.settle();
         assertThat(next.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 3", "write RELEASED 2 for 4");
@@ -138,11 +140,11 @@ final class PinsTest {
 
     @Test
     void start_unpinRefused_countsTheBlocksAndGoesOn() throws IOException {
-        Bench.Disk disk = new Bench.Disk();
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
         disk.append(Step.PINNED, 3, 99, 10);
-        Bench.Engine engine = new Bench.Engine();
+        ControllerHarness.Engine engine = new ControllerHarness.Engine();
         engine.unpinAnswers.add(Outcome.Kind.REJECTED);
-        Bench next = new Bench(Bench.SETTINGS, disk, engine);
+        ControllerHarness next = new ControllerHarness(ControllerHarness.SETTINGS, disk, engine);
         next.idle();
         next.settle();
         next.stored(1, 2);
@@ -154,81 +156,81 @@ final class PinsTest {
 
     @Test
     void holds_endingAtOneBlock_shareOnePin() {
-        bench.stored(1, 2);
-        HoldView first = bench.hold(1, 2);
-        HoldView second = bench.hold(1, 2);
+        harness.stored(1, 2);
+        HoldView first = harness.hold(1, 2);
+        HoldView second = harness.hold(1, 2);
         assertThat(second.state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.engine.pins).containsEntry(2L, 1);
-        bench.takeLog();
+        assertThat(harness.engine.pins).containsEntry(2L, 1);
+        harness.takeLog();
 
-        bench.controller.release(first.id());
-        bench.settle();
-        assertThat(bench.takeLog()).containsExactly("write RELEASED 2 for 1");
-        assertThat(bench.engine.pins).containsEntry(2L, 1);
-        assertThat(bench.controller.view().budget().pinnedTokens()).isEqualTo(32);
+        harness.controller.release(first.id());
+        harness.settle();
+        assertThat(harness.takeLog()).containsExactly("write RELEASED 2 for 1");
+        assertThat(harness.engine.pins).containsEntry(2L, 1);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(32);
 
-        bench.controller.release(second.id());
-        bench.settle();
-        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 2");
-        assertThat(bench.engine.pins).isEmpty();
+        harness.controller.release(second.id());
+        harness.settle();
+        assertThat(harness.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 2");
+        assertThat(harness.engine.pins).isEmpty();
     }
 
     @Test
     void holds_askedTogetherForOneBlock_callOnce() {
-        bench.stored(1, 2);
-        var first = bench.ask(1, 2);
-        var second = bench.ask(1, 2);
-        bench.settle();
-        bench.pass(Duration.ofSeconds(1));
+        harness.stored(1, 2);
+        var first = harness.ask(1, 2);
+        var second = harness.ask(1, 2);
+        harness.settle();
+        harness.pass(Duration.ofSeconds(1));
         assertThat(first.join().state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.holdNow(second.join().id()).state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.engine.pins).containsEntry(2L, 1);
+        assertThat(harness.holdNow(second.join().id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.engine.pins).containsEntry(2L, 1);
     }
 
     @Test
     void hold_whoseBestBlockChangesWhileItsPinIsUnderWay_ownsOnePin() throws IOException {
-        bench.stored(1, 2);
-        bench.storedUnder(2, 3);
-        bench.engine.late = true;
-        var asked = bench.ask(1, 2, 3);
-        bench.settle();
-        assertThat(bench.engine.unanswered).hasSize(1);
-        bench.removed(3);
-        bench.storedUnder(2, 3, 4);
-        bench.pass(Duration.ofMillis(200));
-        bench.engine.late = false;
-        bench.engine.unanswered.remove().run();
-        bench.settle();
-        bench.pass(Duration.ofSeconds(1));
+        harness.stored(1, 2);
+        harness.storedUnder(2, 3);
+        harness.engine.late = true;
+        var asked = harness.ask(1, 2, 3);
+        harness.settle();
+        assertThat(harness.engine.unanswered).hasSize(1);
+        harness.removed(3);
+        harness.storedUnder(2, 3, 4);
+        harness.pass(Duration.ofMillis(200));
+        harness.engine.late = false;
+        harness.engine.unanswered.remove().run();
+        harness.settle();
+        harness.pass(Duration.ofSeconds(1));
         assertThat(asked.join().state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.log).filteredOn(line -> line.startsWith("pin ")).containsExactly("pin 3");
-        bench.controller.release(asked.join().id());
-        bench.settle();
-        assertThat(bench.engine.pins).isEmpty();
-        assertThat(bench.disk.outstanding()).isEmpty();
+        assertThat(harness.log).filteredOn(line -> line.startsWith("pin ")).containsExactly("pin 3");
+        harness.controller.release(asked.join().id());
+        harness.settle();
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(harness.disk.outstanding()).isEmpty();
     }
 
     @Test
     void calls_moreThanEight_waitInOrderAndNoneIsTurnedAway() throws IOException {
         for (long root = 0; root < 80; root += 2) {
-            bench.stored(root, root + 1);
+            harness.stored(root, root + 1);
         }
-        bench.engine.late = true;
+        harness.engine.late = true;
         List<CompletableFuture<HoldView>> asked = new ArrayList<>();
         for (long root = 0; root < 80; root += 2) {
-            asked.add(bench.ask(root, root + 1));
+            asked.add(harness.ask(root, root + 1));
         }
         answerAll();
         assertThat(asked).allSatisfy(hold -> assertThat(hold.join().state()).isEqualTo(HoldState.HELD));
-        bench.takeLog();
+        harness.takeLog();
 
-        var released = bench.controller.releaseAll("enough").toCompletableFuture();
+        var released = harness.controller.releaseAll("enough").toCompletableFuture();
         answerAll();
         assertThat(released.join()).isEqualTo(new Released(40, 0));
-        assertThat(bench.engine.pins).isEmpty();
-        assertThat(bench.disk.outstanding()).isEmpty();
-        assertThat(bench.engine.mostUnderWay).isEqualTo(8);
-        assertThat(bench.log)
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(harness.disk.outstanding()).isEmpty();
+        assertThat(harness.engine.mostUnderWay).isEqualTo(8);
+        assertThat(harness.log)
                 .filteredOn(line -> line.startsWith("unpin "))
                 .containsExactlyElementsOf(LongStream.range(0, 40)
                         .mapToObj(i -> "unpin " + (2 * i + 1))
@@ -237,47 +239,47 @@ final class PinsTest {
 
     @Test
     void unpin_ofABlockThatGotATwin_isNotAskedUntilBothAreGone() throws IOException {
-        bench.stored(1, 2);
-        long id = bench.hold(1, 2).id();
-        bench.stored(1, 2);
-        bench.takeLog();
-        var released = bench.controller.release(id).toCompletableFuture();
-        bench.settle();
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.stored(1, 2);
+        harness.takeLog();
+        var released = harness.controller.release(id).toCompletableFuture();
+        harness.settle();
         assertThat(released.join().orElseThrow()).satisfies(hold -> {
             assertThat(hold.state()).isEqualTo(HoldState.EXPIRING);
             assertThat(hold.reason()).startsWith("a second block of the engine has the hash of this one by now");
         });
-        bench.pass(Duration.ofMinutes(1));
-        assertThat(bench.takeLog()).containsExactly("write KEPT 2 for 1");
-        assertThat(bench.controller.view().budget().pinnedTokens()).isEqualTo(32);
-        assertThat(bench.disk.outstanding())
+        harness.pass(Duration.ofMinutes(1));
+        assertThat(harness.takeLog()).containsExactly("write KEPT 2 for 1");
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(32);
+        assertThat(harness.disk.outstanding())
                 .extracting(LedgerLine.Entry::lastBlock)
                 .containsExactly(2L);
 
-        bench.removed(2);
-        bench.settle();
-        assertThat(bench.takeLog()).isEmpty();
-        bench.removed(2);
-        bench.pass(Duration.ofMillis(100));
-        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
-        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
+        harness.removed(2);
+        harness.settle();
+        assertThat(harness.takeLog()).isEmpty();
+        harness.removed(2);
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
     }
 
     private void answerAll() {
-        bench.settle();
-        while (!bench.engine.unanswered.isEmpty()) {
-            bench.engine.unanswered.remove().run();
-            bench.settle();
+        harness.settle();
+        while (!harness.engine.unanswered.isEmpty()) {
+            harness.engine.unanswered.remove().run();
+            harness.settle();
         }
     }
 
     @Test
     void executor_takesNoMore_everyCallIsAnsweredAllTheSame() throws IOException {
         boolean[] closed = {false};
-        Bench.Disk disk = new Bench.Disk();
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
         Controller controller = new Controller(
-                Bench.SETTINGS,
-                new Bench.Engine(),
+                ControllerHarness.SETTINGS,
+                new ControllerHarness.Engine(),
                 disk,
                 task -> {
                     if (closed[0]) {
@@ -288,8 +290,8 @@ final class PinsTest {
                 new SplittableRandom(1));
         controller.poll(0);
         controller.events().batchStarted(0, 0);
-        controller.events().stored(Bench.chain(1, 2));
-        controller.events().stored(Bench.chain(3, 4));
+        controller.events().stored(ControllerHarness.chain(1, 2));
+        controller.events().stored(ControllerHarness.chain(3, 4));
         controller.events().batchEnded();
         controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));
         controller.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(9)));
@@ -314,31 +316,31 @@ final class PinsTest {
 
     @Test
     void pin_deferred_isTakenBackBeforeItIsTriedAgain() {
-        bench.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
-        bench.stored(1, 2);
-        HoldView waiting = bench.hold(1, 2);
+        harness.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.stored(1, 2);
+        HoldView waiting = harness.hold(1, 2);
         assertThat(waiting.state()).isEqualTo(HoldState.REQUESTED);
         assertThat(waiting.reason()).startsWith("no clear answer to the pin");
-        assertThat(bench.takeLog())
+        assertThat(harness.takeLog())
                 .containsExactly("write PINNING 2 for 1", "pin 2", "unpin 2", "write RELEASED 2 for 1");
-        bench.pass(Duration.ofSeconds(2));
-        assertThat(bench.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write PINNED 2 for 1");
-        assertThat(bench.engine.pins).containsEntry(2L, 1);
+        harness.pass(Duration.ofSeconds(2));
+        assertThat(harness.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write PINNED 2 for 1");
+        assertThat(harness.engine.pins).containsEntry(2L, 1);
     }
 
     @Test
     void pin_deferredAndItsUndoingToo_isNotPinnedTwice() {
-        bench.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
-        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
-        bench.stored(1, 2);
-        bench.hold(Duration.ofMinutes(5), 1, 2);
+        harness.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.stored(1, 2);
+        harness.hold(Duration.ofMinutes(5), 1, 2);
         for (int i = 0; i < 50; i++) {
-            bench.pass(Duration.ofSeconds(2));
-            assertThat(bench.engine.pins.getOrDefault(2L, 0)).isLessThanOrEqualTo(1);
+            harness.pass(Duration.ofSeconds(2));
+            assertThat(harness.engine.pins.getOrDefault(2L, 0)).isLessThanOrEqualTo(1);
         }
-        bench.engine.pins.clear();
-        bench.served(0);
-        assertThat(bench.takeLog())
+        harness.engine.pins.clear();
+        harness.served(0);
+        assertThat(harness.takeLog())
                 .containsSubsequence("pin 2", "unpin 2", "write UNSURE 2 for 1", "write RELEASED 2 for 1", "pin 2")
                 .filteredOn("pin 2"::equals)
                 .hasSize(2);
@@ -346,45 +348,48 @@ final class PinsTest {
 
     @Test
     void unpin_deferredWhereOthersPin_isNotAskedAgain() throws IOException {
-        bench.stored(1, 2);
-        long id = bench.hold(Duration.ofMinutes(1), 1, 2).id();
-        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
-        bench.controller.release(id);
-        bench.settle();
-        bench.takeLog();
+        harness.stored(1, 2);
+        long id = harness.hold(Duration.ofMinutes(1), 1, 2).id();
+        harness.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.controller.release(id);
+        harness.settle();
+        harness.takeLog();
         for (int i = 0; i < 100; i++) {
-            bench.served(480);
+            harness.served(480);
         }
-        assertThat(bench.takeLog()).isEmpty();
-        assertThat(bench.disk.outstanding()).extracting(LedgerLine.Entry::step).containsExactly(Step.UNSURE);
+        assertThat(harness.takeLog()).isEmpty();
+        assertThat(harness.disk.outstanding())
+                .extracting(LedgerLine.Entry::step)
+                .containsExactly(Step.UNSURE);
 
-        var asked = bench.controller.release(id).toCompletableFuture();
-        bench.settle();
+        var asked = harness.controller.release(id).toCompletableFuture();
+        harness.settle();
         assertThat(asked.join().orElseThrow().reason()).startsWith("no clear answer to the unpin");
-        assertThat(bench.takeLog()).isEmpty();
+        assertThat(harness.takeLog()).isEmpty();
     }
 
     @Test
     void unpin_refused_isAskedAgainAfterAMinute() {
-        bench.stored(1, 2);
-        long id = bench.hold(1, 2).id();
-        bench.engine.unpinAnswers.add(Outcome.Kind.REJECTED);
-        bench.controller.release(id);
-        bench.settle();
-        bench.takeLog();
-        bench.pass(Duration.ofSeconds(59));
-        assertThat(bench.takeLog()).isEmpty();
-        bench.pass(Duration.ofSeconds(1));
-        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
-        assertThat(bench.engine.pins).isEmpty();
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.engine.unpinAnswers.add(Outcome.Kind.REJECTED);
+        harness.controller.release(id);
+        harness.settle();
+        harness.takeLog();
+        harness.pass(Duration.ofSeconds(59));
+        assertThat(harness.takeLog()).isEmpty();
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+        assertThat(harness.engine.pins).isEmpty();
     }
 
     @Test
     void pin_deferredWhereUnpinsTellNothing_isUnpinnedWhenItArrived() {
-        Bench.Engine engine = new Bench.Engine();
+        ControllerHarness.Engine engine = new ControllerHarness.Engine();
         engine.traits = new BackendTraits(true, true, false, true, false, false);
         engine.pinAnswers.add(Outcome.Kind.DEFERRED);
-        Bench silent = new Bench(Bench.SETTINGS, new Bench.Disk(), engine);
+        ControllerHarness silent =
+                new ControllerHarness(ControllerHarness.SETTINGS, new ControllerHarness.Disk(), engine);
         silent.idle();
         silent.settle();
         silent.stored(1, 2);
@@ -397,29 +402,29 @@ final class PinsTest {
 
     @Test
     void planned_whileTheDiskHangs_isNotTakenFromWhatOthersPin() {
-        bench.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, bench.now));
-        bench.stored(1, 2);
-        bench.settle();
-        var unused388 = bench.ask(1, 2);
-        bench.controller.poll(bench.now);
-        assertThat(bench.acting).isNotEmpty();
+        harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, harness.now));
+        harness.stored(1, 2);
+        harness.settle();
+        var unused388 = harness.ask(1, 2);
+        harness.controller.poll(harness.now);
+        assertThat(harness.acting).isNotEmpty();
         for (int i = 0; i < 2; i++) {
-            bench.now += 20 * Bench.SECOND;
-            bench.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, bench.now));
-            bench.controller.poll(bench.now);
+            harness.now += 20 * ControllerHarness.SECOND;
+            harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, harness.now));
+            harness.controller.poll(harness.now);
         }
-        assertThat(bench.log).doesNotContain("pin 2");
-        assertThat(bench.controller.view().budget().foreignTokens()).isEqualTo(480);
+        assertThat(harness.log).doesNotContain("pin 2");
+        assertThat(harness.controller.view().budget().foreignTokens()).isEqualTo(480);
     }
 
     @Test
     void start_nothingIsPinnedBeforeWhatWasLeftIsAnswered() throws IOException {
-        Bench.Disk disk = new Bench.Disk();
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
         disk.append(Step.PINNED, 5, 99, 2);
-        Bench.Engine engine = new Bench.Engine();
+        ControllerHarness.Engine engine = new ControllerHarness.Engine();
         engine.pins.put(99L, 1);
         engine.late = true;
-        Bench next = new Bench(Bench.SETTINGS, disk, engine);
+        ControllerHarness next = new ControllerHarness(ControllerHarness.SETTINGS, disk, engine);
         next.idle();
         next.settle();
         next.stored(1, 2);
@@ -435,68 +440,68 @@ final class PinsTest {
 
     @Test
     void releaseAll_unpinWithoutAClearAnswer_isNotAskedAgain() {
-        bench.stored(1, 2);
-        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
-        bench.controller.release(bench.hold(1, 2).id());
-        bench.settle();
-        bench.takeLog();
-        bench.now += 90 * Bench.SECOND;
-        bench.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, bench.now));
-        var released = bench.controller.releaseAll("enough").toCompletableFuture();
-        bench.settle();
+        harness.stored(1, 2);
+        harness.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.controller.release(harness.hold(1, 2).id());
+        harness.settle();
+        harness.takeLog();
+        harness.now += 90 * ControllerHarness.SECOND;
+        harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, harness.now));
+        var released = harness.controller.releaseAll("enough").toCompletableFuture();
+        harness.settle();
         assertThat(released.join()).isEqualTo(new Released(0, 1));
-        assertThat(bench.takeLog())
+        assertThat(harness.takeLog())
                 .as("another one could take a pin of somebody else")
                 .isEmpty();
     }
 
     @Test
     void unpin_doesNotWaitForPinsThatAreUnderWay() {
-        bench.stored(1, 2);
-        long id = bench.hold(1, 2).id();
-        bench.engine.late = true;
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.engine.late = true;
         for (long root = 10; root < 30; root += 2) {
-            bench.stored(root, root + 1);
-            var unused445 = bench.ask(root, root + 1);
+            harness.stored(root, root + 1);
+            var unused445 = harness.ask(root, root + 1);
         }
-        bench.settle();
-        assertThat(bench.engine.unanswered).hasSize(PinCalls.MOST_UNDER_WAY);
-        bench.takeLog();
-        bench.controller.release(id);
-        bench.settle();
-        assertThat(bench.takeLog()).contains("unpin 2");
+        harness.settle();
+        assertThat(harness.engine.unanswered).hasSize(PinCalls.MOST_UNDER_WAY);
+        harness.takeLog();
+        harness.controller.release(id);
+        harness.settle();
+        assertThat(harness.takeLog()).contains("unpin 2");
     }
 
     @Test
     void pin_neverSent_isNeverUnpinned() throws IOException {
-        bench.engine.pinAnswers.add(Outcome.Kind.NOT_SENT);
-        bench.stored(1, 2);
-        bench.engine.pins.put(2L, 1);
-        assertThat(bench.hold(1, 2).reason()).startsWith("its pin was not sent");
-        assertThat(bench.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write RELEASED 2 for 1");
-        assertThat(bench.engine.pins).as("somebody else's pin").containsEntry(2L, 1);
-        assertThat(bench.disk.outstanding()).isEmpty();
+        harness.engine.pinAnswers.add(Outcome.Kind.NOT_SENT);
+        harness.stored(1, 2);
+        harness.engine.pins.put(2L, 1);
+        assertThat(harness.hold(1, 2).reason()).startsWith("its pin was not sent");
+        assertThat(harness.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write RELEASED 2 for 1");
+        assertThat(harness.engine.pins).as("somebody else's pin").containsEntry(2L, 1);
+        assertThat(harness.disk.outstanding()).isEmpty();
     }
 
     @Test
     void pin_thatArrivesLate_isTakenBackThen() {
-        bench.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
-        bench.stored(1, 2);
-        bench.engine.pins.clear();
-        bench.engine.unpinAnswers.add(Outcome.Kind.MISSING);
-        var asked = bench.ask(Duration.ofSeconds(30), 1, 2);
-        bench.settle();
+        harness.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.stored(1, 2);
+        harness.engine.pins.clear();
+        harness.engine.unpinAnswers.add(Outcome.Kind.MISSING);
+        var asked = harness.ask(Duration.ofSeconds(30), 1, 2);
+        harness.settle();
         assertThat(asked.join().reason()).startsWith("no clear answer to the pin");
-        assertThat(bench.engine.pins).as("it arrived after its unpin").containsEntry(2L, 1);
-        bench.pass(Duration.ofSeconds(50));
-        assertThat(bench.engine.pins).containsEntry(2L, 1);
-        bench.pass(Duration.ofSeconds(11));
-        assertThat(bench.engine.pins).isEmpty();
+        assertThat(harness.engine.pins).as("it arrived after its unpin").containsEntry(2L, 1);
+        harness.pass(Duration.ofSeconds(50));
+        assertThat(harness.engine.pins).containsEntry(2L, 1);
+        harness.pass(Duration.ofSeconds(11));
+        assertThat(harness.engine.pins).isEmpty();
     }
 
     @Test
     void pin_whoseBlockLeftBeforeItsCall_isNotSent() throws IOException {
-        Bench hindered = plannedPin();
+        ControllerHarness hindered = plannedPin();
         hindered.removed(2);
         assertNotSent(hindered);
         assertThat(hindered.holdNow(1).reason()).startsWith("its pin was not sent: its last block left the cache");
@@ -504,14 +509,14 @@ final class PinsTest {
 
     @Test
     void pin_whoseBlockGotATwinBeforeItsCall_isNotSent() throws IOException {
-        Bench hindered = plannedPin();
+        ControllerHarness hindered = plannedPin();
         hindered.stored(1, 2);
         assertNotSent(hindered);
     }
 
     @Test
     void pin_stallBeforeItsCall_isNotSent() throws IOException {
-        Bench hindered = plannedPin();
+        ControllerHarness hindered = plannedPin();
         hindered.readings(0, 1);
         hindered.controller.poll(hindered.now);
         hindered.now += StallWatch.STANDSTILL_NANOS;
@@ -522,8 +527,8 @@ final class PinsTest {
 
     @Test
     void pin_boundThatCameDownBeforeItsCall_isNotSent() throws IOException {
-        Bench hindered = plannedPin();
-        hindered.now += Bench.SECOND;
+        ControllerHarness hindered = plannedPin();
+        hindered.now += ControllerHarness.SECOND;
         hindered.controller.readings(Samples.readings(1_150, 16, 9_000, 0, 0, 0, 0, 0, hindered.now));
         hindered.controller.poll(hindered.now);
         assertThat(hindered.controller.view().budget().hardTokens()).isLessThan(2 * 16);
@@ -531,8 +536,8 @@ final class PinsTest {
     }
 
     /** A bench where the pin of block 2 is decided, and its intent is about to be written. */
-    private static Bench plannedPin() {
-        Bench planned = Bench.ready();
+    private static ControllerHarness plannedPin() {
+        ControllerHarness planned = ControllerHarness.ready();
         planned.stored(1, 2);
         var unused522 = planned.ask(1, 2);
         planned.controller.poll(planned.now);
@@ -540,7 +545,7 @@ final class PinsTest {
         return planned;
     }
 
-    private static void assertNotSent(Bench hindered) throws IOException {
+    private static void assertNotSent(ControllerHarness hindered) throws IOException {
         hindered.settle();
         assertThat(hindered.takeLog()).containsExactly("write PINNING 2 for 1", "write RELEASED 2 for 1");
         assertThat(hindered.disk.outstanding()).isEmpty();
@@ -548,36 +553,38 @@ final class PinsTest {
 
     @Test
     void stall_unpinsEverythingByOneCall() {
-        bench.stored(1, 2);
-        bench.stored(3, 4);
-        bench.stored(5, 6);
-        bench.hold(1, 2);
-        bench.hold(3, 4);
-        bench.hold(5, 6);
-        bench.takeLog();
-        bench.readings(0, 1);
-        bench.settle();
-        bench.now += StallWatch.STANDSTILL_NANOS;
-        bench.readings(0, 1);
-        bench.settle();
-        assertThat(bench.takeLog()).filteredOn(line -> line.startsWith("unpin")).containsExactly("unpin 2 4 6");
-        assertThat(bench.engine.pins).isEmpty();
+        harness.stored(1, 2);
+        harness.stored(3, 4);
+        harness.stored(5, 6);
+        harness.hold(1, 2);
+        harness.hold(3, 4);
+        harness.hold(5, 6);
+        harness.takeLog();
+        harness.readings(0, 1);
+        harness.settle();
+        harness.now += StallWatch.STANDSTILL_NANOS;
+        harness.readings(0, 1);
+        harness.settle();
+        assertThat(harness.takeLog())
+                .filteredOn(line -> line.startsWith("unpin"))
+                .containsExactly("unpin 2 4 6");
+        assertThat(harness.engine.pins).isEmpty();
     }
 
     @Test
     void stall_someOfOneCallMissing_putsAllInQuarantine() throws IOException {
-        bench.stored(1, 2);
-        bench.stored(3, 4);
-        bench.hold(1, 2);
-        bench.hold(3, 4);
-        bench.engine.unpinAnswers.add(Outcome.Kind.CLIPPED);
-        bench.readings(0, 1);
-        bench.settle();
-        bench.now += StallWatch.STANDSTILL_NANOS;
-        bench.readings(0, 1);
-        bench.settle();
-        assertThat(bench.controller.view().pins().unsure()).isEqualTo(2);
-        assertThat(bench.disk.outstanding())
+        harness.stored(1, 2);
+        harness.stored(3, 4);
+        harness.hold(1, 2);
+        harness.hold(3, 4);
+        harness.engine.unpinAnswers.add(Outcome.Kind.CLIPPED);
+        harness.readings(0, 1);
+        harness.settle();
+        harness.now += StallWatch.STANDSTILL_NANOS;
+        harness.readings(0, 1);
+        harness.settle();
+        assertThat(harness.controller.view().pins().unsure()).isEqualTo(2);
+        assertThat(harness.disk.outstanding())
                 .extracting(LedgerLine.Entry::step)
                 .containsExactly(Step.UNSURE, Step.UNSURE);
     }
@@ -585,46 +592,47 @@ final class PinsTest {
     @Test
     void pin_waitingForItsTurn_isNotSentOnceEverythingIsLetGo() {
         for (long root = 0; root < 40; root += 2) {
-            bench.stored(root, root + 1);
+            harness.stored(root, root + 1);
         }
-        bench.engine.late = true;
+        harness.engine.late = true;
         List<CompletableFuture<HoldView>> asked = new ArrayList<>();
         for (long root = 0; root < 40; root += 2) {
-            asked.add(bench.ask(root, root + 1));
+            asked.add(harness.ask(root, root + 1));
         }
-        bench.settle();
-        bench.takeLog();
-        bench.controller.releaseAll("enough");
+        harness.settle();
+        harness.takeLog();
+        harness.controller.releaseAll("enough");
         answerAll();
-        assertThat(bench.takeLog()).noneMatch(line -> line.startsWith("pin "));
+        assertThat(harness.takeLog()).noneMatch(line -> line.startsWith("pin "));
         assertThat(asked).allSatisfy(hold -> assertThat(hold).isDone());
-        assertThat(bench.engine.pins).isEmpty();
+        assertThat(harness.engine.pins).isEmpty();
     }
 
     @Test
     void unpin_doesNotWaitForADiskThatHangs() {
-        bench.stored(1, 2);
-        bench.stored(3, 4);
-        bench.hold(1, 2);
-        bench.takeLog();
-        var asked = bench.ask(3, 4);
-        bench.controller.poll(bench.now);
-        Runnable hanging = bench.acting.remove();
-        bench.controller.releaseAll("enough");
-        bench.settle();
-        assertThat(bench.takeLog()).contains("unpin 2").doesNotContain("pin 4");
-        assertThat(bench.engine.pins).isEmpty();
+        harness.stored(1, 2);
+        harness.stored(3, 4);
+        harness.hold(1, 2);
+        harness.takeLog();
+        var asked = harness.ask(3, 4);
+        harness.controller.poll(harness.now);
+        Runnable hanging = harness.acting.remove();
+        harness.controller.releaseAll("enough");
+        harness.settle();
+        assertThat(harness.takeLog()).contains("unpin 2").doesNotContain("pin 4");
+        assertThat(harness.engine.pins).isEmpty();
         hanging.run();
-        bench.settle();
+        harness.settle();
         assertThat(asked).isDone();
-        assertThat(bench.engine.pins).isEmpty();
+        assertThat(harness.engine.pins).isEmpty();
     }
 
     @Test
     void kept_byAnEarlierLife_isNotAskedBeforeTheViewWasCertainLongEnough() throws IOException {
-        Bench.Disk disk = new Bench.Disk();
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
         disk.append(Step.KEPT, 3, 2, 2);
-        Bench next = new Bench(Bench.SETTINGS, disk, new Bench.Engine());
+        ControllerHarness next =
+                new ControllerHarness(ControllerHarness.SETTINGS, disk, new ControllerHarness.Engine());
         next.engine.pins.put(2L, 1);
         next.idle();
         next.settle();
@@ -639,32 +647,32 @@ final class PinsTest {
     @Test
     void ledger_ofAnotherEngine_isLeftAsItIs() throws IOException {
         EngineIdentity other = new EngineIdentity("http://other:1", "http://10.0.0.9:1", Optional.of("m"));
-        bench.disk.append(new LedgerLine.Header(LedgerLine.Header.VERSION, other));
-        bench.disk.append(Step.PINNED, 9, 77, 2);
-        List<LedgerLine> before = bench.disk.read();
-        bench.engine.pins.put(77L, 1);
-        Bench.Engine engine = bench.engine;
+        harness.disk.append(new LedgerLine.Header(LedgerLine.Header.VERSION, other));
+        harness.disk.append(Step.PINNED, 9, 77, 2);
+        List<LedgerLine> before = harness.disk.read();
+        harness.engine.pins.put(77L, 1);
+        ControllerHarness.Engine engine = harness.engine;
         Controller controller = new Controller(
-                Bench.SETTINGS,
+                ControllerHarness.SETTINGS,
                 RequestRules.sglang(),
                 Backends.only(engine),
-                new Ledger(bench.disk),
+                new Ledger(harness.disk),
                 Runnable::run,
                 new SplittableRandom(1));
         controller.poll(0);
         assertThat(engine.pins).as("before it is known which engine answers").containsEntry(77L, 1);
         controller.engineIs(new EngineIdentity("http://here:1", "http://127.0.0.1:1", Optional.of("m")));
         for (int i = 1; i < 100; i++) {
-            controller.poll(i * Bench.SECOND);
+            controller.poll(i * ControllerHarness.SECOND);
         }
         assertThat(engine.pins).containsEntry(77L, 1);
-        assertThat(bench.disk.read()).isEqualTo(before);
+        assertThat(harness.disk.read()).isEqualTo(before);
         assertThat(controller.view().pins().trouble().orElseThrow()).contains("http://other:1 with model m");
     }
 
     @Test
     void header_ofTheEngine_isWrittenAboveTheFirstPin() throws IOException {
-        Bench.Disk disk = new Bench.Disk();
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
         EngineIdentity unnamed = new EngineIdentity("http://here:1", "http://127.0.0.1:1", Optional.empty());
         pinFor(unnamed, disk, 1, 2);
         assertThat(disk.lines.getFirst()).isEqualTo(new LedgerLine.Header(LedgerLine.Header.VERSION, unnamed));
@@ -675,18 +683,18 @@ final class PinsTest {
         assertThat(new Ledger(disk).engine()).as("its model is known by now").contains(named);
     }
 
-    private static void pinFor(EngineIdentity identity, Bench.Disk disk, long... path) throws IOException {
+    private static void pinFor(EngineIdentity identity, ControllerHarness.Disk disk, long... path) throws IOException {
         Controller controller = new Controller(
-                Bench.SETTINGS,
+                ControllerHarness.SETTINGS,
                 RequestRules.sglang(),
-                Backends.only(new Bench.Engine()),
+                Backends.only(new ControllerHarness.Engine()),
                 new Ledger(disk),
                 Runnable::run,
                 new SplittableRandom(1));
         controller.engineIs(identity);
         controller.poll(0);
         controller.events().batchStarted(0, 0);
-        controller.events().stored(Bench.chain(path));
+        controller.events().stored(ControllerHarness.chain(path));
         controller.events().batchEnded();
         controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));
         var asked = controller.request(new HoldRequest(path, Duration.ofSeconds(9)));
@@ -696,11 +704,11 @@ final class PinsTest {
 
     @Test
     void pause_outlivesTheProcess_untilSomebodyResumes() throws IOException {
-        bench.stored(1, 2);
-        bench.hold(1, 2);
-        bench.controller.releaseAll("at night");
-        bench.settle();
-        Bench next = new Bench(Bench.SETTINGS, bench.disk, bench.engine);
+        harness.stored(1, 2);
+        harness.hold(1, 2);
+        harness.controller.releaseAll("at night");
+        harness.settle();
+        ControllerHarness next = new ControllerHarness(ControllerHarness.SETTINGS, harness.disk, harness.engine);
         next.idle();
         next.settle();
         next.stored(1, 2);
@@ -710,91 +718,91 @@ final class PinsTest {
         next.controller.resumeHolding();
         next.settle();
         assertThat(next.hold(1, 2).state()).isEqualTo(HoldState.HELD);
-        Bench third = new Bench(Bench.SETTINGS, bench.disk, bench.engine);
+        ControllerHarness third = new ControllerHarness(ControllerHarness.SETTINGS, harness.disk, harness.engine);
         assertThat(third.controller.view().paused()).isEmpty();
     }
 
     @Test
     void backend_thatIsHindered_isNotAskedUntilItIsNoMore() {
-        bench.stored(1, 2);
-        bench.engine.hindrance = Optional.of("another one is at it");
-        assertThat(bench.hold(1, 2).reason()).isEqualTo("another one is at it");
-        assertThat(bench.takeLog()).isEmpty();
-        bench.engine.hindrance = Optional.empty();
-        bench.pass(Duration.ofSeconds(1));
-        assertThat(bench.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write PINNED 2 for 1");
+        harness.stored(1, 2);
+        harness.engine.hindrance = Optional.of("another one is at it");
+        assertThat(harness.hold(1, 2).reason()).isEqualTo("another one is at it");
+        assertThat(harness.takeLog()).isEmpty();
+        harness.engine.hindrance = Optional.empty();
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.takeLog()).containsExactly("write PINNING 2 for 1", "pin 2", "write PINNED 2 for 1");
     }
 
     @Test
     void pin_rejected_refusesTheHold() throws IOException {
-        bench.engine.pinAnswers.add(Outcome.Kind.REJECTED);
-        bench.stored(1, 2);
-        HoldView refused = bench.hold(1, 2);
+        harness.engine.pinAnswers.add(Outcome.Kind.REJECTED);
+        harness.stored(1, 2);
+        HoldView refused = harness.hold(1, 2);
         assertThat(refused.state()).isEqualTo(HoldState.RELEASED);
         assertThat(refused.reason()).isEqualTo("refused: pin REJECTED");
-        assertThat(bench.disk.outstanding()).isEmpty();
+        assertThat(harness.disk.outstanding()).isEmpty();
     }
 
     @Test
     void pin_missing_waitsAndTriesAgain() {
-        bench.engine.pinAnswers.add(Outcome.Kind.MISSING);
-        bench.stored(1, 2);
-        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.REQUESTED);
-        bench.pass(Duration.ofMillis(500));
-        assertThat(bench.log).filteredOn("pin 2"::equals).hasSize(1);
-        bench.pass(Duration.ofMillis(600));
-        assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.HELD);
+        harness.engine.pinAnswers.add(Outcome.Kind.MISSING);
+        harness.stored(1, 2);
+        assertThat(harness.hold(1, 2).state()).isEqualTo(HoldState.REQUESTED);
+        harness.pass(Duration.ofMillis(500));
+        assertThat(harness.log).filteredOn("pin 2"::equals).hasSize(1);
+        harness.pass(Duration.ofMillis(600));
+        assertThat(harness.holdNow(1).state()).isEqualTo(HoldState.HELD);
     }
 
     @Test
     void release_whileThePinIsUnderWay_unpinsWhatWasPinned() throws IOException {
-        bench.stored(1, 2);
-        var asked = bench.ask(1, 2);
-        bench.controller.poll(bench.now);
-        var released = bench.controller.release(1).toCompletableFuture();
-        bench.controller.poll(bench.now);
+        harness.stored(1, 2);
+        var asked = harness.ask(1, 2);
+        harness.controller.poll(harness.now);
+        var released = harness.controller.release(1).toCompletableFuture();
+        harness.controller.poll(harness.now);
         assertThat(released).isNotDone();
-        bench.settle();
+        harness.settle();
         assertThat(released.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
         assertThat(asked.join().state()).isEqualTo(HoldState.RELEASED);
-        assertThat(bench.engine.pins).isEmpty();
-        assertThat(bench.disk.outstanding()).isEmpty();
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(harness.disk.outstanding()).isEmpty();
     }
 
     @Test
     void ledger_cannotBeWritten_noPinAndTheHoldSaysWhy() {
-        bench.stored(1, 2);
-        bench.disk.broken = true;
-        HoldView refused = bench.hold(1, 2);
+        harness.stored(1, 2);
+        harness.disk.broken = true;
+        HoldView refused = harness.hold(1, 2);
         assertThat(refused.state()).isEqualTo(HoldState.RELEASED);
         assertThat(refused.reason())
                 .isEqualTo("refused: the ledger cannot be written, and without it a pin could outlive us: disk full");
-        assertThat(bench.takeLog()).isEmpty();
-        assertThat(bench.controller.view().budget().pinnedTokens()).isZero();
+        assertThat(harness.takeLog()).isEmpty();
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
     }
 
     @Test
     void ledger_cannotBeWrittenForAWhile_isWrittenWhenItCan() throws IOException {
-        bench.stored(1, 2);
-        long id = bench.hold(1, 2).id();
-        bench.takeLog();
-        bench.disk.broken = true;
-        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
-        bench.controller.release(id);
-        bench.settle();
-        assertThat(bench.takeLog()).containsExactly("unpin 2");
-        bench.pass(Duration.ofMinutes(1));
-        bench.disk.broken = false;
-        bench.pass(Duration.ofSeconds(6));
-        assertThat(bench.takeLog()).containsExactly("write UNSURE 2 for 1");
-        bench.pass(Duration.ofMinutes(1));
-        assertThat(bench.takeLog()).as("once is enough").isEmpty();
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.takeLog();
+        harness.disk.broken = true;
+        harness.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.controller.release(id);
+        harness.settle();
+        assertThat(harness.takeLog()).containsExactly("unpin 2");
+        harness.pass(Duration.ofMinutes(1));
+        harness.disk.broken = false;
+        harness.pass(Duration.ofSeconds(6));
+        assertThat(harness.takeLog()).containsExactly("write UNSURE 2 for 1");
+        harness.pass(Duration.ofMinutes(1));
+        assertThat(harness.takeLog()).as("once is enough").isEmpty();
     }
 
     @Test
     void ledger_cannotBeWrittenButTheEngineForgetsByItself_pins() {
-        bench.engine.traits = new BackendTraits(true, true, false, true, true, true);
-        Bench forgetful = new Bench(Bench.SETTINGS, bench.disk, bench.engine);
+        harness.engine.traits = new BackendTraits(true, true, false, true, true, true);
+        ControllerHarness forgetful = new ControllerHarness(ControllerHarness.SETTINGS, harness.disk, harness.engine);
         forgetful.idle();
         forgetful.settle();
         forgetful.disk.broken = true;
@@ -817,25 +825,29 @@ final class PinsTest {
             public void replaceWith(List<LedgerLine> lines) {}
         };
         assertThatThrownBy(() -> new Controller(
-                        Bench.SETTINGS, new DryRunBackend(), unreadable, Runnable::run, new SplittableRandom(1)))
+                        ControllerHarness.SETTINGS,
+                        new DryRunBackend(),
+                        unreadable,
+                        Runnable::run,
+                        new SplittableRandom(1)))
                 .isInstanceOf(IOException.class)
                 .hasMessage("no permission");
     }
 
     @Test
     void ids_continueAfterTheLargestEverWritten() {
-        bench.stored(1, 2);
-        bench.controller.release(bench.hold(1, 2).id());
-        bench.settle();
+        harness.stored(1, 2);
+        harness.controller.release(harness.hold(1, 2).id());
+        harness.settle();
         for (int life = 0; life < 3; life++) {
-            Bench next = new Bench(Bench.SETTINGS, bench.disk, bench.engine);
+            ControllerHarness next = new ControllerHarness(ControllerHarness.SETTINGS, harness.disk, harness.engine);
             next.idle();
             next.settle();
             next.stored(1, 2);
             assertThat(next.hold(1, 2).id()).isEqualTo(life + 2L);
             next.controller.release(life + 2L);
             next.settle();
-            assertThat(bench.disk.lines).hasSizeLessThan(10);
+            assertThat(harness.disk.lines).hasSizeLessThan(10);
         }
     }
 
@@ -881,10 +893,14 @@ final class PinsTest {
         HoldView hold() {
             try {
                 Controller controller = new Controller(
-                        Bench.SETTINGS, backend, new Bench.Disk(), Runnable::run, new SplittableRandom(1));
+                        ControllerHarness.SETTINGS,
+                        backend,
+                        new ControllerHarness.Disk(),
+                        Runnable::run,
+                        new SplittableRandom(1));
                 controller.poll(0);
                 controller.events().batchStarted(0, 0);
-                controller.events().stored(Bench.chain(1, 2));
+                controller.events().stored(ControllerHarness.chain(1, 2));
                 controller.events().batchEnded();
                 controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));
                 var answer = controller.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(9)));
@@ -898,8 +914,9 @@ final class PinsTest {
         }
     }
 
-    private static void assertStartReleases(Bench.Disk disk) {
-        Bench next = new Bench(Bench.SETTINGS, disk, new Bench.Engine());
+    private static void assertStartReleases(ControllerHarness.Disk disk) {
+        ControllerHarness next =
+                new ControllerHarness(ControllerHarness.SETTINGS, disk, new ControllerHarness.Engine());
         next.idle();
         next.stored(1, 2);
         HoldView held = next.hold(Duration.ofMinutes(5), 1, 2);

@@ -41,7 +41,7 @@ final class PlannerTest {
     private final List<Long> returned = new ArrayList<>();
     private final EngineBlocks tree = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
         @Override
-        public void chainEnded(long lastBlock, int depth, boolean cameBack) {
+        public void insertionEnded(long lastBlock, int depth, boolean cameBack) {
             if (cameBack) {
                 returned.add(lastBlock);
             }
@@ -584,7 +584,7 @@ final class PlannerTest {
     }
 
     private static Hold wished(long id, HoldOrigin origin, long... path) {
-        return Hold.wished(id, origin, new HoldRequest(path, Duration.ofSeconds(60)), 0, "asked for");
+        return Hold.requested(id, origin, new HoldRequest(path, Duration.ofSeconds(60)), 0, "asked for");
     }
 
     private void held(long id, long... path) {

@@ -10,33 +10,33 @@ import java.util.Optional;
  *
  * Numbers and lives. A publisher numbers its batches from 0 and begins again with each of its lives. Within a connection
  * TCP keeps the order, so there the next number is the next batch, a higher one means that batches were dropped, and a
- * lower one is a second copy (its print is known) or another life. Between two connections numbers prove nothing: another
+ * lower one is a second copy (its checksum is known) or another life. Between two connections numbers prove nothing: another
  * life may have come to the very next number.
  *
- * An ask goes to the publisher of now, by a connection of its own that is made for it, and asks for the *last* batch that
+ * A replay request goes to the publisher of now, by a connection of its own that is made for it, and asks for the *last* batch that
  * was applied and all after it. The same number with the same bytes is proof of the same life; then nothing is missing
  * when the answer ends. The same number with other bytes, or no such number, is another life: it is asked for from 0. An
  * answer that begins above what was asked is a gap, as is one that does not come.
  *
- * When an ask is begun: when a connection was made (that finds a quiet engine's past, too), when a number is missing, when
+ * When a replay is requested: when a connection was made (that finds a quiet engine's past, too), when a number is missing, when
  * numbers fall back to something above 0, and when nothing was heard for a while, since the last batch before a silence
  * may have been dropped like any other. Live batches wait meanwhile, within limits, and are applied after the answer; what
- * the answer had already is known by its print.
+ * the answer had already is known by its checksum.
  *
- * Why the newest connection decides. Lives follow each other in time. An ask that was begun after a connection was made is
+ * Why the newest connection decides. Lives follow each other in time. A replay that was requested after a connection was made is
  * answered by the life at its other end or by a later one; if by a later one, that connection is dead and a newer will
- * come, with an ask of its own. So after the last ask the view is the living publisher's, whatever was mixed up before,
+ * come, with a request of its own. So after the last request the view is the living publisher's, whatever was mixed up before,
  * and the batches of older connections that still wait add nothing to a complete answer and are let go. For the same
- * reason a batch that came before an ask began and is still missing from its complete answer will never be explained: the
+ * reason a batch that came before a request and is still missing from its complete answer will never be explained: the
  * hole before it is told as a gap.
  *
  * When asking fails, because nobody answers in time, the answer is nonsense or too much arrives meanwhile, the stream goes
  * on as one that cannot ask, for a while: the next number after another connection is a gap of no batches then, unless its
- * batch begins with an empty cache. An ask after one that failed is put off for longer.
+ * batch begins with an empty cache. A request after one that failed is put off for longer.
  */
 
 /** One cache's batches in the publisher's order, for a sink. */
-final class EventStream {
+final class BatchSequencer {
     static final long ANSWER_NANOS = 5_000_000_000L;
     private static final long RETRY_NANOS = 10_000_000_000L;
     private static final long LONGEST_RETRY_NANOS = 320_000_000_000L;
@@ -45,9 +45,9 @@ final class EventStream {
     private static final long NONE_YET = -1;
 
     /** Asks the publisher for its past; its answers come back by {@link #answered}, {@link #ended} or {@link #failed}. */
-    interface Asker {
+    interface ReplayRequester {
         /** Ends what was asked before. */
-        void ask(long from);
+        void requestReplay(long from);
 
         void stop();
     }
@@ -55,9 +55,9 @@ final class EventStream {
     private final Subscription counts;
     private final KvEventSink sink;
     private final KvEventDecoder decoder;
-    private final Optional<Asker> asker;
-    private final RecentPrints prints = new RecentPrints();
-    private final Waiting waiting = new Waiting();
+    private final Optional<ReplayRequester> requester;
+    private final RecentChecksums checksums = new RecentChecksums();
+    private final PendingBatches pending = new PendingBatches();
 
     private long now;
     private int applied;
@@ -72,10 +72,10 @@ final class EventStream {
 
     private boolean connected;
 
-    private boolean asking;
-    private int asks;
+    private boolean awaitingReplay;
+    private int replayRequests;
     private int complete;
-    private long askedOver;
+    private long requestedOver;
     private long due;
     private boolean confirmed;
     private boolean anotherLife;
@@ -92,11 +92,16 @@ final class EventStream {
     private long heardAt;
     private long checkNanos = FIRST_CHECK_NANOS;
 
-    EventStream(Subscription counts, KvEventSink sink, KvEventDecoder decoder, Optional<Asker> asker, long now) {
+    BatchSequencer(
+            Subscription counts,
+            KvEventSink sink,
+            KvEventDecoder decoder,
+            Optional<ReplayRequester> requester,
+            long now) {
         this.counts = counts;
         this.sink = sink;
         this.decoder = decoder;
-        this.asker = asker;
+        this.requester = requester;
         this.now = now;
         this.usableAt = now;
         this.heardAt = now;
@@ -113,34 +118,34 @@ final class EventStream {
             checkNanos = FIRST_CHECK_NANOS;
             heardAt = now;
         }
-        if (asking) {
-            if (newest > askedOver) {
+        if (awaitingReplay) {
+            if (newest > requestedOver) {
                 // Who was asked may be gone.
-                begin();
+                beginReplay();
             } else if (now - due >= 0) {
                 failed("it did not answer within " + ANSWER_NANOS / 1_000_000_000L + " seconds");
             }
-        } else if (connected && canAsk()) {
+        } else if (connected && canRequestReplay()) {
             if (newest > proven) {
-                begin();
+                beginReplay();
             } else if (now - heardAt >= checkNanos) {
                 checkNanos = Math.min(2 * checkNanos, LONGEST_CHECK_NANOS);
                 heardAt = now;
-                begin();
+                beginReplay();
             }
         }
     }
 
     /** How long nothing needs to be done unless something arrives. */
     long idleNanos() {
-        if (!asking && (asker.isEmpty() || !connected)) {
+        if (!awaitingReplay && (requester.isEmpty() || !connected)) {
             return Long.MAX_VALUE;
         }
-        return Math.max(0, (asking ? due : Math.max(usableAt, heardAt + checkNanos)) - now);
+        return Math.max(0, (awaitingReplay ? due : Math.max(usableAt, heardAt + checkNanos)) - now);
     }
 
-    int asks() {
-        return asks;
+    int replayRequests() {
+        return replayRequests;
     }
 
     /** Batches that reached the sink since the last call. */
@@ -153,12 +158,12 @@ final class EventStream {
     void live(Message batch) {
         heardAt = now;
         newest = Math.max(newest, batch.connection);
-        if (asking) {
-            if (waiting.add(batch)) {
+        if (awaitingReplay) {
+            if (pending.add(batch)) {
                 return;
             }
             progress = false;
-            failed("more than " + Waiting.MOST + " batches or " + (Waiting.MOST_BYTES >> 20)
+            failed("more than " + PendingBatches.MOST + " batches or " + (PendingBatches.MOST_BYTES >> 20)
                     + " MiB came before it had answered");
         }
         process(batch);
@@ -168,29 +173,29 @@ final class EventStream {
     void answered(Message batch) {
         due = now + ANSWER_NANOS;
         if (!confirmed && batch.sequence == last) {
-            boolean forgotten = !prints.knows(last);
+            boolean forgotten = !checksums.knows(last);
             if (forgotten) {
                 // The life was doubted, which was told, and nothing was heard since: this one is as good as any.
-                prints.remember(batch);
+                checksums.remember(batch);
             }
-            if (forgotten || (prints.has(batch) && !batch.contradicts(publisher))) {
+            if (forgotten || (checksums.has(batch) && !batch.contradicts(publisher))) {
                 confirmed = true;
                 adopt();
             } else {
                 anotherLife = true;
-                begin();
+                beginReplay();
             }
             return;
         }
         boolean unreachable = !confirmed;
         if (!unreachable && !anotherLife && batch.sequence <= last) {
-            if (!prints.has(batch)) {
+            if (!checksums.has(batch)) {
                 failed("it contradicts itself about batch " + batch.sequence);
             }
             return;
         }
         if (!unreachable && !anotherLife && last != NONE_YET && batch.sequence > last + 1 && progress) {
-            begin();
+            beginReplay();
             return;
         }
         if (!read(batch)) {
@@ -220,8 +225,8 @@ final class EventStream {
     void ended() {
         if (!confirmed) {
             anotherLife = true;
-            begin();
-        } else if (anotherLife && askedOver == proven) {
+            beginReplay();
+        } else if (anotherLife && requestedOver == proven) {
             anotherLife = false;
             failed("it remembers nothing");
         } else {
@@ -230,7 +235,7 @@ final class EventStream {
                 doubt(Gap.Cause.DISCONNECTED, last + 1);
             }
             unreadable.filter(batch -> batch.sequence > last).ifPresent(this::giveUp);
-            complete = asks;
+            complete = replayRequests;
             unfinished = false;
             retryNanos = RETRY_NANOS;
             settle(!anotherLife);
@@ -240,24 +245,24 @@ final class EventStream {
     /** The connection went away in the middle of the answer: it is asked for again while there is time. */
     void cutOff() {
         long until = due;
-        begin();
+        beginReplay();
         due = until;
     }
 
     void failed(String why) {
         if (progress) {
-            begin();
+            beginReplay();
             return;
         }
         counts.replayFailed(why);
         usableAt = now + retryNanos;
         retryNanos = Math.min(2 * retryNanos, LONGEST_RETRY_NANOS);
-        boolean lifeUnknown = anotherLife || askedOver > proven;
+        boolean lifeUnknown = anotherLife || requestedOver > proven;
         if (last != NONE_YET && (lifeUnknown || unfinished)) {
-            dropOlder(askedOver);
+            dropOlder(requestedOver);
             long next = anotherLife
                     ? last + 1
-                    : waiting.peek()
+                    : pending.peek()
                             .map(batch -> batch.sequence)
                             .filter(s -> s > last)
                             .orElse(last + 1);
@@ -269,18 +274,18 @@ final class EventStream {
             }
         }
         unfinished = false;
-        settle(!lifeUnknown && prints.knows(last));
+        settle(!lifeUnknown && checksums.knows(last));
     }
 
     /** Goes on with what waited. */
     private void settle(boolean sameLife) {
-        asking = false;
+        awaitingReplay = false;
         counts.recovering(false);
-        asker.ifPresent(Asker::stop);
-        proven = Math.max(proven, askedOver);
+        requester.ifPresent(ReplayRequester::stop);
+        proven = Math.max(proven, requestedOver);
         oldest = proven;
-        while (!asking) {
-            Optional<Message> next = waiting.poll();
+        while (!awaitingReplay) {
+            Optional<Message> next = pending.poll();
             if (next.isEmpty()) {
                 return;
             }
@@ -296,44 +301,44 @@ final class EventStream {
 
     /** Once it is told that the life is not known, silence adds nothing to that. */
     private void doubt(Gap.Cause why, long next) {
-        if (prints.knows(last) || next > last + 1) {
+        if (checksums.knows(last) || next > last + 1) {
             lost(why, next);
         }
         last = next - 1;
-        prints.forget();
+        checksums.forget();
     }
 
     /** The publisher said so, and nobody will ever know what. */
     private void giveUp(Message batch) {
         lost(last == NONE_YET ? Gap.Cause.JOINED_LATE : Gap.Cause.DROPPED, batch.sequence + 1);
         last = batch.sequence;
-        prints.remember(batch);
+        checksums.remember(batch);
     }
 
     /** The life that answers is the one that is applied: so is that of the newest connection, or it is dead. */
     private void adopt() {
-        if (askedOver > proven) {
-            proven = askedOver;
+        if (requestedOver > proven) {
+            proven = requestedOver;
             unfinished = true;
         }
     }
 
     private void dropOlder(long connection) {
         oldest = connection;
-        while (waiting.peek().filter(batch -> batch.connection < connection).isPresent()) {
-            waiting.poll();
+        while (pending.peek().filter(batch -> batch.connection < connection).isPresent()) {
+            pending.poll();
             counts.duplicate();
         }
     }
 
-    private boolean canAsk() {
-        return asker.isPresent() && now - usableAt >= 0;
+    private boolean canRequestReplay() {
+        return requester.isPresent() && now - usableAt >= 0;
     }
 
-    private void begin() {
-        asking = true;
-        asks++;
-        askedOver = newest;
+    private void beginReplay() {
+        awaitingReplay = true;
+        replayRequests++;
+        requestedOver = newest;
         if (!unfinished) {
             cause = newest > proven ? Gap.Cause.DISCONNECTED : Gap.Cause.DROPPED;
         }
@@ -341,9 +346,9 @@ final class EventStream {
         progress = false;
         unreadable = Optional.empty();
         due = now + ANSWER_NANOS;
-        counts.asked();
+        counts.replayRequested();
         counts.recovering(true);
-        asker.orElseThrow().ask(confirmed ? 0 : last);
+        requester.orElseThrow().requestReplay(confirmed ? 0 : last);
     }
 
     private void process(Message batch) {
@@ -357,26 +362,26 @@ final class EventStream {
         boolean stranger = batch.contradicts(publisher);
         boolean familiar = publisher != 0 && batch.publisher == publisher;
         boolean doubtful = batch.connection != proven && !familiar;
-        if (canAsk() && batch.connection > proven) {
-            askBefore(batch);
+        if (canRequestReplay() && batch.connection > proven) {
+            replayBefore(batch);
             return;
         }
         long sequence = batch.sequence;
-        boolean explained = batch.asks < complete;
+        boolean explained = batch.replayRequests < complete;
         if (last != NONE_YET && (stranger || (anotherLife && !explained) || sequence <= last)) {
-            if (!doubtful && prints.has(batch)) {
+            if (!doubtful && checksums.has(batch)) {
                 counts.duplicate();
                 return;
             }
-            if (canAsk() && sequence > 0 && !explained) {
+            if (canRequestReplay() && sequence > 0 && !explained) {
                 anotherLife = true;
-                askBefore(batch);
+                replayBefore(batch);
                 return;
             }
             restarted(sequence);
         } else if (sequence != last + 1) {
-            if (canAsk() && !explained) {
-                askBefore(batch);
+            if (canRequestReplay() && !explained) {
+                replayBefore(batch);
                 return;
             }
             lost(
@@ -390,9 +395,9 @@ final class EventStream {
         apply(batch);
     }
 
-    private void askBefore(Message batch) {
-        waiting.putBack(batch);
-        begin();
+    private void replayBefore(Message batch) {
+        pending.putBack(batch);
+        beginReplay();
     }
 
     private boolean read(Message batch) {
@@ -409,7 +414,7 @@ final class EventStream {
     private void apply(Message batch) {
         last = batch.sequence;
         publisher = batch.publisher;
-        prints.remember(batch);
+        checksums.remember(batch);
         applied++;
         decoder.deliver(batch.sequence, sink);
     }
@@ -421,7 +426,7 @@ final class EventStream {
     }
 
     private void restarted(long seen) {
-        prints.forget();
+        checksums.forget();
         counts.restarted();
         sink.restarted(seen);
     }

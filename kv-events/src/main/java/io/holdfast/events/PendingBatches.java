@@ -4,7 +4,7 @@ import java.util.ArrayDeque;
 import java.util.Optional;
 
 /** Live batches that wait, in their order, until those before them were asked for. */
-final class Waiting {
+final class PendingBatches {
     static final int MOST = 4096;
     static final int MOST_BYTES = 16 << 20;
 

@@ -23,7 +23,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /** What the events of one engine tell: its blocks, its requests, and what is worth a decision. */
-final class EventSide implements KvEventSink, TreeListener, RequestListener {
+final class EngineObserver implements KvEventSink, TreeListener, RequestListener {
     private static final int MOST_CANDIDATES = 64;
 
     /** What an engine that runs nothing has to tell is here this much later. */
@@ -54,7 +54,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     private long restarts;
 
     /** {@code onEmptied} is called when the engine's cache was emptied, before the tree is. */
-    EventSide(RequestRules rules, Runnable onEmptied) {
+    EngineObserver(RequestRules rules, Runnable onEmptied) {
         // Who stores what was generated when a request ends is SGLang.
         this.tree = new EngineBlocks(
                 rules.decoding() == RequestRules.Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), this);
@@ -77,7 +77,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
      *
      * @param others the caches of the engine's other ranks, whose requests are in the same numbers
      */
-    void readings(EngineReadings readings, long originNanos, List<EventSide> others) {
+    void readings(EngineReadings readings, long originNanos, List<EngineObserver> others) {
         if (readings.runningRequests() instanceof Reading.Known running
                 && running.value() == 0
                 && readings.waitingRequests().number().orElse(1) == 0
@@ -93,7 +93,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
             case Reading.Unknown unknown -> invisibleShare = unknown;
             case Reading.Known count -> {
                 long seen = requests.seen();
-                for (EventSide other : others) {
+                for (EngineObserver other : others) {
                     seen += other.requests.seen();
                 }
                 invisible.counted(Math.round(count.value()), seen);
@@ -190,14 +190,14 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     }
 
     @Override
-    public void stored(StoredBlocks chain) {
-        storedBlocks += chain.count();
+    public void stored(StoredBlocks stores) {
+        storedBlocks += stores.count();
         justRestarted = false;
-        tree.stored(chain);
-        if (chain.blockTokens() > 0 && tree.lastStore().decides()) {
-            blockTokens = chain.blockTokens();
+        tree.stored(stores);
+        if (stores.blockTokens() > 0 && tree.lastStore().decides()) {
+            blockTokens = stores.blockTokens();
         }
-        requests.stored(chain);
+        requests.stored(stores);
     }
 
     @Override
@@ -258,7 +258,7 @@ final class EventSide implements KvEventSink, TreeListener, RequestListener {
     }
 
     @Override
-    public void chainEnded(long lastBlock, int depth, boolean returned) {
+    public void insertionEnded(long lastBlock, int depth, boolean returned) {
         if (returned) {
             candidates.remove(lastBlock);
             candidates.add(lastBlock);

@@ -29,13 +29,13 @@ import java.util.Objects;
  * touches; its number is the XXH3-64 of the identifier's UTF-8 and is chained to that block's local hash. Several are first
  * chained to each other, in their order in the prompt, so that a block has one such number at most.
  */
-public final class ContentChain {
+public final class ContentNames {
     /** The namespace of blocks that have neither salt nor LoRA adapter. */
     public static final long NO_NAMESPACE = 0;
 
     private static final Xxh3 HASH = Xxh3.seeded(1337);
 
-    private ContentChain() {}
+    private ContentNames() {}
 
     /** The namespace of a salt and a LoRA adapter; an empty text is none. */
     public static long namespace(String salt, String lora) {

@@ -19,13 +19,13 @@ import zmq.Msg;
 import zmq.io.Metadata;
 
 /**
- * The sockets of one endpoint: the one that hears it, and while its past is asked for, the one that asks.
+ * The sockets of one endpoint: the one that receives live batches and, while past ones are requested, the one for the replay.
  *
  * <p>Connections are counted as they are made, and every message says by which it came: both sides name a connection by its
- * port on this machine. The asking socket is a new one for each question, so that no answer to an older question, and no
+ * port on this machine. The replay socket is a new one for each request, so that no answer to an older request, and no
  * connection to an earlier publisher, can get in between.
  */
-final class EventLine implements EventStream.Asker {
+final class EndpointSocket implements BatchSequencer.ReplayRequester {
     private static final int RECONNECT_MILLIS = 50;
     private static final int HANDSHAKE_MILLIS = 1000;
     private static final int BURST = 256;
@@ -40,13 +40,13 @@ final class EventLine implements EventStream.Asker {
     private final ZMQ.Poller poller;
     private final EventSource source;
     private final List<Subscription> subscriptions;
-    private final List<EventStream> streams = new ArrayList<>();
+    private final List<BatchSequencer> sequencers = new ArrayList<>();
     private final KvEventDecoder decoder;
     private final ZMQ.Socket subscriber;
-    private Optional<ZMQ.Socket> asker = Optional.empty();
-    private String unaskable = "";
+    private Optional<ZMQ.Socket> replaySocket = Optional.empty();
+    private String replayUnreachable = "";
     /** Set by the sockets' thread. */
-    private AtomicBoolean askerLost = new AtomicBoolean();
+    private AtomicBoolean replaySocketLost = new AtomicBoolean();
 
     /** Written by the sockets' thread, before the new connection brings its first message. */
     private final Map<String, Long> connections = new ConcurrentHashMap<>();
@@ -66,7 +66,7 @@ final class EventLine implements EventStream.Asker {
      *
      * @throws IllegalArgumentException with one sentence when the publisher's host is none
      */
-    EventLine(
+    EndpointSocket(
             ZContext context,
             ZMQ.Poller poller,
             EventSource source,
@@ -80,7 +80,7 @@ final class EventLine implements EventStream.Asker {
         this.subscriptions = subscriptions;
         this.decoder = decoder;
         for (Subscription subscription : subscriptions) {
-            streams.add(new EventStream(
+            sequencers.add(new BatchSequencer(
                     subscription,
                     sinkOfRank.apply(subscription.rank()),
                     decoder,
@@ -90,7 +90,7 @@ final class EventLine implements EventStream.Asker {
         this.subscriber = open(SocketType.SUB, source.endpoint());
         subscriber.setSelfAddressPropertyName(PORT_PROPERTY);
         subscriber.setEventHook(
-                this::happened, ZMQ.EVENT_CONNECTED | ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED);
+                this::onSocketEvent, ZMQ.EVENT_CONNECTED | ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED);
         subscriber.subscribe(source.topic().getBytes(ZMQ.CHARSET));
         try {
             connect(subscriber, source.endpoint());
@@ -110,25 +110,25 @@ final class EventLine implements EventStream.Asker {
 
     /** Applies what has arrived, up to a burst of it; answers how many batches reached the sink. */
     int drain(long now) {
-        for (EventStream stream : streams) {
-            stream.round(now, connection, connected);
+        for (BatchSequencer sequencer : sequencers) {
+            sequencer.round(now, connection, connected);
         }
-        hear();
-        asker.ifPresent(this::readAnswer);
-        if (!unaskable.isEmpty()) {
-            String why = unaskable;
-            unaskable = "";
-            streams.getFirst().failed(why);
+        receiveLive();
+        replaySocket.ifPresent(this::readAnswer);
+        if (!replayUnreachable.isEmpty()) {
+            String why = replayUnreachable;
+            replayUnreachable = "";
+            sequencers.getFirst().failed(why);
         }
         int applied = 0;
-        for (EventStream stream : streams) {
-            applied += stream.takeApplied();
+        for (BatchSequencer sequencer : sequencers) {
+            applied += sequencer.takeApplied();
         }
         return applied;
     }
 
     long idleNanos() {
-        return streams.getFirst().idleNanos();
+        return sequencers.getFirst().idleNanos();
     }
 
     void close() {
@@ -138,13 +138,13 @@ final class EventLine implements EventStream.Asker {
     }
 
     @Override
-    public void ask(long from) {
+    public void requestReplay(long from) {
         stop();
         String endpoint = source.replayEndpoint().orElseThrow();
         ZMQ.Socket socket = open(SocketType.DEALER, endpoint);
-        asker = Optional.of(socket);
+        replaySocket = Optional.of(socket);
         AtomicBoolean lost = new AtomicBoolean();
-        askerLost = lost;
+        replaySocketLost = lost;
         socket.setEventHook(event -> lost.set(true), ZMQ.EVENT_DISCONNECTED);
         poller.register(socket, ZMQ.Poller.POLLIN);
         try {
@@ -153,17 +153,17 @@ final class EventLine implements EventStream.Asker {
             socket.send(NOTHING, ZMQ.SNDMORE);
             socket.send(ByteBuffer.allocate(Long.BYTES).putLong(from).array());
         } catch (ZMQException | IllegalArgumentException e) {
-            unaskable = "\"" + endpoint + "\" cannot be connected to";
+            replayUnreachable = "\"" + endpoint + "\" cannot be connected to";
         }
     }
 
     @Override
     public void stop() {
-        asker.ifPresent(socket -> {
+        replaySocket.ifPresent(socket -> {
             poller.unregister(socket);
             socket.close();
         });
-        asker = Optional.empty();
+        replaySocket = Optional.empty();
     }
 
     private ZMQ.Socket open(SocketType type, String endpoint) {
@@ -183,7 +183,7 @@ final class EventLine implements EventStream.Asker {
         }
     }
 
-    private void happened(ZEvent event) {
+    private void onSocketEvent(ZEvent event) {
         switch (event.getEvent()) {
             case CONNECTED -> {
                 SocketChannel channel = event.getValue();
@@ -213,7 +213,7 @@ final class EventLine implements EventStream.Asker {
         return full;
     }
 
-    private void hear() {
+    private void receiveLive() {
         full = false;
         long bytes = 0;
         for (int taken = 0; taken < BURST && bytes < BURST_BYTES; taken++) {
@@ -231,11 +231,11 @@ final class EventLine implements EventStream.Asker {
     private void accept() {
         int rank = 0;
         Optional<String> refusal = shape();
-        if (refusal.isEmpty() && streams.size() > 1) {
+        if (refusal.isEmpty() && sequencers.size() > 1) {
             rank = decoder.read(frames.get(2)) ? decoder.rank() : 0;
-            if (rank < 0 || rank >= streams.size()) {
+            if (rank < 0 || rank >= sequencers.size()) {
                 refusal = Optional.of("A batch of rank " + rank + " came from " + source.endpoint()
-                        + ", which the ranks 0 to " + (streams.size() - 1) + " were said to share.");
+                        + ", which the ranks 0 to " + (sequencers.size() - 1) + " were said to share.");
                 rank = 0;
             }
         }
@@ -245,8 +245,8 @@ final class EventLine implements EventStream.Asker {
             subscription.refuse(refusal.get());
             return;
         }
-        EventStream stream = streams.get(rank);
-        stream.live(new Message(lastConnection, frames.get(1), frames.get(2), stream.asks()));
+        BatchSequencer sequencer = sequencers.get(rank);
+        sequencer.live(new Message(lastConnection, frames.get(1), frames.get(2), sequencer.replayRequests()));
     }
 
     /** Why the message is no batch by its outside. */
@@ -268,29 +268,29 @@ final class EventLine implements EventStream.Asker {
     }
 
     private void readAnswer(ZMQ.Socket socket) {
-        EventStream stream = streams.getFirst();
+        BatchSequencer sequencer = sequencers.getFirst();
         // What is applied may end this question and begin another, by another socket.
-        for (int taken = 0; taken < BURST && asker.filter(socket::equals).isPresent(); taken++) {
-            boolean gone = askerLost.get();
+        for (int taken = 0; taken < BURST && replaySocket.filter(socket::equals).isPresent(); taken++) {
+            boolean gone = replaySocketLost.get();
             if (receive(socket) < 0) {
                 if (gone) {
-                    stream.cutOff();
+                    sequencer.cutOff();
                 }
                 return;
             }
             // An empty frame, in newer builds the topic, the sequence and the payload.
             int at = frameCount - 2;
             if (at < 1 || at > 2 || frames.get(0).length > 0 || frames.get(at).length < Long.BYTES) {
-                stream.failed("an answer of " + frameCount + " frames is none");
+                sequencer.failed("an answer of " + frameCount + " frames is none");
                 return;
             }
-            Message batch = new Message(0, frames.get(at), frames.get(at + 1), stream.asks());
+            Message batch = new Message(0, frames.get(at), frames.get(at + 1), sequencer.replayRequests());
             if (batch.sequence == END && batch.payload.length == 0) {
-                stream.ended();
+                sequencer.ended();
             } else if (batch.sequence < 0) {
-                stream.failed("an answer has the number " + batch.sequence);
+                sequencer.failed("an answer has the number " + batch.sequence);
             } else {
-                stream.answered(batch);
+                sequencer.answered(batch);
             }
         }
     }
@@ -307,7 +307,7 @@ final class EventLine implements EventStream.Asker {
                 break;
             }
             if (frameCount == 0 && socket.equals(subscriber)) {
-                cameBy(frame);
+                recordConnection(frame);
             }
             if (frameCount < MOST_FRAMES) {
                 frames.add(frame.data());
@@ -319,7 +319,7 @@ final class EventLine implements EventStream.Asker {
     }
 
     @SuppressWarnings("ReferenceEquality") // one object for each connection
-    private void cameBy(Msg frame) {
+    private void recordConnection(Msg frame) {
         Metadata origin = frame.getMetadata();
         if (origin != null && lastOrigin.filter(known -> known == origin).isEmpty()) {
             lastOrigin = Optional.of(origin);

@@ -14,7 +14,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /** The stream's order against a publisher, a network and a clock that are all played, by seed. */
-final class EventStreamTest {
+final class BatchSequencerTest {
     private static final boolean DEEP =
             System.getProperty("holdfast.scale", "slice").equals("deep");
     private static final long MILLI = 1_000_000;
@@ -33,7 +33,7 @@ final class EventStreamTest {
     }
 
     /** One seeded history. */
-    private static final class Play implements EventStream.Asker {
+    private static final class Play implements BatchSequencer.ReplayRequester {
         private final long seed;
         private final SplittableRandom random;
         private final boolean replay;
@@ -42,13 +42,13 @@ final class EventStreamTest {
         private final ModelCache cache;
         private final MirrorSink view = new MirrorSink();
         private final Subscription counts;
-        private final EventStream stream;
+        private final BatchSequencer sequencer;
 
         /** What the subscriber's queue holds, in the order in which it came, whatever became of the connection. */
         private final Deque<Message> queue = new ArrayDeque<>();
 
         private final Deque<Runnable> answers = new ArrayDeque<>();
-        private Optional<Long> asked = Optional.empty();
+        private Optional<Long> replayRequested = Optional.empty();
         private long now = 77;
         private long connection;
         private boolean connected;
@@ -65,7 +65,7 @@ final class EventStreamTest {
             this.cache = new ModelCache(random, Dialect.SGLANG_MAPS, remembered);
             EventSource source = EventSource.of("tcp://engine:5557", "");
             this.counts = new Subscription(source, 0);
-            this.stream = new EventStream(
+            this.sequencer = new BatchSequencer(
                     counts, view, new KvEventDecoder(), replay ? Optional.of(this) : Optional.empty(), now);
         }
 
@@ -95,7 +95,7 @@ final class EventStreamTest {
                 if (quiet() && !counts.recovering()) {
                     silences = seen ? silences + 1 : 0;
                     now += 40_000 * MILLI;
-                } else if (!up || asked.isEmpty()) {
+                } else if (!up || replayRequested.isEmpty()) {
                     now += 1_000 * MILLI;
                 }
             }
@@ -118,7 +118,7 @@ final class EventStreamTest {
         }
 
         private boolean quiet() {
-            return queue.isEmpty() && answers.isEmpty() && asked.isEmpty();
+            return queue.isEmpty() && answers.isEmpty() && replayRequested.isEmpty();
         }
 
         private void step() {
@@ -155,7 +155,7 @@ final class EventStreamTest {
 
         private void round() {
             now += random.nextLong(5 * MILLI);
-            stream.round(now, connection, connected);
+            sequencer.round(now, connection, connected);
         }
 
         private void publish() {
@@ -182,21 +182,22 @@ final class EventStreamTest {
             round();
             for (int i = 0; i < most && !queue.isEmpty(); i++) {
                 Message came = queue.poll();
-                stream.live(message(came.connection, came.sequence, came.payload));
+                sequencer.live(message(came.connection, came.sequence, came.payload));
             }
         }
 
         private Message message(long by, long sequence, byte[] payload) {
-            return new Message(by, ByteBuffer.allocate(8).putLong(0, sequence).array(), payload, stream.asks());
+            return new Message(
+                    by, ByteBuffer.allocate(8).putLong(0, sequence).array(), payload, sequencer.replayRequests());
         }
 
         /** The publisher looks at what it was asked. */
         private void serve() {
-            if (!up || asked.isEmpty()) {
+            if (!up || replayRequested.isEmpty()) {
                 return;
             }
-            List<Batch> past = cache.from(asked.get());
-            asked = Optional.empty();
+            List<Batch> past = cache.from(replayRequested.get());
+            replayRequested = Optional.empty();
             for (Batch batch : past) {
                 // One that misses its last batch and still ends in order would be taken for complete.
                 boolean drop = !reliable
@@ -205,11 +206,11 @@ final class EventStreamTest {
                 boolean broken = !reliable && random.nextInt(20) == 0;
                 byte[] payload = broken ? new byte[] {1, 2} : batch.bytes();
                 if (!drop) {
-                    answers.add(() -> stream.answered(message(0, batch.sequence(), payload)));
+                    answers.add(() -> sequencer.answered(message(0, batch.sequence(), payload)));
                 }
             }
             if (reliable || random.nextInt(10) > 0) {
-                answers.add(stream::ended);
+                answers.add(sequencer::ended);
             }
         }
 
@@ -221,15 +222,15 @@ final class EventStreamTest {
         }
 
         @Override
-        public void ask(long from) {
+        public void requestReplay(long from) {
             answers.clear();
-            asked = Optional.of(from);
+            replayRequested = Optional.of(from);
         }
 
         @Override
         public void stop() {
             answers.clear();
-            asked = Optional.empty();
+            replayRequested = Optional.empty();
         }
     }
 }

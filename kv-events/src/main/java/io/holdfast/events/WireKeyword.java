@@ -3,8 +3,8 @@ package io.holdfast.events;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** The words of the wire that mean something to us; every other text is {@link #OTHER}. */
-enum Word {
+/** The keywords of the wire that mean something to us; every other text is {@link #OTHER}. */
+enum WireKeyword {
     BLOCK_STORED("BlockStored"),
     BLOCK_REMOVED("BlockRemoved"),
     ALL_BLOCKS_CLEARED("AllBlocksCleared"),
@@ -53,14 +53,14 @@ enum Word {
 
     private static final int SLOT_BITS = 8;
     private static final long SCATTER = 0x9E3779B97F4A7C15L;
-    private static final Word[] SLOTS = slots();
+    private static final WireKeyword[] SLOTS = slots();
 
     private final int length;
     private final long head;
     private final long middle;
     private final long tail;
 
-    Word(String text) {
+    WireKeyword(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
         length = bytes.length;
         head = headOf(bytes, 0, length);
@@ -69,13 +69,13 @@ enum Word {
     }
 
     /** The word that these bytes are; they must lie within the array. */
-    static Word of(byte[] bytes, int from, int length) {
+    static WireKeyword of(byte[] bytes, int from, int length) {
         if (length > LONGEST) {
             return OTHER;
         }
         long tail = tailOf(bytes, from, length);
         for (int slot = slot(tail, length); ; slot = (slot + 1) & (SLOTS.length - 1)) {
-            Word word = SLOTS[slot];
+            WireKeyword word = SLOTS[slot];
             if (word == OTHER) {
                 return OTHER;
             }
@@ -88,10 +88,10 @@ enum Word {
         }
     }
 
-    private static Word[] slots() {
-        Word[] slots = new Word[1 << SLOT_BITS];
+    private static WireKeyword[] slots() {
+        WireKeyword[] slots = new WireKeyword[1 << SLOT_BITS];
         Arrays.fill(slots, OTHER);
-        for (Word word : values()) {
+        for (WireKeyword word : values()) {
             if (word.length == 0) {
                 continue;
             }

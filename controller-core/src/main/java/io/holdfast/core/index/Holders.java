@@ -5,12 +5,12 @@ import java.util.Arrays;
 /**
  * Which caches hold which blocks of a strip.
  *
- * <p>A lane is one tier of one cache. What it holds of a strip is an entry: the lane above sixteen bits, one for each place.
- * A strip that one lane holds blocks of, which is nearly every one, keeps the entry in itself; of more it keeps a list,
- * sorted by lane and without empty entries, so that the tiers of one cache stand side by side. Lists have room for a power
+ * <p>A holder is one tier of one cache. What it holds of a strip is an entry: the holder above sixteen bits, one for each offset.
+ * A strip that one holder holds blocks of, which is nearly every one, keeps the entry in itself; of more it keeps a list,
+ * sorted by holder and without empty entries, so that the tiers of one cache stand side by side. Lists have room for a power
  * of two, and come from pages that never move.
  */
-final class Lanes {
+final class Holders {
     static final int TIER_BITS = 2;
     static final int TIERS = 1 << TIER_BITS;
     static final int MOST = 1 << 16;
@@ -26,16 +26,16 @@ final class Lanes {
     private int[][] pages = shared;
     private int used = PAGE;
 
-    Lanes(Strips strips) {
+    Holders(Strips strips) {
         this.strips = strips;
         Arrays.fill(free, -1);
     }
 
-    static int lane(int cache, Tier tier) {
+    static int holder(int cache, Tier tier) {
         return cache << TIER_BITS | tier.rank;
     }
 
-    static int laneOf(int entry) {
+    static int holderOf(int entry) {
         return entry >>> PRESENCE_BITS;
     }
 
@@ -60,123 +60,123 @@ final class Lanes {
 
     /* For the writer. */
 
-    /** The places of the strip that the lane holds. */
-    int presence(int strip, int lane) {
+    /** The offsets of the strip that the holder holds. */
+    int presence(int strip, int holder) {
         Strips.Page page = strips.page(strip);
-        int count = Strips.laneCount(page, strip);
-        int lanes = Strips.lanes(page, strip);
+        int count = Strips.holderCount(page, strip);
+        int holders = Strips.holders(page, strip);
         if (count <= 1) {
-            return count == 1 && laneOf(lanes) == lane ? presenceOf(lanes) : 0;
+            return count == 1 && holderOf(holders) == holder ? presenceOf(holders) : 0;
         }
-        int index = index(lanes, count, lane);
-        int entry = index < count ? entry(pages, lanes, index) : 0;
-        return laneOf(entry) == lane ? presenceOf(entry) : 0;
+        int index = index(holders, count, holder);
+        int entry = index < count ? entry(pages, holders, index) : 0;
+        return holderOf(entry) == holder ? presenceOf(entry) : 0;
     }
 
-    /** The places of the strip that any lane holds. */
+    /** The offsets of the strip that any holder holds. */
     int occupied(int strip) {
         Strips.Page page = strips.page(strip);
-        int count = Strips.laneCount(page, strip);
-        int lanes = Strips.lanes(page, strip);
+        int count = Strips.holderCount(page, strip);
+        int holders = Strips.holders(page, strip);
         if (count <= 1) {
-            return count == 0 ? 0 : presenceOf(lanes);
+            return count == 0 ? 0 : presenceOf(holders);
         }
         int all = 0;
         for (int i = 0; i < count; i++) {
-            all |= entry(pages, lanes, i);
+            all |= entry(pages, holders, i);
         }
         return presenceOf(all);
     }
 
-    /** Lets the lane hold these places, and returns those of them that it held before. */
-    int add(int strip, int lane, int places) {
+    /** Lets the holder hold these offsets, and returns those of them that it held before. */
+    int add(int strip, int holder, int offsets) {
         strips.touch(strip);
         Strips.Page page = strips.page(strip);
-        int count = Strips.laneCount(page, strip);
-        int lanes = Strips.lanes(page, strip);
-        int fresh = lane << PRESENCE_BITS | places;
+        int count = Strips.holderCount(page, strip);
+        int holders = Strips.holders(page, strip);
+        int fresh = holder << PRESENCE_BITS | offsets;
         if (count == 0) {
-            strips.lanes(strip, fresh, 1, 0);
+            strips.holders(strip, fresh, 1, 0);
             return 0;
         }
         if (count == 1) {
-            if (laneOf(lanes) == lane) {
-                strips.lanes(strip, lanes | places, 1, 0);
-                return lanes & places;
+            if (holderOf(holders) == holder) {
+                strips.holders(strip, holders | offsets, 1, 0);
+                return holders & offsets;
             }
             int list = allocate(1);
-            boolean first = lane < laneOf(lanes);
-            set(list, 0, first ? fresh : lanes);
-            set(list, 1, first ? lanes : fresh);
-            strips.lanes(strip, list, 2, 1);
+            boolean first = holder < holderOf(holders);
+            set(list, 0, first ? fresh : holders);
+            set(list, 1, first ? holders : fresh);
+            strips.holders(strip, list, 2, 1);
             return 0;
         }
-        int index = index(lanes, count, lane);
-        int entry = index < count ? entry(pages, lanes, index) : 0;
-        if (index < count && laneOf(entry) == lane) {
-            set(lanes, index, entry | places);
-            return entry & places;
+        int index = index(holders, count, holder);
+        int entry = index < count ? entry(pages, holders, index) : 0;
+        if (index < count && holderOf(entry) == holder) {
+            set(holders, index, entry | offsets);
+            return entry & offsets;
         }
-        int list = lanes;
-        int sizeClass = Strips.laneClass(page, strip);
+        int list = holders;
+        int sizeClass = Strips.holderClass(page, strip);
         if (count == 1 << sizeClass) {
             list = allocate(sizeClass + 1);
-            copy(lanes, 0, list, 0, count);
-            release(lanes, sizeClass);
+            copy(holders, 0, list, 0, count);
+            release(holders, sizeClass);
             sizeClass++;
         }
         copy(list, index, list, index + 1, count - index);
         set(list, index, fresh);
-        strips.lanes(strip, list, count + 1, sizeClass);
+        strips.holders(strip, list, count + 1, sizeClass);
         return 0;
     }
 
-    /** Takes these places from the lane, and returns those of them that it held. */
-    int take(int strip, int lane, int places) {
+    /** Takes these offsets from the holder, and returns those of them that it held. */
+    int take(int strip, int holder, int offsets) {
         Strips.Page page = strips.page(strip);
-        int count = Strips.laneCount(page, strip);
-        int lanes = Strips.lanes(page, strip);
+        int count = Strips.holderCount(page, strip);
+        int holders = Strips.holders(page, strip);
         if (count <= 1) {
-            if (count == 0 || laneOf(lanes) != lane || (lanes & places) == 0) {
+            if (count == 0 || holderOf(holders) != holder || (holders & offsets) == 0) {
                 return 0;
             }
             strips.touch(strip);
-            int left = lanes & ~places;
-            strips.lanes(strip, left, presenceOf(left) == 0 ? 0 : 1, 0);
-            return lanes & places;
+            int left = holders & ~offsets;
+            strips.holders(strip, left, presenceOf(left) == 0 ? 0 : 1, 0);
+            return holders & offsets;
         }
-        int index = index(lanes, count, lane);
-        int entry = index < count ? entry(pages, lanes, index) : 0;
-        if (index == count || laneOf(entry) != lane || (entry & places) == 0) {
+        int index = index(holders, count, holder);
+        int entry = index < count ? entry(pages, holders, index) : 0;
+        if (index == count || holderOf(entry) != holder || (entry & offsets) == 0) {
             return 0;
         }
         strips.touch(strip);
-        int left = entry & ~places;
+        int left = entry & ~offsets;
         if (presenceOf(left) != 0) {
-            set(lanes, index, left);
-            return entry & places;
+            set(holders, index, left);
+            return entry & offsets;
         }
-        int sizeClass = Strips.laneClass(page, strip);
+        int sizeClass = Strips.holderClass(page, strip);
         if (count == 2) {
-            int other = entry(pages, lanes, 1 - index);
-            release(lanes, sizeClass);
-            strips.lanes(strip, other, 1, 0);
+            int other = entry(pages, holders, 1 - index);
+            release(holders, sizeClass);
+            strips.holders(strip, other, 1, 0);
         } else {
-            copy(lanes, index + 1, lanes, index, count - index - 1);
-            strips.lanes(strip, lanes, count - 1, sizeClass);
+            copy(holders, index + 1, holders, index, count - index - 1);
+            strips.holders(strip, holders, count - 1, sizeClass);
         }
-        return entry & places;
+        return entry & offsets;
     }
 
-    /** Where the lane is in a list, or would have to be. */
-    private int index(int list, int count, int lane) {
+    /** Where the holder is in a list, or would have to be. */
+    private int index(int list, int count, int holder) {
         int[] page = pages[list >>> PAGE_BITS];
         int from = list & PAGE - 1;
         int low = 0;
         int high = count;
         while (low < high) {
             int middle = (low + high) >>> 1;
-            if (laneOf(page[from + middle]) < lane) {
+            if (holderOf(page[from + middle]) < holder) {
                 low = middle + 1;
             } else {
                 high = middle;

@@ -31,7 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** A controller with an engine, a disk and a clock that a test moves by hand; {@link #log} has the order of things. */
-public final class Bench {
+public final class ControllerHarness {
     public static final long SECOND = 1_000_000_000L;
     public static final ControllerSettings SETTINGS = new ControllerSettings(
             "e",
@@ -184,7 +184,7 @@ public final class Bench {
         }
     }
 
-    public Bench(ControllerSettings settings, Disk disk, Engine engine) {
+    public ControllerHarness(ControllerSettings settings, Disk disk, Engine engine) {
         this.disk = disk;
         this.engine = engine;
         disk.log = log;
@@ -197,14 +197,14 @@ public final class Bench {
     }
 
     /** A bench whose engine is probed and idle, with 10000 tokens in blocks of 16. */
-    public static Bench ready(ControllerSettings settings) {
-        Bench bench = new Bench(settings, new Disk(), new Engine());
-        bench.idle();
-        bench.settle();
-        return bench;
+    public static ControllerHarness ready(ControllerSettings settings) {
+        ControllerHarness harness = new ControllerHarness(settings, new Disk(), new Engine());
+        harness.idle();
+        harness.settle();
+        return harness;
     }
 
-    public static Bench ready() {
+    public static ControllerHarness ready() {
         return ready(SETTINGS);
     }
 

@@ -20,12 +20,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-final class EventSideTest {
+final class EngineObserverTest {
     private static final int SIZE = 16;
     private static final long MILLI = 1_000_000;
     private static final long ORIGIN = 7_000_000_000L;
 
-    private final EventSide events = new EventSide(RequestRules.vllm(), () -> {});
+    private final EngineObserver events = new EngineObserver(RequestRules.vllm(), () -> {});
     private long nanos = MILLI;
     private long sequence;
 
