@@ -3,6 +3,7 @@ package io.holdfast.sglang;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
@@ -48,7 +49,7 @@ public final class PinBlocksBackend implements Backend {
     private static final String HOST_VARIANT = "This engine's pin_blocks pins copies in host memory, not on the GPU,"
             + " which this backend does not support.";
 
-    private static final BackendTraits TRAITS = new BackendTraits(true, true, false, true, false, true);
+    private static final BackendTraits TRAITS = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
 
     private final EngineHttp http;
     private final ScheduledExecutorService timer;

@@ -2,6 +2,7 @@ package io.holdfast.sglang;
 
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
@@ -31,7 +32,8 @@ public final class SessionHoldBackend implements Backend {
     /** What configuration and ledger call it. */
     public static final String NAME = "session_hold";
 
-    private static final BackendTraits TRAITS = new BackendTraits(false, false, true, false, false, false);
+    private static final BackendTraits TRAITS =
+            BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
     private static final String GENERATE = "/generate";
     private static final String CLOSE = "/close_session";
     private static final String NO_ROUTE = "This engine has no sessions: it is older than SGLang 0.5.9, or no SGLang.";

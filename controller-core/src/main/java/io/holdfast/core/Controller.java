@@ -3,6 +3,7 @@ package io.holdfast.core;
 import io.holdfast.core.EngineView.Counters;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
@@ -327,9 +328,9 @@ public final class Controller {
 
     private void pause(Optional<String> reason) {
         suspended = reason;
-        pauseWritten = backends.chosen().traits().forgetsByItself()
-                ? CompletableFuture.completedFuture(false)
-                : pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")));
+        pauseWritten = backends.chosen().traits().needsLedger()
+                ? pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")))
+                : CompletableFuture.completedFuture(false);
     }
 
     /**
@@ -534,13 +535,13 @@ public final class Controller {
         if (hindrance.isPresent()) {
             return hindrance;
         }
-        if (traits.needsInsertionEnd() && !tree.endedInsertion(block)) {
+        if (traits.needs(Need.INSERTION_END) && !tree.endedInsertion(block)) {
             return Optional.of("its last block left the cache, or ends no insertion any more");
         }
-        if (traits.needsUnambiguousHash() && tree.ambiguous(block)) {
+        if (traits.needs(Need.UNAMBIGUOUS_HASH) && tree.ambiguous(block)) {
             return Optional.of("the hash of its last block may name two blocks of the engine by now");
         }
-        if (!traits.hard()) {
+        if (!traits.takesMemory()) {
             return Optional.empty();
         }
         if (guard.stalled(nowNanos)) {
@@ -595,7 +596,7 @@ public final class Controller {
     }
 
     private boolean hardPins() {
-        return backends.chosen().traits().hard();
+        return backends.chosen().traits().takesMemory();
     }
 
     /** What became of pins and unpins. */

@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
@@ -101,7 +102,7 @@ public final class ControllerHarness {
         public final Deque<Outcome.Kind> unpinAnswers = new ArrayDeque<>();
         public List<String> log = new ArrayList<>();
         public Capabilities capabilities = new Capabilities(true, "test");
-        public BackendTraits traits = new BackendTraits(true, true, false, true, false, true);
+        public BackendTraits traits = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
         public Optional<String> hindrance = Optional.empty();
         public int probes;
         /** While set, calls wait in {@link #unanswered}, and the seventeenth at once is turned away. */

@@ -86,7 +86,7 @@ final class EngineCalls {
         if (taken) {
             return notSent(TAKEN);
         }
-        Optional<String> refused = backend.traits().forgetsByItself() ? Optional.empty() : lock.refusal();
+        Optional<String> refused = backend.traits().needsEngineLock() ? lock.refusal() : Optional.empty();
         if (refused.isPresent()) {
             return notSent(refused.get());
         }

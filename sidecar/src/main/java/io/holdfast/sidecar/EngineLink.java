@@ -2,6 +2,7 @@ package io.holdfast.sidecar;
 
 import io.holdfast.core.Controller;
 import io.holdfast.core.EngineView;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
@@ -372,7 +373,7 @@ final class EngineLink implements AutoCloseable {
         }
         long[] blocks = names.of(tokens, blockTokens);
         // Tokens take much more memory than names.
-        return backend.traits().needsTokens()
+        return backend.traits().needs(Need.TOKENS)
                 ? new HoldRequest(blocks, Arrays.copyOf(tokens, blocks.length * blockTokens), body.lease())
                 : new HoldRequest(blocks, body.lease());
     }

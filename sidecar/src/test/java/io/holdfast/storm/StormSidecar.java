@@ -4,6 +4,7 @@ import io.holdfast.core.Controller;
 import io.holdfast.core.ControllerSettings;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
@@ -275,7 +276,7 @@ final class StormSidecar {
 
         @Override
         public BackendTraits traits() {
-            return new BackendTraits(true, true, false, true, false, true);
+            return BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
         }
 
         private CompletionStage<Outcome> call(boolean pin, List<Long> blocks) {

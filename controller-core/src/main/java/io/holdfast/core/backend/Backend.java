@@ -8,8 +8,8 @@ import java.util.concurrent.CompletionStage;
  * A way to make an engine keep a prefix.
  *
  * <p>Probed, never assumed. Calls return at once and answer with an {@link Outcome}; they never throw and never complete
- * exceptionally for what an engine or a network can do. {@link #pin} is called only after the ledger has the handle, unless the backend
- * forgets by itself.
+ * exceptionally for what an engine or a network can do. {@link #pin} is called only after the ledger has the handle, unless its pins end by
+ * themselves.
  */
 public interface Backend {
     /** The name that configuration, ledger and reasons use, such as {@code pin_blocks}. */

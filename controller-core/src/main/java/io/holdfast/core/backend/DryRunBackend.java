@@ -1,5 +1,6 @@
 package io.holdfast.core.backend;
 
+import io.holdfast.core.backend.BackendTraits.Need;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -10,7 +11,9 @@ public final class DryRunBackend implements Backend {
     public static final String NAME = "dry_run";
 
     /** The same needs as the strictest backend, so that the plan is one that could be carried out. */
-    private static final BackendTraits TRAITS = new BackendTraits(true, true, false, true, true, true);
+    private static final BackendTraits TRAITS = BackendTraits.hard()
+            .needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH)
+            .endingByThemselves();
 
     @Override
     public String name() {

@@ -1,6 +1,7 @@
 package io.holdfast.core.pin;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.Outcome.Kind;
@@ -68,7 +69,7 @@ public final class Pins {
      * Nothing pinned survives in our memory when the process is killed, and engines forget nothing by themselves. So the
      * intent is durable before the call is made, and whatever is not RELEASED at the next start is unpinned, by the
      * backend that pinned it, before anything else is pinned. A ledger that cannot be written stops pins and never an
-     * unpin, which waits for no disk. A backend that forgets by itself needs no ledger and leaves it alone.
+     * unpin, which waits for no disk. A backend whose pins end by themselves needs no ledger and leaves it alone.
      *
      * Threads
      * -------
@@ -223,7 +224,7 @@ public final class Pins {
 
     private void takeOver(Entry entry) {
         Optional<Backend> backend = backends.named(entry.backend());
-        if (backend.isEmpty() || backend.get().traits().forgetsByItself()) {
+        if (backend.isEmpty() || !backend.get().traits().needsReleaseAtStart()) {
             abandoned.add(entry);
             return;
         }
@@ -330,7 +331,7 @@ public final class Pins {
 
     /** Why nothing may be pinned, whatever it is; absent when nothing is in the way. */
     public Optional<String> hindrance() {
-        if (backends.chosen().traits().forgetsByItself()) {
+        if (!backends.chosen().traits().needsReleaseAtStart()) {
             return Optional.empty();
         }
         if (engine.isEmpty()) {
@@ -498,7 +499,7 @@ public final class Pins {
     }
 
     private void plan(Pin pin, PinCommand command, Entry intent) {
-        if (pin.backend.traits().forgetsByItself()) {
+        if (!pin.backend.traits().needsLedger()) {
             send(pin, command);
             return;
         }
@@ -560,7 +561,7 @@ public final class Pins {
     }
 
     private void join(Pin pin, Entry entry) {
-        if (pin.backend.traits().forgetsByItself()) {
+        if (!pin.backend.traits().needsLedger()) {
             joined(pin, entry, Optional.empty());
             return;
         }
@@ -687,7 +688,7 @@ public final class Pins {
     }
 
     private boolean twins(Pin pin) {
-        return pin.backend.traits().needsUnambiguousHash() && tree.ambiguous(pin.block);
+        return pin.backend.traits().needs(Need.UNAMBIGUOUS_HASH) && tree.ambiguous(pin.block);
     }
 
     private void unpinAnswered(Pin pin, Outcome outcome) {
@@ -791,7 +792,7 @@ public final class Pins {
 
     /** Writes what is only to be known at the next start; no call waits for it. */
     private void record(Pin pin, Step step, long holdId, HoldOrigin origin) {
-        if (!pin.backend.traits().forgetsByItself()) {
+        if (pin.backend.traits().needsLedger()) {
             CompletionStage<Boolean> unused = recordLater(pin.entry(step, holdId, origin));
         }
     }

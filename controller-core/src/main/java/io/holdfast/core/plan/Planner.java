@@ -1,6 +1,7 @@
 package io.holdfast.core.plan;
 
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
@@ -61,7 +62,7 @@ public final class Planner {
     }
 
     private Plan plan() {
-        boolean hardPins = in.traits().hard();
+        boolean hardPins = in.traits().takesMemory();
         boolean stalled = in.stalled() && hardPins;
         Set<Long> aboveBound = stalled || !hardPins ? Set.of() : aboveBound();
         for (Hold hold : in.holds()) {
@@ -90,7 +91,7 @@ public final class Planner {
                 && in.automaticHolds()
                 && in.measuring().isEmpty()
                 // Events name the blocks of a candidate, and no tokens are kept of them.
-                && !in.traits().needsTokens()
+                && !in.traits().needs(Need.TOKENS)
                 && hindrance().isEmpty()) {
             candidates();
         }
@@ -135,7 +136,7 @@ public final class Planner {
                     "only the first " + matched + " of " + path.blocks()
                             + " blocks are known to be in the cache: it is pinned when the rest is stored");
         }
-        int end = in.traits().needsInsertionEnd() ? in.tree().insertionEnd(path, matched) : matched;
+        int end = in.traits().needs(Need.INSERTION_END) ? in.tree().insertionEnd(path, matched) : matched;
         if (end == 0) {
             return wait(
                     hold,
@@ -160,7 +161,7 @@ public final class Planner {
     }
 
     public static String pinReason(BackendTraits traits, int end, int wanted) {
-        if (!traits.needsInsertionEnd()) {
+        if (!traits.needs(Need.INSERTION_END)) {
             return end == wanted ? "the whole prefix is in the cache" : "clipped: " + end + " of " + wanted + " blocks";
         }
         return end == wanted
@@ -174,11 +175,11 @@ public final class Planner {
             return Optional.of(
                     "this engine cannot pin: " + in.capabilities().get().why());
         }
-        if (in.traits().needsTokens() && path.tokens().isEmpty()) {
+        if (in.traits().needs(Need.TOKENS) && path.tokens().isEmpty()) {
             return Optional.of("it was asked for by the names of its blocks, and this backend sends the prefix itself:"
                     + " ask for it by its tokens");
         }
-        if (in.traits().needsUnambiguousHash() && in.tree().ambiguous(last)) {
+        if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(last)) {
             return Optional.of(
                     "the hash of its last block may name two blocks of the engine (a salt or a LoRA is in use):"
                             + " such a pin could not be taken back safely");
@@ -273,7 +274,7 @@ public final class Planner {
         long id = in.nextHoldId();
         List<Long> longestFirst = in.candidates().stream()
                 .filter(block ->
-                        (in.tree().endedInsertion(block) || !in.traits().needsInsertionEnd())
+                        (in.tree().endedInsertion(block) || !in.traits().needs(Need.INSERTION_END))
                                 && !in.tree().pinned(block)
                                 && !in.leaving().contains(block)
                                 && in.tree().depth(block) > 0)

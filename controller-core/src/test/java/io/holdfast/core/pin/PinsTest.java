@@ -7,6 +7,7 @@ import io.holdfast.core.Controller;
 import io.holdfast.core.ControllerHarness;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
@@ -386,7 +387,9 @@ final class PinsTest {
     @Test
     void pin_deferredWhereUnpinsTellNothing_isUnpinnedWhenItArrived() {
         ControllerHarness.Engine engine = new ControllerHarness.Engine();
-        engine.traits = new BackendTraits(true, true, false, true, false, false);
+        engine.traits = BackendTraits.hard()
+                .needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH)
+                .withSilentRelease();
         engine.pinAnswers.add(Outcome.Kind.DEFERRED);
         ControllerHarness silent =
                 new ControllerHarness(ControllerHarness.SETTINGS, new ControllerHarness.Disk(), engine);
@@ -801,7 +804,9 @@ final class PinsTest {
 
     @Test
     void ledger_cannotBeWrittenButTheEngineForgetsByItself_pins() {
-        harness.engine.traits = new BackendTraits(true, true, false, true, true, true);
+        harness.engine.traits = BackendTraits.hard()
+                .needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH)
+                .endingByThemselves();
         ControllerHarness forgetful = new ControllerHarness(ControllerHarness.SETTINGS, harness.disk, harness.engine);
         forgetful.idle();
         forgetful.settle();
@@ -861,7 +866,7 @@ final class PinsTest {
 
             @Override
             public BackendTraits traits() {
-                return new BackendTraits(true, true, false, true, false, true);
+                return BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
             }
 
             @Override

@@ -3,6 +3,7 @@ package io.holdfast.core.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetRule;
@@ -36,7 +37,7 @@ import org.junit.jupiter.api.Test;
 /** Each reason that a plan can give, and the guard over random states. */
 final class PlannerTest {
     private static final Capabilities ABLE = new Capabilities(true, "test");
-    private static final BackendTraits HARD = new BackendTraits(true, true, false, true, false, true);
+    private static final BackendTraits HARD = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
 
     private final List<Long> returned = new ArrayList<>();
     private final EngineBlocks tree = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
@@ -228,7 +229,9 @@ final class PlannerTest {
 
     @Test
     void stalled_pinsThatTheEngineMayEvict_stay() {
-        traits = new BackendTraits(true, true, false, false, true, true);
+        traits = BackendTraits.soft()
+                .needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH)
+                .endingByThemselves();
         root(1, 2);
         held(1, 1, 2);
         stalled = true;
