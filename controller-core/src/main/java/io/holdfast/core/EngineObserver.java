@@ -17,7 +17,6 @@ import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -145,11 +144,6 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
 
     String certainty() {
         return tree.certainty();
-    }
-
-    /** Why the view cannot be relied on since events were lost; absent when none were. */
-    Optional<String> gap() {
-        return tree.eventsLost() ? Optional.of(tree.certainty()) : Optional.empty();
     }
 
     /** Tokens in a block as the events count them; 0 before they told. */

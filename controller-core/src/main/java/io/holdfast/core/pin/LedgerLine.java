@@ -33,12 +33,7 @@ public sealed interface LedgerLine {
             long lastBlock,
             int blocks,
             String note)
-            implements LedgerLine {
-
-        Entry at(Step next, String why) {
-            return new Entry(next, holdId, origin, backend, handle, lastBlock, blocks, why);
-        }
-    }
+            implements LedgerLine {}
 
     /** Everything was let go by one call, and nothing is to be held again before somebody resumes; or somebody did. */
     record Pause(boolean paused, String reason) implements LedgerLine {}
