@@ -11,6 +11,7 @@ import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.Workload;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.GpuFault;
@@ -102,7 +103,7 @@ final class Demo {
     }
 
     private Result test(Vertx vertx, DemoScenario scenario, Progress progress) {
-        Workload workload = Workload.idlePrefixFlood(settings.seed(), scenario.shape());
+        Workload workload = IdlePrefixFlood.workload(settings.seed(), scenario.shape());
         LoadTestSettings test = LoadTestSettings.defaults().toBuilder()
                 .rounds(settings.rounds())
                 .seed(settings.seed())

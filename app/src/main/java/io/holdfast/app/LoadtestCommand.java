@@ -15,7 +15,7 @@ import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.TerminalProgress;
 import io.holdfast.loadtest.workload.FloodShape;
-import io.holdfast.loadtest.workload.Workload;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.vertx.core.Vertx;
 import java.io.PrintStream;
 import java.net.URI;
@@ -219,7 +219,7 @@ final class LoadtestCommand implements Runnable {
                     SidecarHolder holder = new SidecarHolder(sidecar, engineId, Duration.ofHours(1), clock)) {
                 Result result = LoadTestRun.run(
                         new RunEnvironment(tested, holder, clock),
-                        Workload.idlePrefixFlood(seed, shape),
+                        IdlePrefixFlood.workload(seed, shape),
                         settings.build(),
                         journal,
                         new TerminalProgress(progress, terminal, clock::nanos));

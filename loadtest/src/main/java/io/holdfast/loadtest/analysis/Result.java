@@ -6,7 +6,6 @@ import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RunHeader;
 import java.util.List;
-import java.util.OptionalDouble;
 
 /**
  * The answer of a load test.
@@ -38,15 +37,5 @@ public record Result(
 
     public long seed() {
         return header.seed();
-    }
-
-    /** What a benchmark that always runs the baseline first would claim, in percent. */
-    public OptionalDouble naiveEffectPercent() {
-        return estimate().naivePercent();
-    }
-
-    /** What being second does by itself, in percent. */
-    public OptionalDouble orderBiasPercent() {
-        return estimate().orderBiasPercent();
     }
 }

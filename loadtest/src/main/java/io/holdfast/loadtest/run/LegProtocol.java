@@ -9,8 +9,9 @@ import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.run.EngineUnderTest.Load;
+import io.holdfast.loadtest.workload.Phase;
+import io.holdfast.loadtest.workload.Role;
 import io.holdfast.loadtest.workload.Workload;
-import io.holdfast.loadtest.workload.Workload.Cycle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -19,7 +20,7 @@ import java.util.Optional;
  * The leg protocol
  * ================
  *
- * Both arms take the same steps: flush, connect, prime, hold, then flood and probe cycle by cycle, release. They
+ * Both arms take the same steps: flush, connect, prime, hold, then the other phases of the workload, release. They
  * differ in the body of the hold step and of its counterpart at the end, and in nothing else. There is one method
  * here for each step and no branch on the arm outside of `holdOrSham` and `releaseOrSham`.
  *
@@ -78,7 +79,7 @@ final class LegProtocol {
             this.order = order;
             this.position = position;
             this.arm = Arm.of(order, position);
-            this.load = engine.prepare(workload.leg(position).requests());
+            this.load = engine.prepare(workload.requests(position));
             this.origin = clock.nanos();
         }
 
@@ -88,14 +89,15 @@ final class LegProtocol {
                 return record(followed.problem());
             }
             step(Step.Kind.CONNECT, 0, () -> load.connect(settings.concurrency()));
-            step(Step.Kind.PRIME, 0, () -> send(1, 1));
+            List<Phase> phases = workload.phases(position);
+            send(phases.getFirst());
             RequestRecord prime = records.getFirst();
             if (!prime.isOk()) {
                 return record(Optional.of("the prefix could not be sent: " + prime.problem()));
             }
             step(Step.Kind.HOLD, 0, this::waitOutSlot);
             try {
-                floodAndProbe();
+                phases.stream().skip(1).forEach(this::send);
             } catch (RuntimeException e) {
                 releaseAfter(e);
                 throw e;
@@ -104,12 +106,19 @@ final class LegProtocol {
             return record(Optional.empty());
         }
 
-        private void floodAndProbe() {
-            for (Cycle cycle : workload.leg(position).cycles()) {
-                int number = cycle.flood().getFirst().cycle();
-                step(Step.Kind.FLOOD, number, () -> send(cycle.flood().size(), settings.concurrency()));
-                step(Step.Kind.PROBE, number, () -> send(cycle.probes().size(), 1));
-            }
+        /** Sends the requests of a phase and waits until all are over. */
+        private void send(Phase phase) {
+            Step.Kind kind = switch (phase.role()) {
+                case PRIME -> Step.Kind.PRIME;
+                case FLOOD -> Step.Kind.FLOOD;
+                case PROBE -> Step.Kind.PROBE;
+            };
+            int concurrency = phase.role() == Role.FLOOD ? settings.concurrency() : 1;
+            step(
+                    kind,
+                    phase.cycle(),
+                    () -> load.send(phase.requests().size(), concurrency)
+                            .forEach(record -> records.add(record.since(origin))));
         }
 
         private void release() {
@@ -138,11 +147,6 @@ final class LegProtocol {
 
         private ReleaseReceipt releaseOrSham() {
             return arm == Arm.PINNED ? holder.release(hold) : holder.shamRelease();
-        }
-
-        /** Sends the next requests of the list and waits until all are over. */
-        private void send(int count, int concurrency) {
-            load.send(count, concurrency).forEach(record -> records.add(record.since(origin)));
         }
 
         private void step(Step.Kind kind, int cycle, Runnable body) {

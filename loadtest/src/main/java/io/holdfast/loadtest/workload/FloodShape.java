@@ -48,18 +48,6 @@ public record FloodShape(
         return new FloodShape(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles, 1, 1, 16);
     }
 
-    public FloodShape withProbesPerCycle(int probes) {
-        return new FloodShape(
-                prefixTokens,
-                suffixTokens,
-                floodRequests,
-                floodTokens,
-                cycles,
-                probes,
-                floodOutputTokens,
-                probeOutputTokens);
-    }
-
     public FloodShape withOutputTokens(int flood, int probe) {
         return new FloodShape(
                 prefixTokens, suffixTokens, floodRequests, floodTokens, cycles, probesPerCycle, flood, probe);

@@ -30,7 +30,7 @@ final class AnalysisTest {
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
         assertThat(result.estimate().effectPercent().orElseThrow()).isCloseTo(-50, within(1.0));
-        assertThat(result.naiveEffectPercent().orElseThrow()).isCloseTo(-50, within(1.0));
+        assertThat(result.estimate().naivePercent().orElseThrow()).isCloseTo(-50, within(1.0));
         assertThat(result.warnings()).isEmpty();
     }
 

@@ -15,9 +15,9 @@ import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
-import io.holdfast.loadtest.workload.Workload;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -133,7 +133,7 @@ final class EmulatorEndToEndTest {
                 PinRouteHolder holder = new PinRouteHolder(unit.uri())) {
             Result result = LoadTestRun.run(
                     new RunEnvironment(tested, holder, clock),
-                    Workload.idlePrefixFlood(11, SHAPE),
+                    IdlePrefixFlood.workload(11, SHAPE),
                     settings,
                     folder.resolve("run.jsonl"),
                     Progress.silent());

@@ -16,6 +16,7 @@ import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.holdfast.loadtest.testing.StubHolder;
 import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.loadtest.workload.Workload;
 import io.vertx.core.Vertx;
@@ -29,7 +30,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 final class LegProtocolTest {
-    private static final Workload WORKLOAD = Workload.idlePrefixFlood(1, new FloodShape(64, 8, 3, 40, 2, 2, 1, 3));
+    private static final Workload WORKLOAD = IdlePrefixFlood.workload(1, new FloodShape(64, 8, 3, 40, 2, 2, 1, 3));
     private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults().toBuilder()
             .concurrency(2)
             .holdSlot(Duration.ofMillis(50))

@@ -19,6 +19,7 @@ import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.holdfast.loadtest.testing.StubHolder;
 import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.Workload;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -38,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Whole runs against a server that can be told to misbehave. */
 final class LoadTestRunTest {
-    private static final Workload WORKLOAD = Workload.idlePrefixFlood(1, new FloodShape(64, 8, 3, 80, 1, 1, 1, 1));
+    private static final Workload WORKLOAD = IdlePrefixFlood.workload(1, new FloodShape(64, 8, 3, 80, 1, 1, 1, 1));
 
     private final Vertx vertx = Vertx.vertx();
     private final StubEngine engine = StubEngine.start(vertx, 64);

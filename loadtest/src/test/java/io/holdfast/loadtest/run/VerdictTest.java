@@ -81,7 +81,7 @@ final class VerdictTest {
         assertThat(findings(
                         SOME,
                         EVEN.withFaults(new CacheFault.PinIgnored(), warming(EVEN)),
-                        result -> assertThat(result.naiveEffectPercent().orElseThrow())
+                        result -> assertThat(result.estimate().naivePercent().orElseThrow())
                                 .as("what baseline first, then pinned would claim")
                                 .isLessThan(-10)))
                 .isEqualTo(Map.of(Finding.ORDER_ARTEFACT, SOME));

@@ -2,7 +2,7 @@ package io.holdfast.loadtest.run;
 
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.workload.FloodShape;
-import io.holdfast.loadtest.workload.Workload;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.sglang.SglangSettings;
@@ -82,7 +82,7 @@ record VirtualExperiment(
         try (VirtualEngine tested = new VirtualEngine(engine, speed, faults, time)) {
             return LoadTestRun.run(
                     new RunEnvironment(tested, tested.holder(), time),
-                    Workload.idlePrefixFlood(seed, shape),
+                    IdlePrefixFlood.workload(seed, shape),
                     settings.toBuilder().seed(seed).build(),
                     journal,
                     Progress.silent());

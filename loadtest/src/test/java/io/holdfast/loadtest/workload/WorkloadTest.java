@@ -16,15 +16,15 @@ final class WorkloadTest {
 
     @Test
     void sameSeedAndShape_giveTheSameId() {
-        assertThat(Workload.idlePrefixFlood(1, SHAPE).id())
-                .isEqualTo(Workload.idlePrefixFlood(1, SHAPE).id())
+        assertThat(IdlePrefixFlood.workload(1, SHAPE).id())
+                .isEqualTo(IdlePrefixFlood.workload(1, SHAPE).id())
                 .isEqualTo("d2c3fb953f58477644487bc1260e34e95145728469d81d35de239761277227ec");
     }
 
     @Test
     void otherSeed_givesAnotherId() {
-        assertThat(Workload.idlePrefixFlood(2, SHAPE).id())
-                .isNotEqualTo(Workload.idlePrefixFlood(1, SHAPE).id());
+        assertThat(IdlePrefixFlood.workload(2, SHAPE).id())
+                .isNotEqualTo(IdlePrefixFlood.workload(1, SHAPE).id());
     }
 
     @Test
@@ -37,19 +37,19 @@ final class WorkloadTest {
                 new FloodShape(64, 8, 6, 40, 3, 2, 1, 4),
                 new FloodShape(64, 8, 5, 41, 3, 2, 1, 4),
                 new FloodShape(64, 8, 5, 40, 4, 2, 1, 4),
-                SHAPE.withProbesPerCycle(3),
+                new FloodShape(64, 8, 5, 40, 3, 3, 1, 4),
                 SHAPE.withOutputTokens(2, 4),
                 SHAPE.withOutputTokens(1, 5))) {
-            ids.add(Workload.idlePrefixFlood(1, shape).id());
+            ids.add(IdlePrefixFlood.workload(1, shape).id());
         }
         assertThat(ids).hasSize(9);
     }
 
     @Test
     void everyLeg_primesThePrefixAlone() {
-        Workload workload = Workload.idlePrefixFlood(3, SHAPE);
+        Workload workload = IdlePrefixFlood.workload(3, SHAPE);
         for (int position = 0; position < Workload.LEGS_OF_A_LIFE; position++) {
-            LoadRequest prime = workload.leg(position).prime();
+            LoadRequest prime = workload.requests(position).getFirst();
             assertThat(prime.tokens()).isEqualTo(workload.prefix());
             assertThat(prime.maxTokens()).isOne();
         }
@@ -57,7 +57,7 @@ final class WorkloadTest {
 
     @Test
     void everyProbe_isThePrefixAndASuffixOfItsOwn() {
-        Workload workload = Workload.idlePrefixFlood(3, SHAPE);
+        Workload workload = IdlePrefixFlood.workload(3, SHAPE);
         Set<Integer> suffixes = new HashSet<>();
         int probes = 0;
         for (LoadRequest request : all(workload)) {
@@ -75,7 +75,7 @@ final class WorkloadTest {
 
     @Test
     void noFloodPrompt_beginsLikeAnyOtherPrompt() {
-        Workload workload = Workload.idlePrefixFlood(3, SHAPE);
+        Workload workload = IdlePrefixFlood.workload(3, SHAPE);
         Set<Integer> begins = new HashSet<>();
         begins.add(workload.prefix()[0]);
         int floods = 0;
@@ -91,7 +91,7 @@ final class WorkloadTest {
 
     @Test
     void promptsOfDifferentOrigin_shareNoRunOfEightTokens() {
-        Workload workload = Workload.idlePrefixFlood(3, new FloodShape(512, 64, 4, 256, 2, 2, 1, 4));
+        Workload workload = IdlePrefixFlood.workload(3, new FloodShape(512, 64, 4, 256, 2, 2, 1, 4));
         List<int[]> texts = new ArrayList<>();
         texts.add(workload.prefix());
         for (LoadRequest request : all(workload)) {
@@ -114,18 +114,20 @@ final class WorkloadTest {
 
     @Test
     void legsOfALife_differInTokensAndNotInSizes() {
-        Workload workload = Workload.idlePrefixFlood(3, SHAPE);
-        assertThat(workload.leg(1).requests()).isNotEqualTo(workload.leg(2).requests());
-        assertThat(sizes(workload.leg(1))).isEqualTo(sizes(workload.leg(2))).isEqualTo(sizes(workload.leg(0)));
+        Workload workload = IdlePrefixFlood.workload(3, SHAPE);
+        assertThat(workload.requests(1)).isNotEqualTo(workload.requests(2));
+        assertThat(sizes(workload.requests(1)))
+                .isEqualTo(sizes(workload.requests(2)))
+                .isEqualTo(sizes(workload.requests(0)));
     }
 
     @Test
     void tokens_areCopiesThatNobodyCanChange() {
-        Workload workload = Workload.idlePrefixFlood(3, SHAPE);
+        Workload workload = IdlePrefixFlood.workload(3, SHAPE);
         workload.prefix()[0] = 0;
-        workload.leg(1).prime().tokens()[0] = 0;
+        workload.requests(1).getFirst().tokens()[0] = 0;
         assertThat(workload.prefix()[0]).isNotZero();
-        assertThat(workload.leg(1).prime().tokens()[0]).isNotZero();
+        assertThat(workload.requests(1).getFirst().tokens()[0]).isNotZero();
     }
 
     @Test
@@ -147,13 +149,13 @@ final class WorkloadTest {
     }
 
     private static List<LoadRequest> all(Workload workload) {
-        return List.of(workload.leg(0), workload.leg(1), workload.leg(2)).stream()
-                .flatMap(leg -> leg.requests().stream())
+        return List.of(workload.requests(0), workload.requests(1), workload.requests(2)).stream()
+                .flatMap(List::stream)
                 .toList();
     }
 
-    private static List<String> sizes(Workload.Script leg) {
-        return leg.requests().stream()
+    private static List<String> sizes(List<LoadRequest> leg) {
+        return leg.stream()
                 .map(request -> request.role() + " " + request.length() + " " + request.maxTokens())
                 .toList();
     }
