@@ -2,7 +2,12 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.sidecar.SharedServices.Seams;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -29,12 +34,18 @@ class MetricsPageTest {
 
     @Test
     void documentedMetrics_areThoseOfARunningSidecar() throws IOException {
-        try (TestBed bed = TestBed.pinning(state)) {
-            bed.client.hold(new long[] {1}, 1);
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        Vertx vertx = Sidecar.instrumented(registry);
+        SidecarConfig config = TestBed.config(state, URI.create("http://127.0.0.1:1"), "");
+        try (Sidecar sidecar = Sidecar.start(vertx, config, registry, Seams.none());
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.hold(new long[] {1}, 1);
             // What Vert.x measures of an answer is there when the answer is.
-            bed.client.http.get("/metrics");
+            client.http.get("/metrics");
 
-            assertThat(exported(bed.client.http.get("/metrics").text())).isEqualTo(documented());
+            assertThat(exported(client.http.get("/metrics").text())).isEqualTo(documented());
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
         }
     }
 
