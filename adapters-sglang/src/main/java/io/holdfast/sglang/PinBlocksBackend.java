@@ -79,17 +79,18 @@ public final class PinBlocksBackend implements Backend {
         return new ProbeLoop(
                         timer,
                         () -> http.post(PIN, "{\"block_hashes\":[]}")
-                                .thenCombine(http.get(ServerInfo.PATH), PinBlocksBackend::heard))
+                                .thenCombine(http.get(ServerInfo.PATH), PinBlocksBackend::attempt))
                 .answer();
     }
 
-    private static ProbeLoop.Heard heard(Reply pin, Reply info) {
-        Optional<String> silence = ProbeLoop.silence(pin);
-        if (silence.isEmpty() && pin instanceof Reply.Answer answer && answer.status() == 200) {
-            silence = ProbeLoop.silence(info);
+    private static ProbeLoop.Attempt attempt(Reply pin, Reply info) {
+        Optional<String> unanswered = ProbeLoop.whyUnanswered(pin);
+        if (unanswered.isEmpty() && pin instanceof Reply.Answer answer && answer.status() == 200) {
+            unanswered = ProbeLoop.whyUnanswered(info);
         }
-        return silence.<ProbeLoop.Heard>map(ProbeLoop.Heard.Silence::new)
-                .orElseGet(() -> new ProbeLoop.Heard.Told(judge(pin, info)));
+        return unanswered
+                .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
+                .orElseGet(() -> new ProbeLoop.Attempt.Answered(judge(pin, info)));
     }
 
     @Override

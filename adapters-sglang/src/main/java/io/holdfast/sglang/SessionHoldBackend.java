@@ -66,13 +66,13 @@ public final class SessionHoldBackend implements Backend {
 
     @Override
     public CompletionStage<Capabilities> probe() {
-        return new ProbeLoop(timer, () -> http.get(ServerInfo.PATH).thenApply(SessionHoldBackend::heard)).answer();
+        return new ProbeLoop(timer, () -> http.get(ServerInfo.PATH).thenApply(SessionHoldBackend::attempt)).answer();
     }
 
-    private static ProbeLoop.Heard heard(Reply reply) {
-        return ProbeLoop.silence(reply)
-                .<ProbeLoop.Heard>map(ProbeLoop.Heard.Silence::new)
-                .orElseGet(() -> new ProbeLoop.Heard.Told(
+    private static ProbeLoop.Attempt attempt(Reply reply) {
+        return ProbeLoop.whyUnanswered(reply)
+                .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
+                .orElseGet(() -> new ProbeLoop.Attempt.Answered(
                         switch (ServerInfo.read(reply)) {
                             case ServerInfo.Read.Failed failed -> new Capabilities(false, failed.why());
                             case ServerInfo.Read.Done done -> judge(done.info());

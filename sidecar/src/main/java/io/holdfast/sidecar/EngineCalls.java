@@ -57,10 +57,10 @@ final class EngineCalls {
         this.inherited = ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toCollection(HashSet::new));
     }
 
-    /** The backend for the controller's use. */
-    synchronized Backend through(Backend backend) {
+    /** The backend for the controller's use: its calls are remembered here. */
+    synchronized Backend tracked(Backend backend) {
         backends.put(backend.name(), backend);
-        return new Followed(backend);
+        return new Tracked(backend);
     }
 
     /** From now on the controller's calls are answered with {@link Outcome.Kind#NOT_SENT}; calls under way go on. */
@@ -123,10 +123,10 @@ final class EngineCalls {
         }
     }
 
-    private final class Followed extends ForwardingBackend {
+    private final class Tracked extends ForwardingBackend {
         private final Backend backend;
 
-        Followed(Backend backend) {
+        Tracked(Backend backend) {
             super(backend);
             this.backend = backend;
         }

@@ -20,7 +20,7 @@ interface EngineFamily {
     RequestRules requestRules();
 
     /** The family's own backends by the name that configuration and ledger use; where none is configured, the first. */
-    SequencedMap<String, Function<Needs, Backend>> backends();
+    SequencedMap<String, Function<BackendParts, Backend>> backends();
 
     /** What it is asked again and again. */
     Questions questions(EngineHttp http);
@@ -33,7 +33,7 @@ interface EngineFamily {
     BlockNames blockNames();
 
     /** What a backend is made with. */
-    record Needs(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {}
+    record BackendParts(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {}
 
     /** Questions that the engine answers when it is there. */
     interface Questions {

@@ -101,8 +101,8 @@ final class EngineLink implements AutoCloseable {
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
-                new EngineFamily.Needs(http, shared.timer(), random),
-                each -> calls.through(new MeteredBackend(each, config.id(), shared.registry(), log)));
+                new EngineFamily.BackendParts(http, shared.timer(), random),
+                each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
         this.backend = new ProbedBackend(backends.chosen(), config.id());
         this.controller = new Controller(
                 config.controllerSettings(),

@@ -66,8 +66,8 @@ final class LedgerBinding {
             ServedModel.ask(http)
                     // The name of the host is looked up, which may wait.
                     .thenAcceptAsync(
-                            told -> {
-                                if (told instanceof ServedModel.Told.Answered answered) {
+                            attempt -> {
+                                if (attempt instanceof ServedModel.Attempt.Answered answered) {
                                     tell(EngineAddress.identity(config.url(), answered.model()));
                                 }
                             },

@@ -53,7 +53,7 @@ final class MeteredBackend extends ForwardingBackend {
     }
 
     private Timer timer(String call, Outcome.Kind kind) {
-        return Timer.builder("holdfast.outcomes")
+        return Timer.builder("holdfast.backend.calls")
                 .description("Pin and unpin calls by outcome")
                 .tag("engine", engineId)
                 .tag("call", call)

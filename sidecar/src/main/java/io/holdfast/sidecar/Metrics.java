@@ -95,8 +95,8 @@ final class Metrics {
                 link -> link.view().paused().isPresent() ? 1 : 0);
         gauge(
                 engine,
-                "holdfast.faults",
-                "Whether a fault of the sidecar ended the following of this engine",
+                "holdfast.internal.error",
+                "Whether an internal error of the sidecar ended its work for this engine",
                 link -> link.fault().isEmpty() ? 0 : 1);
         gauge(
                 engine,

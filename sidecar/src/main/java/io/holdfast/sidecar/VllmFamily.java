@@ -24,7 +24,7 @@ final class VllmFamily implements EngineFamily {
     }
 
     @Override
-    public SequencedMap<String, Function<Needs, Backend>> backends() {
+    public SequencedMap<String, Function<BackendParts, Backend>> backends() {
         return new LinkedHashMap<>();
     }
 
