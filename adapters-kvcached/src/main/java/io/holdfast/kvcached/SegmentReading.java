@@ -11,12 +11,7 @@ public sealed interface SegmentReading {
      * @param usedBytes what its pages in use take
      * @param preallocatedBytes what is mapped in advance and not in use
      */
-    record Segment(long limitBytes, long usedBytes, long preallocatedBytes) implements SegmentReading {
-        /** Memory that the engine holds on the GPU for its cache. */
-        public long heldBytes() {
-            return usedBytes + preallocatedBytes;
-        }
-    }
+    record Segment(long limitBytes, long usedBytes, long preallocatedBytes) implements SegmentReading {}
 
     /** No numbers, and why not. */
     record Unknown(String why) implements SegmentReading {}

@@ -39,11 +39,6 @@ final class SegmentReaderTest {
         assertThat(SegmentReader.read(segment(hex))).isEqualTo(new Segment(limit, used, preallocated));
     }
 
-    @Test
-    void heldMemory_isUsedAndPreallocated() {
-        assertThat(new Segment(10, 7, 5).heldBytes()).isEqualTo(12);
-    }
-
     @ParameterizedTest
     @CsvSource({
         "ffffffffffffffff00000048000000000000801600000000, a limit of -1 bytes",

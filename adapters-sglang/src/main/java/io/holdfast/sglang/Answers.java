@@ -3,7 +3,7 @@ package io.holdfast.sglang;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.holdfast.core.Outcome;
+import io.holdfast.core.backend.Outcome;
 import io.holdfast.http.Reply;
 import java.util.Optional;
 

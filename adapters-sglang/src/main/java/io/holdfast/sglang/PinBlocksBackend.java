@@ -1,11 +1,12 @@
 package io.holdfast.sglang;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.holdfast.core.Backend;
-import io.holdfast.core.BackendTraits;
-import io.holdfast.core.Capabilities;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinCommand;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.Reply;
 import java.util.List;
@@ -48,7 +49,7 @@ public final class PinBlocksBackend implements Backend {
     private static final String HOST_VARIANT = "This engine's pin_blocks pins copies in host memory, not on the GPU,"
             + " which this backend does not support.";
 
-    private static final BackendTraits TRAITS = new BackendTraits(true, true, false, true, false, true);
+    private static final BackendTraits TRAITS = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
 
     private final EngineHttp http;
     private final ScheduledExecutorService timer;
@@ -78,17 +79,18 @@ public final class PinBlocksBackend implements Backend {
         return new ProbeLoop(
                         timer,
                         () -> http.post(PIN, "{\"block_hashes\":[]}")
-                                .thenCombine(http.get(ServerInfo.PATH), PinBlocksBackend::heard))
+                                .thenCombine(http.get(ServerInfo.PATH), PinBlocksBackend::attempt))
                 .answer();
     }
 
-    private static ProbeLoop.Heard heard(Reply pin, Reply info) {
-        Optional<String> silence = ProbeLoop.silence(pin);
-        if (silence.isEmpty() && pin instanceof Reply.Answer answer && answer.status() == 200) {
-            silence = ProbeLoop.silence(info);
+    private static ProbeLoop.Attempt attempt(Reply pin, Reply info) {
+        Optional<String> unanswered = ProbeLoop.whyUnanswered(pin);
+        if (unanswered.isEmpty() && pin instanceof Reply.Answer answer && answer.status() == 200) {
+            unanswered = ProbeLoop.whyUnanswered(info);
         }
-        return silence.<ProbeLoop.Heard>map(ProbeLoop.Heard.Silence::new)
-                .orElseGet(() -> new ProbeLoop.Heard.Told(judge(pin, info)));
+        return unanswered
+                .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
+                .orElseGet(() -> new ProbeLoop.Attempt.Answered(judge(pin, info)));
     }
 
     @Override

@@ -1,6 +1,6 @@
 package io.holdfast.sglang;
 
-import io.holdfast.core.Capabilities;
+import io.holdfast.core.backend.Capabilities;
 import io.holdfast.http.Reply;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -21,47 +21,47 @@ final class ProbeLoop {
     private static final long ASK_AGAIN_MILLIS = 500;
 
     /** What came of asking once. */
-    sealed interface Heard {
-        record Told(Capabilities capabilities) implements Heard {}
+    sealed interface Attempt {
+        record Answered(Capabilities capabilities) implements Attempt {}
 
         /** Nothing was said about what the engine can do. */
-        record Silence(String why) implements Heard {}
+        record Unanswered(String why) implements Attempt {}
     }
 
     private final ScheduledExecutorService timer;
-    private final Supplier<CompletionStage<Heard>> ask;
+    private final Supplier<CompletionStage<Attempt>> ask;
 
-    /** @param timer paces the questions; once it is shut down, silence is taken for a no */
-    ProbeLoop(ScheduledExecutorService timer, Supplier<CompletionStage<Heard>> ask) {
+    /** @param timer paces the questions; once it is shut down, no answer is taken for a no */
+    ProbeLoop(ScheduledExecutorService timer, Supplier<CompletionStage<Attempt>> ask) {
         this.timer = timer;
         this.ask = ask;
     }
 
     CompletionStage<Capabilities> answer() {
-        CompletableFuture<Capabilities> told = new CompletableFuture<>();
-        ask(told);
-        return told;
+        CompletableFuture<Capabilities> answer = new CompletableFuture<>();
+        ask(answer);
+        return answer;
     }
 
-    private void ask(CompletableFuture<Capabilities> told) {
-        CompletionStage<Void> unused = ask.get().thenAccept(heard -> {
-            switch (heard) {
-                case Heard.Told answer -> told.complete(answer.capabilities());
-                case Heard.Silence silence -> later(told, silence.why());
+    private void ask(CompletableFuture<Capabilities> answer) {
+        CompletionStage<Void> unused = ask.get().thenAccept(attempt -> {
+            switch (attempt) {
+                case Attempt.Answered answered -> answer.complete(answered.capabilities());
+                case Attempt.Unanswered unanswered -> later(answer, unanswered.why());
             }
         });
     }
 
-    private void later(CompletableFuture<Capabilities> told, String why) {
+    private void later(CompletableFuture<Capabilities> answer, String why) {
         try {
-            Future<?> unused = timer.schedule(() -> ask(told), ASK_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
+            Future<?> unused = timer.schedule(() -> ask(answer), ASK_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
-            told.complete(new Capabilities(false, why));
+            answer.complete(new Capabilities(false, why));
         }
     }
 
     /** Why an answer says nothing about what the engine can do; absent when it does say it. */
-    static Optional<String> silence(Reply reply) {
+    static Optional<String> whyUnanswered(Reply reply) {
         return switch (reply) {
             case Reply.NoAnswer lost -> Optional.of(lost.why());
             case Reply.Answer answer

@@ -1,10 +1,11 @@
 package io.holdfast.sglang;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.BackendTraits;
-import io.holdfast.core.Capabilities;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinCommand;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.Reply;
 import java.util.Arrays;
@@ -31,7 +32,8 @@ public final class SessionHoldBackend implements Backend {
     /** What configuration and ledger call it. */
     public static final String NAME = "session_hold";
 
-    private static final BackendTraits TRAITS = new BackendTraits(false, false, true, false, false, false);
+    private static final BackendTraits TRAITS =
+            BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
     private static final String GENERATE = "/generate";
     private static final String CLOSE = "/close_session";
     private static final String NO_ROUTE = "This engine has no sessions: it is older than SGLang 0.5.9, or no SGLang.";
@@ -64,13 +66,13 @@ public final class SessionHoldBackend implements Backend {
 
     @Override
     public CompletionStage<Capabilities> probe() {
-        return new ProbeLoop(timer, () -> http.get(ServerInfo.PATH).thenApply(SessionHoldBackend::heard)).answer();
+        return new ProbeLoop(timer, () -> http.get(ServerInfo.PATH).thenApply(SessionHoldBackend::attempt)).answer();
     }
 
-    private static ProbeLoop.Heard heard(Reply reply) {
-        return ProbeLoop.silence(reply)
-                .<ProbeLoop.Heard>map(ProbeLoop.Heard.Silence::new)
-                .orElseGet(() -> new ProbeLoop.Heard.Told(
+    private static ProbeLoop.Attempt attempt(Reply reply) {
+        return ProbeLoop.whyUnanswered(reply)
+                .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
+                .orElseGet(() -> new ProbeLoop.Attempt.Answered(
                         switch (ServerInfo.read(reply)) {
                             case ServerInfo.Read.Failed failed -> new Capabilities(false, failed.why());
                             case ServerInfo.Read.Done done -> judge(done.info());

@@ -2,10 +2,10 @@ package io.holdfast.sglang;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.Capabilities;
-import io.holdfast.core.HoldRequest;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinCommand;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.http.Reply;
 import java.io.IOException;
 import java.time.Duration;

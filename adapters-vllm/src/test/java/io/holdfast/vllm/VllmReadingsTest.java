@@ -2,8 +2,8 @@ package io.holdfast.vllm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.EngineReadings;
-import io.holdfast.core.Reading;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;

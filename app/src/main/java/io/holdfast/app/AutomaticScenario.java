@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.holdfast.loadtest.RunClock;
+import io.holdfast.loadtest.run.RunClock;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.URI;

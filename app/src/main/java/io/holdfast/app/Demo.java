@@ -2,16 +2,17 @@ package io.holdfast.app;
 
 import io.holdfast.app.DemoOutcome.Judgement;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.loadtest.HttpEngine;
-import io.holdfast.loadtest.HttpSettings;
-import io.holdfast.loadtest.LoadTestRun;
-import io.holdfast.loadtest.LoadTestSettings;
-import io.holdfast.loadtest.Progress;
-import io.holdfast.loadtest.Result;
-import io.holdfast.loadtest.RunClock;
-import io.holdfast.loadtest.RunEnvironment;
-import io.holdfast.loadtest.SidecarHolder;
-import io.holdfast.loadtest.Workload;
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.client.HttpEngine;
+import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.client.SidecarHolder;
+import io.holdfast.loadtest.run.LoadTestRun;
+import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.run.Progress;
+import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.loadtest.run.RunEnvironment;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
+import io.holdfast.loadtest.workload.Workload;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.GpuFault;
 import io.holdfast.rules.sglang.SglangSettings;
@@ -102,7 +103,7 @@ final class Demo {
     }
 
     private Result test(Vertx vertx, DemoScenario scenario, Progress progress) {
-        Workload workload = Workload.idlePrefixFlood(settings.seed(), scenario.shape());
+        Workload workload = IdlePrefixFlood.workload(settings.seed(), scenario.shape());
         LoadTestSettings test = LoadTestSettings.defaults().toBuilder()
                 .rounds(settings.rounds())
                 .seed(settings.seed())

@@ -1,6 +1,6 @@
 package io.holdfast.app;
 
-import io.holdfast.loadtest.Statistic;
+import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.rules.fault.Fault;
 import java.util.List;
 import java.util.concurrent.Callable;

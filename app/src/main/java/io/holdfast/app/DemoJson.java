@@ -2,7 +2,7 @@ package io.holdfast.app;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.holdfast.loadtest.ArmSummary;
+import io.holdfast.loadtest.analysis.ArmSummary;
 import java.util.List;
 
 /** The demo's result as one JSON document; what is unknown is null. */

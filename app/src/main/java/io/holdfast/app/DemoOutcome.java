@@ -4,9 +4,9 @@ import io.holdfast.evidence.CacheProof;
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.Finding;
-import io.holdfast.loadtest.LegRecord;
-import io.holdfast.loadtest.Result;
-import io.holdfast.loadtest.Step;
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.Step;
 
 /**
  * A scenario and what the load test made of it.

@@ -1,10 +1,10 @@
 package io.holdfast.app;
 
 import io.holdfast.evidence.PairOrder;
-import io.holdfast.loadtest.HoldReceipt;
-import io.holdfast.loadtest.LegRecord;
-import io.holdfast.loadtest.Progress;
-import io.holdfast.loadtest.Result;
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.journal.HoldReceipt;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.run.Progress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;

@@ -2,7 +2,7 @@ package io.holdfast.app;
 
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.evidence.Finding;
-import io.holdfast.loadtest.FloodShape;
+import io.holdfast.loadtest.workload.FloodShape;
 import java.time.Duration;
 
 /**

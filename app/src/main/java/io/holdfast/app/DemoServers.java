@@ -2,7 +2,7 @@ package io.holdfast.app;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.loadtest.ServerUnit;
+import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.sidecar.Sidecar;
 import io.holdfast.sidecar.SidecarConfig;
 import io.vertx.core.Vertx;

@@ -10,5 +10,8 @@ final class ExitCode {
     /** The data cannot tell. */
     static final int INCONCLUSIVE = 3;
 
+    /** A fault of ours, whatever the input; the number is EX_SOFTWARE of sysexits.h. */
+    static final int INTERNAL_ERROR = 70;
+
     private ExitCode() {}
 }

@@ -29,7 +29,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
         synopsisSubcommandLabel = "COMMAND",
         footer = {
             "",
-            "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive.",
+            "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive,",
+            "70 internal error.",
             "Start with: holdfast demo"
         },
         subcommands = {
@@ -68,9 +69,15 @@ public final class Holdfast implements Runnable {
         command.setErr(new PrintWriter(err, true, StandardCharsets.UTF_8));
         command.setParameterExceptionHandler((fault, arguments) -> refuse(fault));
         command.setExecutionExceptionHandler((fault, line, parsed) -> explain(fault, line));
-        command.setExitCodeExceptionMapper(fault -> ExitCode.BAD_INPUT);
+        command.setExitCodeExceptionMapper(fault -> ExitCode.INTERNAL_ERROR);
         command.setCaseInsensitiveEnumValuesAllowed(true);
-        return command.execute(args);
+        try {
+            return command.execute(args);
+        } catch (OutOfMemoryError e) {
+            throw e;
+        } catch (Error e) {
+            return internalError(e, command.getErr());
+        }
     }
 
     @Override
@@ -112,11 +119,14 @@ public final class Holdfast implements Runnable {
             line.getErr().println("holdfast: " + ErrorText.of(fault.getMessage(), "."));
             return ExitCode.BAD_INPUT;
         }
-        line.getErr()
-                .println("holdfast: internal error, please report it: " + fault + " (HOLDFAST_DEBUG=1 prints where)");
+        return internalError(fault, line.getErr());
+    }
+
+    private static int internalError(Throwable fault, PrintWriter err) {
+        err.println("holdfast: internal error, please report it: " + fault + " (HOLDFAST_DEBUG=1 prints where)");
         if (System.getenv("HOLDFAST_DEBUG") != null) {
-            fault.printStackTrace(line.getErr());
+            fault.printStackTrace(err);
         }
-        return ExitCode.BAD_INPUT;
+        return ExitCode.INTERNAL_ERROR;
     }
 }

@@ -1,20 +1,21 @@
 package io.holdfast.app;
 
 import io.holdfast.evidence.Finding;
-import io.holdfast.loadtest.Dialect;
-import io.holdfast.loadtest.ExistingServer;
-import io.holdfast.loadtest.FloodShape;
-import io.holdfast.loadtest.HttpEngine;
-import io.holdfast.loadtest.HttpSettings;
-import io.holdfast.loadtest.LoadTestRun;
-import io.holdfast.loadtest.LoadTestSettings;
-import io.holdfast.loadtest.Result;
-import io.holdfast.loadtest.RunClock;
-import io.holdfast.loadtest.RunEnvironment;
-import io.holdfast.loadtest.SidecarHolder;
-import io.holdfast.loadtest.Statistic;
-import io.holdfast.loadtest.TerminalProgress;
-import io.holdfast.loadtest.Workload;
+import io.holdfast.loadtest.analysis.Analysis;
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.client.CompletionRoute;
+import io.holdfast.loadtest.client.ExistingServer;
+import io.holdfast.loadtest.client.HttpEngine;
+import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.client.SidecarHolder;
+import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.run.LoadTestRun;
+import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.loadtest.run.RunEnvironment;
+import io.holdfast.loadtest.run.TerminalProgress;
+import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.vertx.core.Vertx;
 import java.io.PrintStream;
 import java.net.URI;
@@ -98,11 +99,11 @@ final class LoadtestCommand implements Runnable {
         private Path journal = Path.of("");
 
         @Option(
-                names = "--dialect",
+                names = "--route",
                 paramLabel = "NAME",
                 defaultValue = "SGLANG_GENERATE",
                 description = "${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-        private Dialect dialect = Dialect.SGLANG_GENERATE;
+        private CompletionRoute route = CompletionRoute.SGLANG_GENERATE;
 
         @Option(names = "--model", paramLabel = "NAME", description = "The model's name, where the engine asks for it.")
         private @Nullable String model;
@@ -205,7 +206,7 @@ final class LoadtestCommand implements Runnable {
                     .holdSlot(Duration.ofMillis(holdSlotMillis))
                     .statistic(statistic)
                     .rehearsal(true);
-            HttpSettings http = HttpSettings.defaults().withDialect(dialect);
+            HttpSettings http = HttpSettings.defaults().withRoute(route);
             HttpSettings asked = Optional.ofNullable(model).map(http::withModel).orElse(http);
             checkAddress("--engine", engine);
             checkAddress("--sidecar", sidecar);
@@ -218,7 +219,7 @@ final class LoadtestCommand implements Runnable {
                     SidecarHolder holder = new SidecarHolder(sidecar, engineId, Duration.ofHours(1), clock)) {
                 Result result = LoadTestRun.run(
                         new RunEnvironment(tested, holder, clock),
-                        Workload.idlePrefixFlood(seed, shape),
+                        IdlePrefixFlood.workload(seed, shape),
                         settings.build(),
                         journal,
                         new TerminalProgress(progress, terminal, clock::nanos));
@@ -273,7 +274,7 @@ final class LoadtestCommand implements Runnable {
 
         @Override
         public Integer call() {
-            return parent.report(LoadTestRun.analyze(journal), json, Optional.ofNullable(expected));
+            return parent.report(Analysis.of(journal), json, Optional.ofNullable(expected));
         }
     }
 }

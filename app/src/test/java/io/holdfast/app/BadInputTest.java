@@ -86,7 +86,7 @@ class BadInputTest {
                 "--hold-slot-ms 0|The hold slot must be at least one millisecond, not PT0S.",
                 "--rounds 0|The rounds must be between 1 and 1000, not 0.",
                 "--concurrency 0|The concurrency must be between 1 and 4096, not 0.",
-                "--dialect nosuch|SGLANG_GENERATE",
+                "--route nosuch|SGLANG_GENERATE",
                 "--expect nosuch|NO_EXPOSURE"
             })
     void wrongOptionOfALoadTest_isNamed(String options, String sentence) {

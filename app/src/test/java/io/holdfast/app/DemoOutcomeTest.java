@@ -11,18 +11,18 @@ import io.holdfast.evidence.Experiment;
 import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.Judge;
 import io.holdfast.evidence.PairOrder;
-import io.holdfast.loadtest.Arm;
-import io.holdfast.loadtest.ArmSummary;
-import io.holdfast.loadtest.EngineFacts;
-import io.holdfast.loadtest.HoldReceipt;
-import io.holdfast.loadtest.Holder.Followed;
-import io.holdfast.loadtest.LegRecord;
-import io.holdfast.loadtest.ReleaseReceipt;
-import io.holdfast.loadtest.Result;
-import io.holdfast.loadtest.RunHeader;
-import io.holdfast.loadtest.Statistic;
-import io.holdfast.loadtest.Step;
-import io.holdfast.loadtest.WorkloadFacts;
+import io.holdfast.loadtest.analysis.ArmSummary;
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.FlushReceipt;
+import io.holdfast.loadtest.journal.HoldReceipt;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.ReleaseReceipt;
+import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.journal.Step;
+import io.holdfast.loadtest.workload.WorkloadFacts;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -147,7 +147,7 @@ final class DemoOutcomeTest {
                 Arm.BASELINE,
                 "w",
                 "",
-                new Followed("1", 1, Optional.empty()),
+                new FlushReceipt("1", 1, Optional.empty()),
                 HoldReceipt.sham("seen"),
                 0,
                 ReleaseReceipt.sham("seen"),

@@ -2,11 +2,14 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+import picocli.CommandLine.IFactory;
 
 /** What the command says about itself, and how it answers what it does not know. */
 class FrontDoorTest {
@@ -17,7 +20,42 @@ class FrontDoorTest {
         CommandRun told = help("--help");
 
         assertThat(offered(told)).containsExactly("demo", "sidecar", "loadtest", "emulate", "bench");
-        assertThat(told.out()).contains("Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive.");
+        assertThat(told.out())
+                .contains(
+                        "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive,",
+                        "70 internal error.");
+    }
+
+    @Test
+    void internalFault_hasAnExitCodeOfItsOwn() {
+        for (Throwable fault : List.of(new IOException("a bug"), new StackOverflowError("a deep bug"))) {
+            CommandRun told = CommandRun.by(failing(fault), "demo");
+
+            assertThat(told.code()).isEqualTo(70);
+            assertThat(told.out()).isEmpty();
+            assertThat(told.err().lines()).hasSize(1);
+            assertThat(told.err())
+                    .startsWith("holdfast: internal error, please report it: ")
+                    .contains(fault.toString());
+        }
+    }
+
+    /** Makes {@code demo} a command that fails in our own code. */
+    private static IFactory failing(Throwable fault) {
+        IFactory usual = CommandLine.defaultFactory();
+        return new IFactory() {
+            @Override
+            public <K> K create(Class<K> type) throws Exception {
+                return type == DemoCommand.class
+                        ? type.cast(new DemoCommand(cycles -> {
+                            if (fault instanceof Error error) {
+                                throw error;
+                            }
+                            throw new IllegalStateException(fault);
+                        }))
+                        : usual.create(type);
+            }
+        };
     }
 
     @Test

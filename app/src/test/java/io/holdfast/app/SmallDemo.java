@@ -1,7 +1,7 @@
 package io.holdfast.app;
 
 import io.holdfast.evidence.Finding;
-import io.holdfast.loadtest.FloodShape;
+import io.holdfast.loadtest.workload.FloodShape;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;

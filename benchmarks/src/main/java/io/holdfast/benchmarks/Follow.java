@@ -1,6 +1,6 @@
 package io.holdfast.benchmarks;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import io.holdfast.core.index.BlockTree;
 import io.holdfast.core.index.BlockTree.Naming;
 import io.holdfast.core.index.Cache;
@@ -134,8 +134,8 @@ public final class Follow {
         String salt = prompt[1].equals("-") ? "" : prompt[1];
         int[] tokens = Arrays.stream(prompt).skip(2).mapToInt(Integer::parseInt).toArray();
         long[] path = new long[tokens.length];
-        int blocks = ContentChain.names(
-                tokens, 0, tokens.length, Integer.parseInt(prompt[0]), ContentChain.namespace(salt, ""), path);
+        int blocks = ContentNames.names(
+                tokens, 0, tokens.length, Integer.parseInt(prompt[0]), ContentNames.namespace(salt, ""), path);
         tree.match(path, 0, blocks, matches);
         StringBuilder depths = new StringBuilder();
         for (Followed followed : caches) {

@@ -1,6 +1,6 @@
 package io.holdfast.benchmarks;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.events.VllmBlockNames;
 import io.holdfast.events.VllmHashing;
@@ -48,7 +48,7 @@ public class HashBenchmark {
     long seed;
 
     /** Not zero, so that the first block is chained too. */
-    private final long namespace = ContentChain.namespace("tenant", "");
+    private final long namespace = ContentNames.namespace("tenant", "");
 
     private final VllmBlockNames cbor = vllm(VllmHashing.Algorithm.SHA256_CBOR);
     private final VllmBlockNames pickle = vllm(VllmHashing.Algorithm.SHA256);
@@ -66,7 +66,7 @@ public class HashBenchmark {
     @Benchmark
     @OperationsPerInvocation(TOKENS)
     public long[] contentChain() {
-        ContentChain.names(tokens, 0, TOKENS, blockTokens, namespace, names);
+        ContentNames.names(tokens, 0, TOKENS, blockTokens, namespace, names);
         return names;
     }
 

@@ -1,6 +1,6 @@
 package io.holdfast.benchmarks;
 
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import java.util.HashMap;

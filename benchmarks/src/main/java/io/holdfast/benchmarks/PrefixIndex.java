@@ -1,6 +1,6 @@
 package io.holdfast.benchmarks;
 
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 
 /** What a benchmark asks of an index of blocks. */
 interface PrefixIndex extends ChurnSink {

@@ -1,6 +1,6 @@
 package io.holdfast.benchmarks;
 
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 import java.time.Duration;
 import java.util.Arrays;
 

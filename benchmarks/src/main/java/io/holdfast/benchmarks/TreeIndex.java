@@ -1,6 +1,6 @@
 package io.holdfast.benchmarks;
 
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.StoredBlocks;
@@ -56,7 +56,7 @@ final class TreeIndex implements PrefixIndex, TreeListener {
     }
 
     @Override
-    public void chainEnded(long lastBlock, int depth, boolean returned) {
+    public void insertionEnded(long lastBlock, int depth, boolean returned) {
         chains++;
     }
 

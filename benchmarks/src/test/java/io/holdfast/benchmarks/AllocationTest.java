@@ -3,7 +3,7 @@ package io.holdfast.benchmarks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 import java.lang.management.ManagementFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;

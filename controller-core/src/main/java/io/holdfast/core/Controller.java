@@ -1,8 +1,37 @@
 package io.holdfast.core;
 
 import io.holdfast.core.EngineView.Counters;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.budget.BudgetRule;
+import io.holdfast.core.budget.GuardWatch;
+import io.holdfast.core.effect.Switchback;
+import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.example.ExampleView;
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Holds;
+import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.pin.LedgerStore;
+import io.holdfast.core.pin.Pins;
+import io.holdfast.core.plan.Plan;
+import io.holdfast.core.plan.PlanInput;
+import io.holdfast.core.plan.Planner;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
 import java.time.Duration;
@@ -34,9 +63,9 @@ public final class Controller {
     private final Executor acting;
     private final Mailbox mailbox = new Mailbox();
     /** Of the cache that is decided about: the first rank's. */
-    private final EventSide events;
+    private final EngineObserver events;
     /** Of the other data-parallel ranks, by rank from the second on: followed, and never decided about. */
-    private final List<EventSide> others = new ArrayList<>();
+    private final List<EngineObserver> others = new ArrayList<>();
 
     private final EngineBlocks tree;
     private final Holds holds;
@@ -111,13 +140,13 @@ public final class Controller {
             Executor acting,
             RandomGenerator random) {
         this.rules = requests;
-        this.events = new EventSide(requests, this::engineForgot);
+        this.events = new EngineObserver(requests, this::engineForgot);
         this.tree = events.tree();
         this.settings = settings;
         this.backends = backends;
         this.acting = acting;
         this.holds = new Holds(ledger.largestId() + 1, tree, acting);
-        this.pins = new Pins(ledger, backends, acting, mailbox, tree, this::lastLook, new PinResults());
+        this.pins = new Pins(ledger, backends, acting, mailbox::outcome, tree, this::lastLook, new PinResults());
         this.suspended = ledger.paused();
         this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
         this.view = picture(lastReadings);
@@ -134,7 +163,7 @@ public final class Controller {
      */
     public KvEventSink events(int rank) {
         while (others.size() < rank) {
-            EventSide other = new EventSide(rules, () -> {});
+            EngineObserver other = new EngineObserver(rules, () -> {});
             other.now(nowNanos);
             others.add(other);
         }
@@ -168,7 +197,7 @@ public final class Controller {
             tick(clockNanos);
             work++;
         }
-        long batches = caches().mapToLong(EventSide::batches).sum();
+        long batches = caches().mapToLong(EngineObserver::batches).sum();
         if (work > 0 || seenBatches != batches) {
             seenBatches = batches;
             view = picture(effectiveReadings(clockNanos));
@@ -246,6 +275,29 @@ public final class Controller {
     }
 
     /**
+     * Begins to note the prompts of the requests that store something, for at most so long; absent where several examples
+     * run already.
+     */
+    public CompletionStage<Optional<ExampleView>> startExample(Duration length) {
+        return ask(answer -> holds.complete(answer, events.examples().start(length)));
+    }
+
+    /** Ends an example and answers what it saw; absent where there is none of this number. */
+    public CompletionStage<Optional<ExampleView>> stopExample(long id) {
+        return ask(answer -> holds.complete(answer, events.examples().stop(id)));
+    }
+
+    /** Answers what an example has seen so far; absent where there is none of this number. */
+    public CompletionStage<Optional<ExampleView>> example(long id) {
+        return ask(answer -> holds.complete(answer, events.examples().view(id)));
+    }
+
+    /** Answers one of the prefixes that an example saw, to be held; absent where it saw none of this number. */
+    public CompletionStage<Optional<HoldRequest>> examplePrefix(long id, int number, Duration lease) {
+        return ask(answer -> holds.complete(answer, events.examples().prefix(id, number, lease)));
+    }
+
+    /**
      * Gives a hold up; answered when it is unpinned, or known to be pinned still, which leaves it expiring and says why;
      * empty when there is no such hold.
      */
@@ -318,9 +370,9 @@ public final class Controller {
 
     private void pause(Optional<String> reason) {
         suspended = reason;
-        pauseWritten = backends.chosen().traits().forgetsByItself()
-                ? CompletableFuture.completedFuture(false)
-                : pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")));
+        pauseWritten = backends.chosen().traits().needsLedger()
+                ? pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")))
+                : CompletableFuture.completedFuture(false);
     }
 
     /**
@@ -342,13 +394,13 @@ public final class Controller {
     }
 
     @FunctionalInterface
-    private interface Wish<T> {
+    private interface Command<T> {
         void answerTo(CompletableFuture<T> answer);
     }
 
-    private <T> CompletionStage<T> ask(Wish<T> wish) {
+    private <T> CompletionStage<T> ask(Command<T> command) {
         CompletableFuture<T> answer = new CompletableFuture<>();
-        if (!mailbox.wish(() -> wish.answerTo(answer))) {
+        if (!mailbox.command(() -> command.answerTo(answer))) {
             answer.completeExceptionally(new RejectedExecutionException("The controller of engine "
                     + settings.engineId() + " has " + Mailbox.CAPACITY + " requests waiting: ask again later."));
         }
@@ -460,7 +512,7 @@ public final class Controller {
         holds.age();
         EngineReadings readings = effectiveReadings(clockNanos);
         budget = BudgetRule.compute(
-                settings,
+                settings.budget(),
                 readings,
                 guard.observed(events.prompts(), events.answers(), nowNanos),
                 pins.pinnedBlocks(),
@@ -469,10 +521,10 @@ public final class Controller {
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
-                settings,
                 tree,
                 budget,
                 guard.stalled(nowNanos),
+                settings.automaticHolds(),
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),
@@ -525,13 +577,13 @@ public final class Controller {
         if (hindrance.isPresent()) {
             return hindrance;
         }
-        if (traits.needsInsertionEnd() && !tree.endedInsertion(block)) {
+        if (traits.needs(Need.INSERTION_END) && !tree.endedInsertion(block)) {
             return Optional.of("its last block left the cache, or ends no insertion any more");
         }
-        if (traits.needsUnambiguousHash() && tree.ambiguous(block)) {
+        if (traits.needs(Need.UNAMBIGUOUS_HASH) && tree.ambiguous(block)) {
             return Optional.of("the hash of its last block may name two blocks of the engine by now");
         }
-        if (!traits.hard()) {
+        if (!traits.takesMemory()) {
             return Optional.empty();
         }
         if (guard.stalled(nowNanos)) {
@@ -586,7 +638,7 @@ public final class Controller {
     }
 
     private boolean hardPins() {
-        return backends.chosen().traits().hard();
+        return backends.chosen().traits().takesMemory();
     }
 
     /** What became of pins and unpins. */
@@ -677,7 +729,7 @@ public final class Controller {
         return (long) readings.blockTokens().number().orElse(0);
     }
 
-    private Stream<EventSide> caches() {
+    private Stream<EngineObserver> caches() {
         return Stream.concat(Stream.of(events), others.stream());
     }
 
@@ -699,11 +751,11 @@ public final class Controller {
                 settings.engineId(),
                 events.incarnation(),
                 1 + others.size(),
-                caches().allMatch(EventSide::certain),
+                caches().allMatch(EngineObserver::certain),
                 certainty(),
                 caches().mapToInt(cache -> cache.tree().size()).sum(),
                 caches().mapToInt(cache -> cache.tree().ghosts()).sum(),
-                caches().map(EventSide::counters).reduce(Counters::plus).orElseThrow(),
+                caches().map(EngineObserver::counters).reduce(Counters::plus).orElseThrow(),
                 events.invisibleShare(),
                 capabilities.orElse(new Capabilities(false, "the backend was not probed yet")),
                 pins.view(),

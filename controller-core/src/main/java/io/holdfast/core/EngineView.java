@@ -1,5 +1,13 @@
 package io.holdfast.core;
 
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.pin.PinsView;
+import io.holdfast.core.plan.Plan;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import java.util.List;
 import java.util.Optional;
 

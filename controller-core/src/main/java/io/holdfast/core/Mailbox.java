@@ -1,5 +1,6 @@
 package io.holdfast.core;
 
+import io.holdfast.core.reading.EngineReadings;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -10,13 +11,13 @@ import java.util.function.Consumer;
 /**
  * The one way from other threads to the thread that owns a controller.
  *
- * <p>Wishes are bounded and may be refused. Outcomes may not, since losing one would lose a pin; they are as many as
+ * <p>Commands are bounded and may be refused. Outcomes may not, since losing one would lose a pin; they are as many as
  * calls under way. Of readings only the newest counts.
  */
 final class Mailbox {
     static final int CAPACITY = 1024;
 
-    private final Queue<Runnable> wishes = new ArrayBlockingQueue<>(CAPACITY);
+    private final Queue<Runnable> commands = new ArrayBlockingQueue<>(CAPACITY);
     private final Queue<Runnable> outcomes = new ConcurrentLinkedQueue<>();
     private final AtomicReference<Optional<EngineReadings>> readings = new AtomicReference<>(Optional.empty());
     private volatile Runnable wakeup = () -> {};
@@ -25,9 +26,9 @@ final class Mailbox {
         wakeup = newWakeup;
     }
 
-    /** False when the mailbox is full: the wish was not taken. */
-    boolean wish(Runnable wish) {
-        boolean taken = wishes.offer(wish);
+    /** False when the mailbox is full: the command was not taken. */
+    boolean command(Runnable command) {
+        boolean taken = commands.offer(command);
         if (taken) {
             wakeup.run();
         }
@@ -44,7 +45,7 @@ final class Mailbox {
         wakeup.run();
     }
 
-    /** Handles what is there, at most one full mailbox of wishes, and answers how much it was. */
+    /** Handles what is there, at most one full mailbox of commands, and answers how much it was. */
     int drain(Consumer<EngineReadings> onReadings) {
         int work = 0;
         Optional<EngineReadings> newest = readings.getAndSet(Optional.empty());
@@ -53,14 +54,14 @@ final class Mailbox {
             work++;
         }
         work += drain(outcomes);
-        work += drain(wishes);
+        work += drain(commands);
         return work;
     }
 
     private static int drain(Queue<Runnable> queue) {
         int work = 0;
-        for (Runnable letter = queue.poll(); letter != null; letter = work < CAPACITY ? queue.poll() : null) {
-            letter.run();
+        for (Runnable task = queue.poll(); task != null; task = work < CAPACITY ? queue.poll() : null) {
+            task.run();
             work++;
         }
         return work;

@@ -3,7 +3,25 @@ package io.holdfast.core;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.budget.StallWatch;
+import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Holds;
+import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.Gap;
+import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
+import io.holdfast.core.reading.Samples;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,24 +36,22 @@ import org.junit.jupiter.api.Test;
 final class ControllerTest {
     private static final ControllerSettings AUTOMATIC = new ControllerSettings(
             "e",
-            0.5,
-            Optional.of(RequestSizes.of(1_000, 100)),
-            "--context-length",
+            new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
             true,
             Duration.ofSeconds(60),
             Duration.ofMillis(100),
             Optional.empty());
 
-    private final Bench bench = Bench.ready();
+    private final ControllerHarness harness = ControllerHarness.ready();
 
     @Test
     void request_prefixNotStored_waitsAndIsPinnedWhenSeenStored() {
-        HoldView waiting = bench.hold(1, 2);
+        HoldView waiting = harness.hold(1, 2);
         assertThat(waiting.state()).isEqualTo(HoldState.REQUESTED);
         assertThat(waiting.reason()).startsWith("not in the cache as a whole");
-        bench.stored(1, 2);
-        bench.pass(Duration.ofMillis(100));
-        assertThat(bench.holdNow(waiting.id())).satisfies(hold -> {
+        harness.stored(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(waiting.id())).satisfies(hold -> {
             assertThat(hold.state()).isEqualTo(HoldState.HELD);
             assertThat(hold.heldBlocks()).isEqualTo(2);
             assertThat(hold.heldTokens()).isEqualTo(32);
@@ -44,18 +60,19 @@ final class ControllerTest {
 
     @Test
     void request_clipped_saysSoAndWhatToDo() {
-        bench.stored(1, 2);
-        bench.storedUnder(2, 3, 4);
-        HoldView held = bench.hold(1, 2, 3);
+        harness.stored(1, 2);
+        harness.storedUnder(2, 3, 4);
+        HoldView held = harness.hold(1, 2, 3);
         assertThat(held.heldBlocks()).isEqualTo(2);
         assertThat(held.wantedBlocks()).isEqualTo(3);
         assertThat(held.reason()).startsWith("asked for; clipped: ").contains("send the prefix alone once");
-        assertThat(bench.engine.pins).containsOnlyKeys(2L);
+        assertThat(harness.engine.pins).containsOnlyKeys(2L);
     }
 
     @Test
     void request_engineCannotPin_isRefusedWithItsWhy() {
-        Bench stock = new Bench(Bench.SETTINGS, new Bench.Disk(), new Bench.Engine());
+        ControllerHarness stock = new ControllerHarness(
+                ControllerHarness.SETTINGS, new ControllerHarness.Disk(), new ControllerHarness.Engine());
         stock.engine.capabilities = new Capabilities(false, "HTTP 404");
         stock.idle();
         stock.settle();
@@ -75,173 +92,173 @@ final class ControllerTest {
 
     @Test
     void lease_over_unpins() {
-        bench.stored(1, 2);
-        HoldView held = bench.hold(1, 2);
+        harness.stored(1, 2);
+        HoldView held = harness.hold(1, 2);
         assertThat(held.leaseLeft()).isEqualTo(Duration.ofSeconds(60));
-        bench.pass(Duration.ofSeconds(59));
-        assertThat(bench.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.holdNow(held.id()).leaseLeft()).isEqualTo(Duration.ofSeconds(1));
-        bench.pass(Duration.ofSeconds(1));
-        assertThat(bench.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
-        assertThat(bench.holdNow(held.id()).reason()).isEqualTo("its lease of 60 s is over");
-        assertThat(bench.engine.pins).isEmpty();
+        harness.pass(Duration.ofSeconds(59));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.holdNow(held.id()).leaseLeft()).isEqualTo(Duration.ofSeconds(1));
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(harness.holdNow(held.id()).reason()).isEqualTo("its lease of 60 s is over");
+        assertThat(harness.engine.pins).isEmpty();
     }
 
     @Test
     void lease_overBeforeItWasEverPinned_ends() {
-        HoldView waiting = bench.hold(1, 2);
-        bench.pass(Duration.ofSeconds(61));
-        assertThat(bench.holdNow(waiting.id()).state()).isEqualTo(HoldState.RELEASED);
+        HoldView waiting = harness.hold(1, 2);
+        harness.pass(Duration.ofSeconds(61));
+        assertThat(harness.holdNow(waiting.id()).state()).isEqualTo(HoldState.RELEASED);
     }
 
     @Test
     void release_unknownHold_isEmpty() {
-        var answer = bench.controller.release(99).toCompletableFuture();
-        bench.settle();
+        var answer = harness.controller.release(99).toCompletableFuture();
+        harness.settle();
         assertThat(answer.join()).isEmpty();
     }
 
     @Test
     void release_unpinDeferred_saysSoAndGoesOn() {
-        bench.stored(1, 2);
-        long id = bench.hold(1, 2).id();
-        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
-        var answer = bench.controller.release(id).toCompletableFuture();
-        bench.settle();
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        var answer = harness.controller.release(id).toCompletableFuture();
+        harness.settle();
         assertThat(answer.join().orElseThrow()).satisfies(hold -> {
             assertThat(hold.state()).isEqualTo(HoldState.EXPIRING);
             assertThat(hold.reason()).startsWith("no clear answer to the unpin");
         });
-        assertThat(bench.controller.view().pins().unsure()).isEqualTo(1);
-        bench.takeLog();
-        bench.served(32);
-        assertThat(bench.holdNow(id).state()).as("it may still be there").isEqualTo(HoldState.EXPIRING);
-        bench.served(0);
-        assertThat(bench.takeLog()).as("what is gone is not asked for").containsExactly("write RELEASED 2 for 1");
-        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(harness.controller.view().pins().unsure()).isEqualTo(1);
+        harness.takeLog();
+        harness.served(32);
+        assertThat(harness.holdNow(id).state()).as("it may still be there").isEqualTo(HoldState.EXPIRING);
+        harness.served(0);
+        assertThat(harness.takeLog()).as("what is gone is not asked for").containsExactly("write RELEASED 2 for 1");
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
     }
 
     @Test
     void release_unpinRefused_saysThatItMayStayPinned() {
-        bench.stored(1, 2);
-        long id = bench.hold(1, 2).id();
-        bench.engine.unpinAnswers.add(Outcome.Kind.REJECTED);
-        var answer = bench.controller.release(id).toCompletableFuture();
-        bench.settle();
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.engine.unpinAnswers.add(Outcome.Kind.REJECTED);
+        var answer = harness.controller.release(id).toCompletableFuture();
+        harness.settle();
         assertThat(answer.join().orElseThrow().reason()).startsWith("the engine refused the unpin");
-        bench.pass(Duration.ofSeconds(1));
-        assertThat(bench.controller.view().budget().pinnedTokens()).isEqualTo(32);
-        assertThat(bench.holdNow(id)).satisfies(hold -> {
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(32);
+        assertThat(harness.holdNow(id)).satisfies(hold -> {
             assertThat(hold.state()).isEqualTo(HoldState.EXPIRING);
             assertThat(hold.reason()).startsWith("the engine refused the unpin");
         });
-        assertThat(bench.takeLog()).filteredOn("unpin 2"::equals).hasSize(1);
+        assertThat(harness.takeLog()).filteredOn("unpin 2"::equals).hasSize(1);
 
-        var again = bench.controller.release(id).toCompletableFuture();
-        bench.settle();
+        var again = harness.controller.release(id).toCompletableFuture();
+        harness.settle();
         assertThat(again.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
-        assertThat(bench.engine.pins).isEmpty();
+        assertThat(harness.engine.pins).isEmpty();
     }
 
     @Test
     void releaseAll_unpinRefused_isPendingAndTheNextOneAsksAgain() throws Exception {
-        bench.stored(1, 2);
-        bench.stored(3, 4);
-        bench.hold(1, 2);
-        bench.hold(3, 4);
-        bench.engine.unpinAnswers.add(Outcome.Kind.REJECTED);
-        var answer = bench.controller.releaseAll("x").toCompletableFuture();
-        bench.settle();
+        harness.stored(1, 2);
+        harness.stored(3, 4);
+        harness.hold(1, 2);
+        harness.hold(3, 4);
+        harness.engine.unpinAnswers.add(Outcome.Kind.REJECTED);
+        var answer = harness.controller.releaseAll("x").toCompletableFuture();
+        harness.settle();
         assertThat(answer.join()).isEqualTo(new Released(1, 1));
-        assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.EXPIRING);
-        assertThat(bench.disk.outstanding())
+        assertThat(harness.holdNow(1).state()).isEqualTo(HoldState.EXPIRING);
+        assertThat(harness.disk.outstanding())
                 .extracting(LedgerLine.Entry::lastBlock)
                 .containsExactly(2L);
 
-        var again = bench.controller.releaseAll("x").toCompletableFuture();
-        bench.settle();
+        var again = harness.controller.releaseAll("x").toCompletableFuture();
+        harness.settle();
         assertThat(again.join()).isEqualTo(new Released(1, 0));
-        assertThat(bench.engine.pins).isEmpty();
-        assertThat(bench.disk.outstanding()).isEmpty();
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(harness.disk.outstanding()).isEmpty();
     }
 
     @Test
     void blockRemovedWhileItsPinIsUnderWay_isNotHeld() throws Exception {
-        bench.stored(1, 2);
-        bench.engine.late = true;
-        var asked = bench.ask(1, 2);
-        bench.settle();
-        bench.removed(2);
-        bench.pass(Duration.ofMillis(100));
-        bench.engine.late = false;
-        bench.engine.unanswered.remove().run();
-        bench.settle();
+        harness.stored(1, 2);
+        harness.engine.late = true;
+        var asked = harness.ask(1, 2);
+        harness.settle();
+        harness.removed(2);
+        harness.pass(Duration.ofMillis(100));
+        harness.engine.late = false;
+        harness.engine.unanswered.remove().run();
+        harness.settle();
         assertThat(asked.join().state()).isNotEqualTo(HoldState.HELD);
-        assertThat(bench.holdNow(1)).satisfies(hold -> {
+        assertThat(harness.holdNow(1)).satisfies(hold -> {
             assertThat(hold.state()).isEqualTo(HoldState.LOST);
             assertThat(hold.reason()).isEqualTo("the engine removed a part of it while its pin was under way");
         });
-        assertThat(bench.engine.pins).isEmpty();
-        assertThat(bench.disk.outstanding()).isEmpty();
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(harness.disk.outstanding()).isEmpty();
     }
 
     @Test
     void holds_moreThanMayLive_oneMoreIsRefusedWithASentence() {
         List<CompletableFuture<HoldView>> asked = new ArrayList<>();
         for (int i = 0; i < Holds.MOST_LIVING; i++) {
-            asked.add(bench.ask(1, 2));
+            asked.add(harness.ask(1, 2));
         }
-        bench.settle();
+        harness.settle();
         assertThat(asked).allSatisfy(hold -> assertThat(hold.join().state()).isEqualTo(HoldState.REQUESTED));
-        var oneMore = bench.ask(1, 2);
-        bench.settle();
+        var oneMore = harness.ask(1, 2);
+        harness.settle();
         assertThatThrownBy(oneMore::join)
                 .isInstanceOf(CompletionException.class)
                 .cause()
                 .isInstanceOf(RejectedExecutionException.class)
                 .hasMessage("Engine e has 1024 holds, which is the most: release one first.");
-        bench.controller.release(1);
-        bench.settle();
-        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.REQUESTED);
+        harness.controller.release(1);
+        harness.settle();
+        assertThat(harness.hold(1, 2).state()).isEqualTo(HoldState.REQUESTED);
     }
 
     @Test
     void releaseAll_unpinsSuspendsAndResumes() {
-        bench.stored(1, 2);
-        bench.stored(3, 4);
-        bench.hold(1, 2);
-        bench.hold(3, 4);
-        bench.hold(5, 6);
-        var answer = bench.controller.releaseAll("shutting down").toCompletableFuture();
-        bench.settle();
+        harness.stored(1, 2);
+        harness.stored(3, 4);
+        harness.hold(1, 2);
+        harness.hold(3, 4);
+        harness.hold(5, 6);
+        var answer = harness.controller.releaseAll("shutting down").toCompletableFuture();
+        harness.settle();
         assertThat(answer.join()).isEqualTo(new Released(3, 0));
-        assertThat(bench.engine.pins).isEmpty();
-        var refused = bench.ask(1, 2);
-        bench.settle();
+        assertThat(harness.engine.pins).isEmpty();
+        var refused = harness.ask(1, 2);
+        harness.settle();
         assertThatThrownBy(refused::join).hasMessageContaining("paused: shutting down");
-        var resumed = bench.controller.resumeHolding().toCompletableFuture();
-        bench.settle();
+        var resumed = harness.controller.resumeHolding().toCompletableFuture();
+        harness.settle();
         assertThat(resumed.join()).isTrue();
-        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.hold(1, 2).state()).isEqualTo(HoldState.HELD);
     }
 
     @Test
     void releaseAll_engineDoesNotAnswer_completesAndLeavesTheEntry() throws Exception {
-        bench.stored(1, 2);
-        bench.hold(1, 2);
-        bench.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
-        var answer = bench.controller.releaseAll("shutting down").toCompletableFuture();
-        bench.settle();
+        harness.stored(1, 2);
+        harness.hold(1, 2);
+        harness.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        var answer = harness.controller.releaseAll("shutting down").toCompletableFuture();
+        harness.settle();
         assertThat(answer.join()).isEqualTo(new Released(0, 1));
-        assertThat(bench.disk.outstanding())
+        assertThat(harness.disk.outstanding())
                 .extracting(LedgerLine.Entry::lastBlock)
                 .containsExactly(2L);
     }
 
     @Test
     void releaseAll_nothingHeld_answersZero() {
-        var answer = bench.controller.releaseAll("x").toCompletableFuture();
-        bench.settle();
+        var answer = harness.controller.releaseAll("x").toCompletableFuture();
+        harness.settle();
         assertThat(answer.join()).isEqualTo(new Released(0, 0));
     }
 
@@ -249,7 +266,7 @@ final class ControllerTest {
     void mailbox_full_failsTheWishWithOneSentence() {
         List<CompletableFuture<HoldView>> asked = new ArrayList<>();
         for (int i = 0; i <= Mailbox.CAPACITY; i++) {
-            asked.add(bench.ask(1, 2));
+            asked.add(harness.ask(1, 2));
         }
         assertThat(asked.get(Mailbox.CAPACITY - 1)).isNotDone();
         assertThatThrownBy(() -> asked.get(Mailbox.CAPACITY).join())
@@ -257,182 +274,180 @@ final class ControllerTest {
                 .cause()
                 .isInstanceOf(RejectedExecutionException.class)
                 .hasMessage("The controller of engine e has 1024 requests waiting: ask again later.");
-        bench.settle();
+        harness.settle();
         assertThat(asked.get(0)).isDone();
     }
 
     @Test
     void mail_wakesTheOwner() {
         int[] woken = {0};
-        bench.controller.onMail(() -> woken[0]++);
-        bench.idle();
+        harness.controller.onMail(() -> woken[0]++);
+        harness.idle();
         assertThat(woken[0]).isEqualTo(1);
-        bench.controller.release(1);
+        harness.controller.release(1);
         assertThat(woken[0]).isEqualTo(2);
     }
 
     @Test
     void poll_nothingToDo_isZero() {
-        bench.settle();
-        assertThat(bench.controller.poll(bench.now)).isZero();
+        harness.settle();
+        assertThat(harness.controller.poll(harness.now)).isZero();
     }
 
     @Test
     void stalled_unpinsRequestedHolds_pinsAgainOnceItIsOver() {
-        bench.stored(1, 2);
-        HoldView held = bench.hold(1, 2);
-        bench.readings(0, 3);
-        bench.settle();
-        assertThat(bench.engine.pins).isNotEmpty();
-        bench.now += StallWatch.STANDSTILL_NANOS;
-        bench.readings(0, 3);
-        bench.settle();
-        assertThat(bench.engine.pins).isEmpty();
-        assertThat(bench.holdNow(held.id())).satisfies(hold -> {
+        harness.stored(1, 2);
+        HoldView held = harness.hold(1, 2);
+        harness.readings(0, 3);
+        harness.settle();
+        assertThat(harness.engine.pins).isNotEmpty();
+        harness.now += StallWatch.STANDSTILL_NANOS;
+        harness.readings(0, 3);
+        harness.settle();
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(harness.holdNow(held.id())).satisfies(hold -> {
             assertThat(hold.state()).isEqualTo(HoldState.REQUESTED);
             assertThat(hold.reason()).startsWith("requests wait while nothing runs");
         });
-        bench.now += 100_000_000;
-        bench.readings(2, 3);
-        bench.settle();
-        assertThat(bench.holdNow(held.id()).reason()).startsWith("requests waited while nothing ran, stall number 1");
-        assertThat(bench.controller.view().stalls()).isEqualTo(1);
-        assertThat(bench.controller.view().alarms())
+        harness.now += 100_000_000;
+        harness.readings(2, 3);
+        harness.settle();
+        assertThat(harness.holdNow(held.id()).reason()).startsWith("requests waited while nothing ran, stall number 1");
+        assertThat(harness.controller.view().stalls()).isEqualTo(1);
+        assertThat(harness.controller.view().alarms())
                 .extracting(Budget.Alarm::kind)
                 .containsExactly(Budget.AlarmKind.STALL);
-        bench.pass(Duration.ofSeconds(30));
-        assertThat(bench.engine.pins).isEmpty();
-        CompletableFuture<Boolean> resumed = bench.controller.resumeHolding().toCompletableFuture();
-        bench.settle();
+        harness.pass(Duration.ofSeconds(30));
+        assertThat(harness.engine.pins).isEmpty();
+        CompletableFuture<Boolean> resumed = harness.controller.resumeHolding().toCompletableFuture();
+        harness.settle();
         assertThat(resumed).isCompleted();
-        assertThat(bench.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.controller.view().stalls()).isEqualTo(1);
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.controller.view().stalls()).isEqualTo(1);
     }
 
     @Test
     void twentyStallsInARow_pinTheBlockOnceMore() {
-        bench.stored(1, 2);
-        assertThat(bench.hold(Duration.ofHours(1), 1, 2).state()).isEqualTo(HoldState.HELD);
+        harness.stored(1, 2);
+        assertThat(harness.hold(Duration.ofHours(1), 1, 2).state()).isEqualTo(HoldState.HELD);
         int pins = 0;
         for (int stall = 0; stall < 20; stall++) {
-            bench.readings(0, 3);
-            bench.settle();
-            bench.now += StallWatch.STANDSTILL_NANOS;
-            bench.readings(0, 3);
-            bench.settle();
-            assertThat(bench.engine.pins).isEmpty();
-            bench.now += 100_000_000;
-            bench.readings(1, 0);
-            bench.settle();
+            harness.readings(0, 3);
+            harness.settle();
+            harness.now += StallWatch.STANDSTILL_NANOS;
+            harness.readings(0, 3);
+            harness.settle();
+            assertThat(harness.engine.pins).isEmpty();
+            harness.now += 100_000_000;
+            harness.readings(1, 0);
+            harness.settle();
         }
-        for (String line : bench.takeLog()) {
+        for (String line : harness.takeLog()) {
             pins += line.startsWith("pin ") ? 1 : 0;
         }
         assertThat(pins).isEqualTo(1);
-        assertThat(bench.controller.view().stalls()).isEqualTo(20);
-        assertThat(bench.holdNow(1).reason()).contains("stall number 20");
+        assertThat(harness.controller.view().stalls()).isEqualTo(20);
+        assertThat(harness.holdNow(1).reason()).contains("stall number 20");
     }
 
     @Test
     void pinsOfOthers_narrowTheGuardUntilTheCacheIsCleared() {
-        bench.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 6_000, 0, 0, bench.now));
-        bench.now += 100_000_000;
-        bench.settle();
-        Budget budget = bench.controller.view().budget();
+        harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 6_000, 0, 0, harness.now));
+        harness.now += 100_000_000;
+        harness.settle();
+        Budget budget = harness.controller.view().budget();
         assertThat(budget.foreignTokens()).isEqualTo(6_000);
         assertThat(budget.hardTokens()).isEqualTo(10_000 - 1_100 - 132 - 6_000);
-        assertThat(bench.controller.view().alarms())
+        assertThat(harness.controller.view().alarms())
                 .extracting(Budget.Alarm::kind)
                 .containsExactly(Budget.AlarmKind.FOREIGN_PINS);
-        bench.cleared();
-        bench.settle();
-        assertThat(bench.controller.view().budget().foreignTokens())
+        harness.cleared();
+        harness.settle();
+        assertThat(harness.controller.view().budget().foreignTokens())
                 .as("before the engine was asked again")
                 .isZero();
     }
 
     @Test
     void implausibleReadings_areUnknownAndPinNothing() {
-        bench.controller.readings(Samples.readings(10_000, 0, 9_000, 0, 0, 0, 0, 0, bench.now));
-        bench.now += 100_000_000;
-        bench.settle();
-        bench.stored(1, 2);
-        assertThat(bench.controller.view().readings().blockTokens()).isInstanceOf(Reading.Unknown.class);
-        assertThat(bench.controller.view().budget().hardTokens()).isZero();
+        harness.controller.readings(Samples.readings(10_000, 0, 9_000, 0, 0, 0, 0, 0, harness.now));
+        harness.now += 100_000_000;
+        harness.settle();
+        harness.stored(1, 2);
+        assertThat(harness.controller.view().readings().blockTokens()).isInstanceOf(Reading.Unknown.class);
+        assertThat(harness.controller.view().budget().hardTokens()).isZero();
     }
 
     @Test
     void largerPromptSeen_holdsThatNoLongerFitAreLetGo() {
-        bench.stored(LongStream.range(1, 501).toArray());
+        harness.stored(LongStream.range(1, 501).toArray());
         // 10000 - 8000 seen - 100 - 132 leaves 1768 tokens: 110 blocks.
         long[] small = LongStream.range(1_000, 1_110).toArray();
-        bench.stored(small);
-        HoldView held = bench.hold(small);
+        harness.stored(small);
+        HoldView held = harness.hold(small);
         assertThat(held.state()).isEqualTo(HoldState.HELD);
-        bench.removed(LongStream.range(1, 501).toArray());
-        bench.stored(LongStream.range(5_000, 5_501).toArray());
-        bench.pass(Duration.ofMillis(100));
-        assertThat(bench.engine.pins).isEmpty();
-        assertThat(bench.holdNow(held.id()).reason()).startsWith("no room: ");
+        harness.removed(LongStream.range(1, 501).toArray());
+        harness.stored(LongStream.range(5_000, 5_501).toArray());
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(harness.holdNow(held.id()).reason()).startsWith("no room: ");
     }
 
     @Test
     void readingsStale_keepWhatIsHeldAndPinNothingNew() {
-        bench.stored(1, 2);
-        bench.stored(3, 4);
-        HoldView held = bench.hold(1, 2);
-        bench.now += 11 * Bench.SECOND;
-        HoldView waiting = bench.hold(3, 4);
+        harness.stored(1, 2);
+        harness.stored(3, 4);
+        HoldView held = harness.hold(1, 2);
+        harness.now += 11 * ControllerHarness.SECOND;
+        HoldView waiting = harness.hold(3, 4);
         assertThat(waiting.reason()).startsWith("nothing new is pinned: the reading capacityTokens is 11 s old");
-        assertThat(bench.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
     }
 
     @Test
     void blockTokens_notExported_comeFromTheEvents() {
-        bench.controller.readings(Samples.with(
-                Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, 0, bench.now),
+        harness.controller.readings(Samples.with(
+                Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, 0, harness.now),
                 "blockTokens",
                 Reading.unknown("not exported")));
-        bench.stored(1, 2);
-        assertThat(bench.hold(1, 2).heldTokens()).isEqualTo(32);
+        harness.stored(1, 2);
+        assertThat(harness.hold(1, 2).heldTokens()).isEqualTo(32);
     }
 
     @Test
     void view_beforeAnyEvent_isUncertainAndSaysWhy() {
-        assertThat(bench.controller.view().certain()).isFalse();
-        assertThat(bench.controller.view().certainty()).startsWith("no event was seen yet");
-        assertThat(bench.controller.view().incarnation()).isEqualTo(1);
+        assertThat(harness.controller.view().certain()).isFalse();
+        assertThat(harness.controller.view().certainty()).startsWith("no event was seen yet");
+        assertThat(harness.controller.view().incarnation()).isEqualTo(1);
     }
 
     @Test
     void view_firstBatchIsNumberZero_isCertain() {
-        bench.stored(1);
-        bench.settle();
-        assertThat(bench.controller.view().certain()).isTrue();
-        assertThat(bench.controller.view().blocks()).isEqualTo(1);
+        harness.stored(1);
+        harness.settle();
+        assertThat(harness.controller.view().certain()).isTrue();
+        assertThat(harness.controller.view().blocks()).isEqualTo(1);
     }
 
     @Test
     void view_joinedLate_isUncertainUntilAClearAndHoldsWhatItSaw() {
-        bench.controller.events().gap(new Gap(Gap.Cause.JOINED_LATE, 0, 17));
-        bench.controller.events().batchStarted(17, 0);
-        bench.controller.events().stored(Bench.chain(1, 2));
-        bench.controller.events().batchEnded();
-        assertThat(bench.hold(1, 2).state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.controller.view().certain()).isFalse();
-        assertThat(bench.controller.view().certainty()).startsWith("joined late: the first batch seen was number 17");
-        bench.cleared();
-        bench.settle();
-        assertThat(bench.controller.view().certain()).isTrue();
+        harness.controller.events().gap(new Gap(Gap.Cause.JOINED_LATE, 0, 17));
+        harness.controller.events().batchStarted(17, 0);
+        harness.controller.events().stored(ControllerHarness.chain(1, 2));
+        harness.controller.events().batchEnded();
+        assertThat(harness.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.controller.view().certain()).isFalse();
+        assertThat(harness.controller.view().certainty()).startsWith("joined late: the first batch seen was number 17");
+        harness.cleared();
+        harness.settle();
+        assertThat(harness.controller.view().certain()).isTrue();
     }
 
     @Test
     void joinedLate_chainUnderAnUnannouncedBlock_measuredPromptsAreNotTrustedForAnHour() {
-        Bench own = Bench.ready(new ControllerSettings(
+        ControllerHarness own = ControllerHarness.ready(new ControllerSettings(
                 "e",
-                0.5,
-                Optional.of(RequestSizes.measured(100)),
-                "--context-length",
+                new BudgetSettings(0.5, Optional.of(RequestSizes.measured(100)), "--context-length"),
                 false,
                 Duration.ofSeconds(60),
                 Duration.ofMillis(100),
@@ -449,28 +464,28 @@ final class ControllerTest {
 
     @Test
     void restart_seenFromItsMiddle_isUncertainAndHoldsWhatItSaw() {
-        bench.stored(1, 2);
-        bench.controller.events().restarted(3);
-        bench.controller.events().batchStarted(3, 0);
-        bench.controller.events().stored(Bench.chain(8, 9));
-        bench.controller.events().batchEnded();
-        bench.settle();
-        EngineView view = bench.controller.view();
+        harness.stored(1, 2);
+        harness.controller.events().restarted(3);
+        harness.controller.events().batchStarted(3, 0);
+        harness.controller.events().stored(ControllerHarness.chain(8, 9));
+        harness.controller.events().batchEnded();
+        harness.settle();
+        EngineView view = harness.controller.view();
         assertThat(view.certain()).isFalse();
         assertThat(view.certainty())
                 .contains("another life")
                 .contains("number 3")
                 .contains("heals");
         assertThat(view.blocks()).isEqualTo(2);
-        assertThat(bench.hold(8, 9).state()).isEqualTo(HoldState.HELD);
-        bench.controller.events().restarted(0);
-        bench.settle();
-        assertThat(bench.controller.view().certain()).isTrue();
+        assertThat(harness.hold(8, 9).state()).isEqualTo(HoldState.HELD);
+        harness.controller.events().restarted(0);
+        harness.settle();
+        assertThat(harness.controller.view().certain()).isTrue();
     }
 
     @Test
     void gap_saysWhatCausedIt() {
-        bench.stored(1);
+        harness.stored(1);
         assertThat(certaintyAfter(Gap.Cause.DROPPED, 5, 9)).startsWith("batches 5 to 8 were lost, dropped on the way");
         assertThat(certaintyAfter(Gap.Cause.DROPPED, 9, 9)).startsWith("batches from number 9 on may be lost");
         assertThat(certaintyAfter(Gap.Cause.DISCONNECTED, 5, 9))
@@ -479,168 +494,168 @@ final class ControllerTest {
     }
 
     private String certaintyAfter(Gap.Cause cause, long expected, long seen) {
-        bench.controller.events().gap(new Gap(cause, expected, seen));
-        bench.pass(Duration.ofMillis(100));
-        return bench.controller.view().certainty();
+        harness.controller.events().gap(new Gap(cause, expected, seen));
+        harness.pass(Duration.ofMillis(100));
+        return harness.controller.view().certainty();
     }
 
     @Test
     void gap_keepsPinsAndPinsOnlyWhatWasStoredSince() throws Exception {
-        bench.stored(1, 2);
-        bench.stored(7, 8);
-        long id = bench.hold(1, 2).id();
-        bench.controller.events().gap(new Gap(Gap.Cause.DROPPED, 5, 9));
-        bench.stored(3, 4);
-        assertThat(bench.hold(7, 8).state()).isEqualTo(HoldState.REQUESTED);
-        assertThat(bench.hold(3, 4).state()).isEqualTo(HoldState.HELD);
-        EngineView view = bench.controller.view();
+        harness.stored(1, 2);
+        harness.stored(7, 8);
+        long id = harness.hold(1, 2).id();
+        harness.controller.events().gap(new Gap(Gap.Cause.DROPPED, 5, 9));
+        harness.stored(3, 4);
+        assertThat(harness.hold(7, 8).state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(harness.hold(3, 4).state()).isEqualTo(HoldState.HELD);
+        EngineView view = harness.controller.view();
         assertThat(view.certain()).isFalse();
         assertThat(view.incarnation()).isEqualTo(2);
         assertThat(view.counters().gaps()).isEqualTo(1);
         assertThat(view.counters().lostBatches()).isEqualTo(4);
-        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.disk.outstanding()).hasSize(2);
-        bench.controller.release(id);
-        bench.settle();
-        assertThat(bench.engine.pins).containsOnlyKeys(4L);
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.disk.outstanding()).hasSize(2);
+        harness.controller.release(id);
+        harness.settle();
+        assertThat(harness.engine.pins).containsOnlyKeys(4L);
     }
 
     @Test
     void gap_healedByAClear_pinsAgain() {
-        bench.stored(1);
-        bench.controller.events().gap(new Gap(Gap.Cause.DROPPED, 5, 9));
-        bench.cleared();
-        bench.stored(3, 4);
-        assertThat(bench.hold(3, 4).state()).isEqualTo(HoldState.HELD);
-        assertThat(bench.controller.view().certain()).isTrue();
+        harness.stored(1);
+        harness.controller.events().gap(new Gap(Gap.Cause.DROPPED, 5, 9));
+        harness.cleared();
+        harness.stored(3, 4);
+        assertThat(harness.hold(3, 4).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.controller.view().certain()).isTrue();
     }
 
     @Test
     void clear_holdsAreLostAndTheirPinsUnpinnedAllTheSame() throws Exception {
-        bench.stored(1, 2);
-        long id = bench.hold(1, 2).id();
-        HoldView waiting = bench.hold(8, 9);
-        bench.takeLog();
-        bench.engine.pins.clear();
-        bench.cleared();
-        bench.settle();
-        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.LOST);
-        assertThat(bench.holdNow(waiting.id()).state()).isEqualTo(HoldState.REQUESTED);
-        assertThat(bench.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
-        assertThat(bench.disk.outstanding()).isEmpty();
-        assertThat(bench.controller.view().incarnation()).isEqualTo(2);
-        assertThat(bench.controller.view().counters().clears()).isEqualTo(1);
-        assertThat(bench.controller.view().budget().pinnedTokens()).isZero();
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        HoldView waiting = harness.hold(8, 9);
+        harness.takeLog();
+        harness.engine.pins.clear();
+        harness.cleared();
+        harness.settle();
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.LOST);
+        assertThat(harness.holdNow(waiting.id()).state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(harness.takeLog()).containsExactly("unpin 2", "write RELEASED 2 for 1");
+        assertThat(harness.disk.outstanding()).isEmpty();
+        assertThat(harness.controller.view().incarnation()).isEqualTo(2);
+        assertThat(harness.controller.view().counters().clears()).isEqualTo(1);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
     }
 
     @Test
     void clear_whileAPinIsUnderWay_takesItBack() {
-        bench.stored(1, 2);
-        var asked = bench.ask(1, 2);
-        bench.controller.poll(bench.now);
-        bench.cleared();
-        bench.settle();
-        bench.pass(Duration.ofSeconds(2));
-        assertThat(bench.engine.pins).isEmpty();
+        harness.stored(1, 2);
+        var asked = harness.ask(1, 2);
+        harness.controller.poll(harness.now);
+        harness.cleared();
+        harness.settle();
+        harness.pass(Duration.ofSeconds(2));
+        assertThat(harness.engine.pins).isEmpty();
         assertThat(asked.join().state()).isEqualTo(HoldState.REQUESTED);
     }
 
     @Test
     void restart_thenItsClear_isOneNewLifeAndProbesAgain() {
-        bench.stored(1, 2);
-        bench.hold(1, 2);
-        bench.controller.events().restarted(0);
-        bench.cleared();
-        bench.settle();
-        EngineView view = bench.controller.view();
+        harness.stored(1, 2);
+        harness.hold(1, 2);
+        harness.controller.events().restarted(0);
+        harness.cleared();
+        harness.settle();
+        EngineView view = harness.controller.view();
         assertThat(view.incarnation()).isEqualTo(2);
         assertThat(view.certain()).isTrue();
         assertThat(view.counters().restarts()).isEqualTo(1);
         assertThat(view.blocks()).isZero();
         assertThat(view.holds()).extracting(HoldView::state).containsExactly(HoldState.LOST);
-        assertThat(bench.engine.probes).isEqualTo(2);
+        assertThat(harness.engine.probes).isEqualTo(2);
     }
 
     @Test
     void restart_nothingIsPinnedBeforeTheNewProcessWasProbed() {
-        bench.controller.events().restarted(0);
-        bench.cleared();
-        bench.stored(1, 2);
-        bench.engine.capabilities = new Capabilities(false, "an older version");
-        var unused = bench.ask(1, 2);
-        bench.controller.poll(bench.now);
-        assertThat(bench.holdNow(1).reason()).isEqualTo("the backend test was not probed yet");
-        bench.settle();
-        assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
-        assertThat(bench.holdNow(1).reason()).isEqualTo("this engine cannot pin: an older version");
-        assertThat(bench.takeLog()).isEmpty();
+        harness.controller.events().restarted(0);
+        harness.cleared();
+        harness.stored(1, 2);
+        harness.engine.capabilities = new Capabilities(false, "an older version");
+        var unused = harness.ask(1, 2);
+        harness.controller.poll(harness.now);
+        assertThat(harness.holdNow(1).reason()).isEqualTo("the backend test was not probed yet");
+        harness.settle();
+        assertThat(harness.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(harness.holdNow(1).reason()).isEqualTo("this engine cannot pin: an older version");
+        assertThat(harness.takeLog()).isEmpty();
     }
 
     @Test
     void request_nothingKnownInTime_isWithdrawnAndTakenBack() throws Exception {
-        bench.stored(1, 2);
-        bench.engine.late = true;
+        harness.stored(1, 2);
+        harness.engine.late = true;
         HoldRequest request = new HoldRequest(new long[] {1, 2}, Duration.ofMinutes(5));
-        var asked = bench.controller.request(request, Duration.ofSeconds(10)).toCompletableFuture();
-        bench.settle();
-        bench.pass(Duration.ofSeconds(9));
+        var asked = harness.controller.request(request, Duration.ofSeconds(10)).toCompletableFuture();
+        harness.settle();
+        harness.pass(Duration.ofSeconds(9));
         assertThat(asked).isNotDone();
-        bench.pass(Duration.ofSeconds(1));
+        harness.pass(Duration.ofSeconds(1));
         assertThat(asked.exceptionNow()).hasMessageContaining("so the hold is withdrawn");
-        bench.engine.late = false;
-        bench.engine.unanswered.remove().run();
-        bench.settle();
-        assertThat(bench.engine.pins).isEmpty();
-        assertThat(bench.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
-        assertThat(bench.disk.outstanding()).isEmpty();
+        harness.engine.late = false;
+        harness.engine.unanswered.remove().run();
+        harness.settle();
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(harness.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(harness.disk.outstanding()).isEmpty();
     }
 
     @Test
     void answers_areCompletedAwayFromTheControllersThread() {
-        var resumed = bench.controller.resumeHolding().toCompletableFuture();
-        var unknown = bench.controller.release(99).toCompletableFuture();
-        bench.controller.poll(bench.now);
+        var resumed = harness.controller.resumeHolding().toCompletableFuture();
+        var unknown = harness.controller.release(99).toCompletableFuture();
+        harness.controller.poll(harness.now);
         assertThat(resumed).isNotDone();
         assertThat(unknown).isNotDone();
-        bench.settle();
+        harness.settle();
         assertThat(resumed).isDone();
         assertThat(unknown).isDone();
 
-        bench.controller.releaseAll("enough");
-        bench.settle();
-        var refused = bench.ask(1, 2);
-        bench.controller.poll(bench.now);
+        harness.controller.releaseAll("enough");
+        harness.settle();
+        var refused = harness.ask(1, 2);
+        harness.controller.poll(harness.now);
         assertThat(refused).isNotDone();
-        bench.settle();
+        harness.settle();
         assertThat(refused).isCompletedExceptionally();
     }
 
     @Test
     void pinnedBlockRemoved_holdIsLostAndUnpinnedToBeSure() throws Exception {
-        bench.stored(1, 2);
-        long id = bench.hold(1, 2).id();
-        bench.engine.pins.clear();
-        bench.removed(2);
-        bench.settle();
-        assertThat(bench.holdNow(id).state()).isEqualTo(HoldState.LOST);
-        assertThat(bench.holdNow(id).reason()).isEqualTo("the engine removed it although it was pinned");
-        assertThat(bench.disk.outstanding()).isEmpty();
-        assertThat(bench.controller.view().budget().pinnedTokens()).isZero();
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.engine.pins.clear();
+        harness.removed(2);
+        harness.settle();
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.LOST);
+        assertThat(harness.holdNow(id).reason()).isEqualTo("the engine removed it although it was pinned");
+        assertThat(harness.disk.outstanding()).isEmpty();
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
     }
 
     @Test
     void removals_ofUnknownBlocks_areCountedWhileCertain() {
-        bench.stored(1, 2);
-        bench.removed(2, 77);
-        bench.settle();
-        assertThat(bench.controller.view().counters().removedBlocks()).isEqualTo(2);
-        assertThat(bench.controller.view().counters().removedUnknown()).isEqualTo(1);
-        assertThat(bench.controller.view().ghosts()).isEqualTo(1);
+        harness.stored(1, 2);
+        harness.removed(2, 77);
+        harness.settle();
+        assertThat(harness.controller.view().counters().removedBlocks()).isEqualTo(2);
+        assertThat(harness.controller.view().counters().removedUnknown()).isEqualTo(1);
+        assertThat(harness.controller.view().ghosts()).isEqualTo(1);
     }
 
     @Test
     void automatic_lostPrefixComesBack_isHeldUntilUntouchedForItsLease() {
-        Bench own = Bench.ready(AUTOMATIC);
+        ControllerHarness own = ControllerHarness.ready(AUTOMATIC);
         own.stored(1, 2);
         own.removed(2, 1);
         own.stored(1, 2);
@@ -662,21 +677,25 @@ final class ControllerTest {
 
     @Test
     void automatic_notAllowed_holdsNothing() {
-        bench.stored(1, 2);
-        bench.removed(2, 1);
-        bench.stored(1, 2);
-        bench.pass(Duration.ofMillis(100));
-        assertThat(bench.controller.view().holds()).isEmpty();
+        harness.stored(1, 2);
+        harness.removed(2, 1);
+        harness.stored(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.controller.view().holds()).isEmpty();
     }
 
     @Test
     void dryRun_goesTheWholeWayAndSaysSo() throws Exception {
         Controller dry = new Controller(
-                Bench.SETTINGS, new DryRunBackend(), new Bench.Disk(), Runnable::run, new SplittableRandom(1));
+                ControllerHarness.SETTINGS,
+                new DryRunBackend(),
+                new ControllerHarness.Disk(),
+                Runnable::run,
+                new SplittableRandom(1));
         dry.poll(0);
         dry.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0));
         dry.events().batchStarted(0, 0);
-        dry.events().stored(Bench.chain(1, 2));
+        dry.events().stored(ControllerHarness.chain(1, 2));
         dry.events().batchEnded();
         var answer = dry.request(new HoldRequest(new long[] {1, 2}, Duration.ofSeconds(5)))
                 .toCompletableFuture();
@@ -688,11 +707,9 @@ final class ControllerTest {
 
     @Test
     void switchback_offWindow_letsAutomaticHoldsGoAndTakesThemBack() {
-        Bench own = Bench.ready(new ControllerSettings(
+        ControllerHarness own = ControllerHarness.ready(new ControllerSettings(
                 "e",
-                0.5,
-                Optional.of(RequestSizes.of(1_000, 100)),
-                "--context-length",
+                new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
                 true,
                 Duration.ofHours(1),
                 Duration.ofMillis(100),

@@ -3,6 +3,9 @@ package io.holdfast.core;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.hold.HoldRequest;
 import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -47,7 +50,7 @@ final class ValidationTest {
     void settings_atTheEdges_areTaken() {
         assertThat(settings(1, Duration.ofNanos(1), SECOND, SECOND))
                 .isEqualTo(settings(1, Duration.ofNanos(1), SECOND, SECOND));
-        assertThat(ControllerSettings.defaults("e").share()).isEqualTo(0.5);
+        assertThat(ControllerSettings.defaults("e").budget().share()).isEqualTo(0.5);
     }
 
     @Test
@@ -67,6 +70,11 @@ final class ValidationTest {
 
     private static ControllerSettings settings(double share, Duration lease, Duration tick, Duration window) {
         return new ControllerSettings(
-                "e", share, Optional.empty(), "--context-length", false, lease, tick, Optional.of(window));
+                "e",
+                new BudgetSettings(share, Optional.empty(), "--context-length"),
+                false,
+                lease,
+                tick,
+                Optional.of(window));
     }
 }

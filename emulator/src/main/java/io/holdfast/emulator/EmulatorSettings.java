@@ -177,11 +177,6 @@ public record EmulatorSettings(
         return withKind(new Kind.Sglang(change.apply(now.settings()), now.arrayEvents()));
     }
 
-    /** The same SGLang with the older form of events. */
-    public EmulatorSettings withArrayEvents() {
-        return withKind(new Kind.Sglang(sglang(), true));
-    }
-
     public EmulatorSettings withVariant(SglangSettings.Variant value) {
         return withSglang(sglang -> sglang.withVariant(value));
     }

@@ -44,9 +44,4 @@ public record Interval(double low, double high) {
     public double halfWidth() {
         return (high - low) / 2;
     }
-
-    /** Both ends, read as log ratios, in percent of change. */
-    public Interval asPercent() {
-        return new Interval(100 * Math.expm1(low), 100 * Math.expm1(high));
-    }
 }

@@ -32,19 +32,6 @@ public record MeanInterval(int count, double mean, double sd, double confidence,
                 moments.count(), moments.mean(), sd, confidence, Interval.around(moments.mean(), halfWidth)));
     }
 
-    /** The mean of the differences {@code second[i] - first[i]} with its 95 % interval. */
-    public static Optional<MeanInterval> ofDifferences(double[] first, double[] second) {
-        if (first.length != second.length) {
-            throw new IllegalArgumentException("Differences need as many first values as second ones, not "
-                    + first.length + " and " + second.length + "; leave out incomplete pairs.");
-        }
-        double[] differences = new double[first.length];
-        for (int i = 0; i < differences.length; i++) {
-            differences[i] = second[i] - first[i];
-        }
-        return of(differences);
-    }
-
     /** The mean, read as a log ratio, in percent of change. */
     public double percent() {
         return 100 * Math.expm1(mean);

@@ -2,7 +2,6 @@ package io.holdfast.evidence;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.within;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,13 +31,6 @@ final class IntervalTest {
         assertThat(interval.contains(2.1)).isFalse();
         assertThat(interval.middle()).isEqualTo(1.5);
         assertThat(interval.halfWidth()).isEqualTo(0.5);
-    }
-
-    @Test
-    void asPercent_logRatios_areChanges() {
-        Interval percent = new Interval(Math.log(0.5), Math.log(2)).asPercent();
-        assertThat(percent.low()).isCloseTo(-50, within(1e-9));
-        assertThat(percent.high()).isCloseTo(100, within(1e-9));
     }
 
     @ParameterizedTest

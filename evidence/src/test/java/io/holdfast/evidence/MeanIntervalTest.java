@@ -1,7 +1,6 @@
 package io.holdfast.evidence;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.within;
 
 import org.junit.jupiter.api.Test;
@@ -38,20 +37,6 @@ final class MeanIntervalTest {
     @ValueSource(ints = {0, 1})
     void mean_fewerThanTwoValues_isAbsent(int count) {
         assertThat(MeanInterval.of(new double[count])).isEmpty();
-    }
-
-    @Test
-    void differences_pairedValues_areSecondMinusFirst() {
-        MeanInterval mean = MeanInterval.ofDifferences(new double[] {0.1, 0.2}, new double[] {0.4, 0.6})
-                .orElseThrow();
-        assertThat(mean.mean()).isCloseTo(0.35, within(1e-12));
-    }
-
-    @Test
-    void differences_incompletePairs_areRefused() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> MeanInterval.ofDifferences(new double[2], new double[3]))
-                .withMessageContaining("leave out incomplete pairs");
     }
 
     @Test

@@ -76,7 +76,7 @@ final class EventTape {
 
     private long stampMicros;
 
-    private final StoredBlocks chain = new StoredBlocks();
+    private final StoredBlocks stores = new StoredBlocks();
 
     void clear() {
         count = 0;
@@ -163,7 +163,7 @@ final class EventTape {
         if (event.hashEnd == hash) {
             return;
         }
-        chain.reset()
+        stores.reset()
                 .hashes(hashes, hash, event.hashEnd - hash)
                 .tokens(tokens, token, event.tokenEnd - token)
                 .blockTokens(event.blockTokens)
@@ -173,12 +173,12 @@ final class EventTape {
                 .namespaced(event.namespaced)
                 .namespace(event.namespace);
         if (!event.rooted) {
-            chain.under(event.parent);
+            stores.under(event.parent);
         }
         if (event.extras) {
-            chain.extras(extras, hash);
+            stores.extras(extras, hash);
         }
-        sink.stored(chain);
+        sink.stored(stores);
     }
 
     private void remove(Event event, int hash, KvEventSink sink) {

@@ -1,6 +1,6 @@
 package io.holdfast.events;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 
 /*
  * What sets the blocks of one store apart beside their tokens.
@@ -67,7 +67,7 @@ final class ExtraKeys {
             }
             cursor.seek(end);
         }
-        event.namespace = ContentChain.namespace(salt, adapterName == 0 ? adapterNumber : adapterName);
+        event.namespace = ContentNames.namespace(salt, adapterName == 0 ? adapterNumber : adapterName);
     }
 
     /** The keys of one block as one number; a salt among them is put aside where there can be one. */
@@ -113,6 +113,6 @@ final class ExtraKeys {
         if (extra == 0 || key == 0) {
             return extra | key;
         }
-        return ContentChain.with(extra, key);
+        return ContentNames.with(extra, key);
     }
 }

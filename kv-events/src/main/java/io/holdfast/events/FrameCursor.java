@@ -1,6 +1,6 @@
 package io.holdfast.events;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 
 /*
  * A MessagePack reader for one purpose: numbers and a few known words, out of an array that is all there.
@@ -119,8 +119,8 @@ final class FrameCursor {
         return plausible(size, 2);
     }
 
-    /** The text that begins here; whatever is no text is skipped, a nil is {@link Word#NONE}. */
-    Word word() throws FrameRefusal {
+    /** The text that begins here; whatever is no text is skipped, a nil is {@link WireKeyword#NONE}. */
+    WireKeyword word() throws FrameRefusal {
         int head = peek();
         int length = head & 0x1f;
         if ((head & 0xe0) == 0xa0) {
@@ -130,9 +130,9 @@ final class FrameCursor {
             length = text();
         } else {
             skip();
-            return head == (NIL & 0xff) ? Word.NONE : Word.OTHER;
+            return head == (NIL & 0xff) ? WireKeyword.NONE : WireKeyword.OTHER;
         }
-        Word word = Word.of(bytes, at, length);
+        WireKeyword word = WireKeyword.of(bytes, at, length);
         at += length;
         return word;
     }
@@ -321,7 +321,7 @@ final class FrameCursor {
             skip();
             length = at - from;
         }
-        return length == 0 ? 0 : ContentChain.extra(bytes, from, length);
+        return length == 0 ? 0 : ContentNames.extra(bytes, from, length);
     }
 
     /** Skips a nil or a list of nothing but nils; false, and nothing is skipped, when more is there. */

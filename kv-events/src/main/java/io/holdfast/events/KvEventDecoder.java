@@ -34,19 +34,21 @@ import io.holdfast.events.EventTape.Kind;
 public final class KvEventDecoder {
     private static final int NO_RANK = -1;
 
-    private static final Word[] STORED_ORDER = {
-        Word.BLOCK_HASHES,
-        Word.PARENT_BLOCK_HASH,
-        Word.TOKEN_IDS,
-        Word.BLOCK_SIZE,
-        Word.LORA_ID,
-        Word.MEDIUM,
-        Word.NAME_OR_EXTRAS,
-        Word.EXTRA_KEYS,
-        Word.GROUP_IDX,
-        Word.KV_CACHE_SPEC_KIND
+    private static final WireKeyword[] STORED_ORDER = {
+        WireKeyword.BLOCK_HASHES,
+        WireKeyword.PARENT_BLOCK_HASH,
+        WireKeyword.TOKEN_IDS,
+        WireKeyword.BLOCK_SIZE,
+        WireKeyword.LORA_ID,
+        WireKeyword.MEDIUM,
+        WireKeyword.NAME_OR_EXTRAS,
+        WireKeyword.EXTRA_KEYS,
+        WireKeyword.GROUP_IDX,
+        WireKeyword.KV_CACHE_SPEC_KIND
     };
-    private static final Word[] REMOVED_ORDER = {Word.BLOCK_HASHES, Word.MEDIUM, Word.GROUP_IDX};
+    private static final WireKeyword[] REMOVED_ORDER = {
+        WireKeyword.BLOCK_HASHES, WireKeyword.MEDIUM, WireKeyword.GROUP_IDX
+    };
 
     private final FrameCursor cursor = new FrameCursor();
     private final EventTape tape = new EventTape();
@@ -187,14 +189,14 @@ public final class KvEventDecoder {
             case BLOCK_STORED -> {
                 Event event = beginStore();
                 for (int i = 1; i < elements; i++) {
-                    storedField(event, i <= STORED_ORDER.length ? STORED_ORDER[i - 1] : Word.OTHER);
+                    storedField(event, i <= STORED_ORDER.length ? STORED_ORDER[i - 1] : WireKeyword.OTHER);
                 }
                 endStore(event);
             }
             case BLOCK_REMOVED -> {
                 Event event = tape.begin(Kind.REMOVED);
                 for (int i = 1; i < elements; i++) {
-                    removedField(event, i <= REMOVED_ORDER.length ? REMOVED_ORDER[i - 1] : Word.OTHER);
+                    removedField(event, i <= REMOVED_ORDER.length ? REMOVED_ORDER[i - 1] : WireKeyword.OTHER);
                 }
                 requireBlocks();
             }
@@ -213,8 +215,8 @@ public final class KvEventDecoder {
         int entries = cursor.map();
         int start = cursor.position();
         int left = entries;
-        Word type;
-        if (entries > 0 && cursor.word() == Word.TYPE) {
+        WireKeyword type;
+        if (entries > 0 && cursor.word() == WireKeyword.TYPE) {
             type = cursor.word();
             left--;
         } else {
@@ -249,9 +251,9 @@ public final class KvEventDecoder {
     }
 
     /** For maps whose first key is not the type: engines write it first, but a map has no order. */
-    private Word typeAmong(int entries) throws FrameRefusal {
+    private WireKeyword typeAmong(int entries) throws FrameRefusal {
         for (int i = 0; i < entries; i++) {
-            if (cursor.word() == Word.TYPE) {
+            if (cursor.word() == WireKeyword.TYPE) {
                 return cursor.word();
             }
             cursor.skip();
@@ -275,7 +277,7 @@ public final class KvEventDecoder {
         }
     }
 
-    private void removedField(Event event, Word field) throws FrameRefusal {
+    private void removedField(Event event, WireKeyword field) throws FrameRefusal {
         switch (field) {
             case BLOCK_HASHES -> hashes(event);
             case MEDIUM -> event.in(tier(cursor.word()));
@@ -285,7 +287,7 @@ public final class KvEventDecoder {
         }
     }
 
-    private void storedField(Event event, Word field) throws FrameRefusal {
+    private void storedField(Event event, WireKeyword field) throws FrameRefusal {
         switch (field) {
             case BLOCK_HASHES -> hashes(event);
             case PARENT_BLOCK_HASH -> {
@@ -328,7 +330,7 @@ public final class KvEventDecoder {
     }
 
     private void locality(Event event) throws FrameRefusal {
-        if (cursor.word() == Word.REMOTE) {
+        if (cursor.word() == WireKeyword.REMOTE) {
             event.remote();
         }
     }
@@ -343,14 +345,14 @@ public final class KvEventDecoder {
         return group;
     }
 
-    private static boolean windowed(Word kind) {
+    private static boolean windowed(WireKeyword kind) {
         return switch (kind) {
             case NONE, UNKNOWN, FULL_ATTENTION, MLA_ATTENTION, SINK_FULL_ATTENTION -> false;
             default -> true;
         };
     }
 
-    private static Tier tier(Word medium) {
+    private static Tier tier(WireKeyword medium) {
         return switch (medium) {
             case NONE, GPU -> Tier.GPU;
             case CPU, CPU_PINNED, CPU_TIER1 -> Tier.HOST;
@@ -365,7 +367,7 @@ public final class KvEventDecoder {
             return;
         }
         for (int entries = cursor.map(); entries > 0; entries--) {
-            if (cursor.word() == Word.CACHE_SALT) {
+            if (cursor.word() == WireKeyword.CACHE_SALT) {
                 keys.salt(cursor);
             } else {
                 cursor.skip();

@@ -69,16 +69,16 @@ public final class KvEventEncoder {
         unsigned[0] = MessagePack.Code.UINT64;
     }
 
-    public void stored(StoredBlocks chain) {
-        stored(chain, Details.NONE);
+    public void stored(StoredBlocks stores) {
+        stored(stores, Details.NONE);
     }
 
-    public void stored(StoredBlocks chain, Details details) {
+    public void stored(StoredBlocks stores, Details details) {
         write(() -> {
             if (dialect.maps()) {
-                storedMap(chain, details);
+                storedMap(stores, details);
             } else {
-                storedArray(chain, details);
+                storedArray(stores, details);
             }
         });
     }
@@ -143,19 +143,19 @@ public final class KvEventEncoder {
         }
     }
 
-    private void storedMap(StoredBlocks chain, Details details) throws IOException {
+    private void storedMap(StoredBlocks stores, Details details) throws IOException {
         events.packMapHeader(dialect.vllm() ? 11 + session(details) : 7 + salt(details) + session(details));
-        text("type").text("BlockStored").text("block_hashes").hashes(chain, details);
-        text("parent_block_hash").parent(chain, details);
-        text("token_ids").tokens(chain);
-        text("block_size").events.packInt(chain.blockTokens());
+        text("type").text("BlockStored").text("block_hashes").hashes(stores, details);
+        text("parent_block_hash").parent(stores, details);
+        text("token_ids").tokens(stores);
+        text("block_size").events.packInt(stores.blockTokens());
         text("lora_id").events.packNil();
-        text("medium").medium(chain.tier());
+        text("medium").medium(stores.tier());
         if (dialect.vllm()) {
             text("lora_name").events.packNil();
-            text("extra_keys").extraKeys(chain, details.salt());
-            text("group_idx").events.packInt(chain.group());
-            text("kv_cache_spec_kind").text(kind(chain));
+            text("extra_keys").extraKeys(stores, details.salt());
+            text("group_idx").events.packInt(stores.group());
+            text("kv_cache_spec_kind").text(kind(stores));
             if (session(details) > 0) {
                 text("session_id").text(details.session());
             }
@@ -164,17 +164,17 @@ public final class KvEventEncoder {
         }
     }
 
-    private void storedArray(StoredBlocks chain, Details details) throws IOException {
+    private void storedArray(StoredBlocks stores, Details details) throws IOException {
         int said = salt(details) + session(details);
         events.packArrayHeader(dialect.vllm() ? 12 : 7 + Math.min(1, said));
-        text("BlockStored").hashes(chain, details).parent(chain, details).tokens(chain);
-        events.packInt(chain.blockTokens()).packNil();
-        medium(chain.tier());
+        text("BlockStored").hashes(stores, details).parent(stores, details).tokens(stores);
+        events.packInt(stores.blockTokens()).packNil();
+        medium(stores.tier());
         if (dialect.vllm()) {
             events.packNil();
-            extraKeys(chain, details.salt());
-            events.packInt(chain.group());
-            text(kind(chain));
+            extraKeys(stores, details.salt());
+            events.packInt(stores.group());
+            text(kind(stores));
             events.packNil();
         } else if (said > 0) {
             events.packMapHeader(said);
@@ -200,8 +200,8 @@ public final class KvEventEncoder {
         return details.session().isEmpty() ? 0 : 1;
     }
 
-    private static String kind(StoredBlocks chain) {
-        return chain.windowed() ? "sliding_window" : "full_attention";
+    private static String kind(StoredBlocks stores) {
+        return stores.windowed() ? "sliding_window" : "full_attention";
     }
 
     private KvEventEncoder text(String value) throws IOException {
@@ -209,14 +209,14 @@ public final class KvEventEncoder {
         return this;
     }
 
-    private KvEventEncoder hashes(StoredBlocks chain, Details details) throws IOException {
+    private KvEventEncoder hashes(StoredBlocks stores, Details details) throws IOException {
         if (!details.digests().isEmpty()) {
             digests(details.digests());
             return this;
         }
-        events.packArrayHeader(chain.count());
-        for (int i = 0; i < chain.count(); i++) {
-            hash(chain.hash(i));
+        events.packArrayHeader(stores.count());
+        for (int i = 0; i < stores.count(); i++) {
+            hash(stores.hash(i));
         }
         return this;
     }
@@ -239,13 +239,13 @@ public final class KvEventEncoder {
         events.packBinaryHeader(digest.length).writePayload(digest);
     }
 
-    private KvEventEncoder parent(StoredBlocks chain, Details details) throws IOException {
-        if (chain.rooted()) {
+    private KvEventEncoder parent(StoredBlocks stores, Details details) throws IOException {
+        if (stores.rooted()) {
             events.packNil();
         } else if (details.parent().isPresent()) {
             digest(details.parent().get());
         } else {
-            hash(chain.parent());
+            hash(stores.parent());
         }
         return this;
     }
@@ -260,10 +260,10 @@ public final class KvEventEncoder {
         }
     }
 
-    private KvEventEncoder tokens(StoredBlocks chain) throws IOException {
-        events.packArrayHeader(chain.tokenCount());
-        for (int i = 0; i < chain.tokenCount(); i++) {
-            events.packLong(Integer.toUnsignedLong(chain.token(i)));
+    private KvEventEncoder tokens(StoredBlocks stores) throws IOException {
+        events.packArrayHeader(stores.tokenCount());
+        for (int i = 0; i < stores.tokenCount(); i++) {
+            events.packLong(Integer.toUnsignedLong(stores.token(i)));
         }
         return this;
     }
@@ -279,10 +279,10 @@ public final class KvEventEncoder {
     }
 
     /** One entry for each block; a salt stands beside the first of a prompt. */
-    private void extraKeys(StoredBlocks chain, String salt) throws IOException {
-        events.packArrayHeader(chain.count());
-        for (int i = 0; i < chain.count(); i++) {
-            if (i == 0 && chain.rooted() && !salt.isEmpty()) {
+    private void extraKeys(StoredBlocks stores, String salt) throws IOException {
+        events.packArrayHeader(stores.count());
+        for (int i = 0; i < stores.count(); i++) {
+            if (i == 0 && stores.rooted() && !salt.isEmpty()) {
                 events.packArrayHeader(1);
                 text(salt);
             } else {

@@ -57,7 +57,7 @@ public final class KvEventLoop implements AutoCloseable {
     private final ZContext context = new ZContext();
     private final ZMQ.Poller poller = context.createPoller(4);
     private final KvEventDecoder decoder = new KvEventDecoder();
-    private final List<EventLine> lines = new ArrayList<>();
+    private final List<EndpointSocket> sockets = new ArrayList<>();
     private final Pipe pipe;
     private final ByteBuffer woken = ByteBuffer.allocate(64);
     private final Selector gatherer;
@@ -92,10 +92,10 @@ public final class KvEventLoop implements AutoCloseable {
      * @throws IllegalArgumentException with one sentence when its host is none
      */
     public List<Subscription> subscribe(EventSource source, IntFunction<KvEventSink> sinkOfRank) {
-        List<EventLine> fresh = new ArrayList<>();
+        List<EndpointSocket> fresh = new ArrayList<>();
         try {
             if (source.sharedEndpoint()) {
-                fresh.add(line(
+                fresh.add(socket(
                         source,
                         IntStream.range(0, source.ranks())
                                 .mapToObj(rank -> new Subscription(source, rank))
@@ -104,19 +104,20 @@ public final class KvEventLoop implements AutoCloseable {
             } else {
                 for (int rank = 0; rank < source.ranks(); rank++) {
                     EventSource own = source.ofRank(rank);
-                    fresh.add(line(own, List.of(new Subscription(own, rank)), sinkOfRank));
+                    fresh.add(socket(own, List.of(new Subscription(own, rank)), sinkOfRank));
                 }
             }
         } catch (RuntimeException e) {
-            fresh.forEach(EventLine::close);
+            fresh.forEach(EndpointSocket::close);
             throw e;
         }
-        lines.addAll(fresh);
-        return fresh.stream().flatMap(line -> line.subscriptions().stream()).toList();
+        sockets.addAll(fresh);
+        return fresh.stream().flatMap(socket -> socket.subscriptions().stream()).toList();
     }
 
-    private EventLine line(EventSource source, List<Subscription> subscriptions, IntFunction<KvEventSink> sinkOfRank) {
-        return new EventLine(context, poller, source, subscriptions, sinkOfRank, decoder, clock.getAsLong());
+    private EndpointSocket socket(
+            EventSource source, List<Subscription> subscriptions, IntFunction<KvEventSink> sinkOfRank) {
+        return new EndpointSocket(context, poller, source, subscriptions, sinkOfRank, decoder, clock.getAsLong());
     }
 
     /**
@@ -132,10 +133,10 @@ public final class KvEventLoop implements AutoCloseable {
 
     /** Ends a subscription and those that share its endpoint; their sinks are told nothing more. On the loop's thread. */
     public void unsubscribe(Subscription subscription) {
-        lines.removeIf(line -> {
-            boolean meant = line.subscriptions().contains(subscription);
+        sockets.removeIf(socket -> {
+            boolean meant = socket.subscriptions().contains(subscription);
             if (meant) {
-                line.close();
+                socket.close();
             }
             return meant;
         });
@@ -155,7 +156,7 @@ public final class KvEventLoop implements AutoCloseable {
             return drain();
         }
         int applied = drain();
-        if (applied == 0 && poller.poll(patience(timeoutMillis)) > 0) {
+        if (applied == 0 && poller.poll(waitMillis(timeoutMillis)) > 0) {
             swallowWakeups();
             applied = drain();
         }
@@ -193,10 +194,10 @@ public final class KvEventLoop implements AutoCloseable {
         long now = clock.getAsLong();
         int applied = 0;
         full = false;
-        for (int i = 0; i < lines.size(); i++) {
-            EventLine line = lines.get(i);
-            applied += line.drain(now);
-            full |= line.full();
+        for (int i = 0; i < sockets.size(); i++) {
+            EndpointSocket socket = sockets.get(i);
+            applied += socket.drain(now);
+            full |= socket.full();
         }
         if (applied > 0) {
             arrived = true;
@@ -207,7 +208,7 @@ public final class KvEventLoop implements AutoCloseable {
 
     /** Whether more is about to come, of which nothing waits yet. */
     private boolean gathering() {
-        return lines.size() >= MANY && arrived && !full && clock.getAsLong() - arrivedAt < STREAMING_NANOS;
+        return sockets.size() >= MANY && arrived && !full && clock.getAsLong() - arrivedAt < STREAMING_NANOS;
     }
 
     private void gather(int millis) {
@@ -222,10 +223,10 @@ public final class KvEventLoop implements AutoCloseable {
     }
 
     /** How long to wait at most, so that no time limit is overslept. */
-    private long patience(int timeoutMillis) {
+    private long waitMillis(int timeoutMillis) {
         long nanos = Math.max(0, timeoutMillis) * 1_000_000L;
-        for (int i = 0; i < lines.size(); i++) {
-            nanos = Math.min(nanos, lines.get(i).idleNanos());
+        for (int i = 0; i < sockets.size(); i++) {
+            nanos = Math.min(nanos, sockets.get(i).idleNanos());
         }
         return (nanos + 999_999) / 1_000_000;
     }

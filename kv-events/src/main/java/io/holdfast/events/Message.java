@@ -19,18 +19,18 @@ final class Message {
 
     final byte[] payload;
     /** Tells batches apart that have the same number. */
-    final long print;
+    final long checksum;
 
-    /** How many asks had begun when it came. */
-    final int asks;
+    /** How many replay requests had been made when it came. */
+    final int replayRequests;
 
-    Message(long connection, byte[] sequenceFrame, byte[] payload, int asks) {
+    Message(long connection, byte[] sequenceFrame, byte[] payload, int replayRequests) {
         this.connection = connection;
         this.sequence = ByteBuffer.wrap(sequenceFrame).getLong(0);
-        this.publisher = sequenceFrame.length > Long.BYTES ? print(sequenceFrame, Long.BYTES) | 1 : 0;
+        this.publisher = sequenceFrame.length > Long.BYTES ? checksum(sequenceFrame, Long.BYTES) | 1 : 0;
         this.payload = payload;
-        this.print = print(payload, 0);
-        this.asks = asks;
+        this.checksum = checksum(payload, 0);
+        this.replayRequests = replayRequests;
     }
 
     /** Whether both say who published them, and not the same. */
@@ -38,16 +38,16 @@ final class Message {
         return publisher != 0 && otherPublisher != 0 && publisher != otherPublisher;
     }
 
-    private static long print(byte[] bytes, int from) {
-        long print = bytes.length * MIX;
+    private static long checksum(byte[] bytes, int from) {
+        long checksum = bytes.length * MIX;
         int at = from;
         for (; at + Long.BYTES <= bytes.length; at += Long.BYTES) {
-            print = mixed(print ^ (long) WORD.get(bytes, at));
+            checksum = mixed(checksum ^ (long) WORD.get(bytes, at));
         }
         for (; at < bytes.length; at++) {
-            print = mixed(print ^ bytes[at]);
+            checksum = mixed(checksum ^ bytes[at]);
         }
-        return print;
+        return checksum;
     }
 
     private static long mixed(long value) {

@@ -178,7 +178,7 @@ public final class Subscription {
         recovering = now;
     }
 
-    void asked() {
+    void replayRequested() {
         replays.incrementAndGet();
     }
 

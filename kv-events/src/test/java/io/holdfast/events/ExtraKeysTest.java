@@ -2,7 +2,7 @@ package io.holdfast.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
@@ -27,14 +27,14 @@ final class ExtraKeysTest {
                         + "'extra_keys': [['a']]}"
             })
     void salt_isTheNamespace(String event) {
-        assertThat(namespace(event)).isEqualTo(ContentChain.namespace("a", ""));
+        assertThat(namespace(event)).isEqualTo(ContentNames.namespace("a", ""));
         assertThat(extras(event)).containsExactly(0);
     }
 
     @Test
     void adapter_isTheNamespace_andNoExtra() {
         String event = "['BlockStored', [7, 8], 5, [1, 2], 1, 1, 'GPU', 'sql', [['sql'], ['sql']], 0]";
-        assertThat(namespace(event)).isEqualTo(ContentChain.namespace("", "sql"));
+        assertThat(namespace(event)).isEqualTo(ContentNames.namespace("", "sql"));
         assertThat(extras(event)).containsExactly(0, 0);
     }
 
@@ -50,11 +50,11 @@ final class ExtraKeysTest {
     void images_areExtrasOfTheirBlocks_whereverTheAdaptersNameStands() {
         String keys = "'extra_keys': [['sql', ['mm1', 2], 'tenant'], ['sql', ['mm1', -2], ['mm2', 3]], ['sql'], null]";
         String event = "{'type': 'BlockStored', %s, 'block_hashes': [1, 2, 3, 4], 'lora_name': 'sql'}".formatted(keys);
-        assertThat(namespace(event)).isEqualTo(ContentChain.namespace("tenant", "sql"));
+        assertThat(namespace(event)).isEqualTo(ContentNames.namespace("tenant", "sql"));
         assertThat(extras(event))
                 .containsExactly(
-                        ContentChain.extra("mm1"),
-                        ContentChain.with(ContentChain.extra("mm1"), ContentChain.extra("mm2")),
+                        ContentNames.extra("mm1"),
+                        ContentNames.with(ContentNames.extra("mm1"), ContentNames.extra("mm2")),
                         0,
                         0);
         // The next event has none: nothing is left of the one before.
@@ -65,7 +65,7 @@ final class ExtraKeysTest {
     void textUnderAParent_isNoSaltButAnExtra() {
         String event = "['BlockStored', [7, 8], 5, [1, 2], 1, null, 'GPU', null, [['mm'], null], 0]";
         assertThat(namespace(event)).isZero();
-        assertThat(extras(event)).containsExactly(ContentChain.extra("mm"), 0);
+        assertThat(extras(event)).containsExactly(ContentNames.extra("mm"), 0);
         assertThat(read(event).namespaced).isTrue();
     }
 
@@ -74,11 +74,11 @@ final class ExtraKeysTest {
         Keys keys = new Keys();
         assertThat(decoder.decode(HexFormat.of().parseHex(GoldenPayloads.VLLM_G7), 9, keys))
                 .isTrue();
-        assertThat(keys.namespace).isEqualTo(ContentChain.namespace("tenant-a", "sql-lora"));
-        assertThat(keys.extras).containsExactly(ContentChain.extra("mmhash01"));
+        assertThat(keys.namespace).isEqualTo(ContentNames.namespace("tenant-a", "sql-lora"));
+        assertThat(keys.extras).containsExactly(ContentNames.extra("mmhash01"));
         assertThat(decoder.decode(HexFormat.of().parseHex(GoldenPayloads.SGLANG_SALTED_ARRAY), 9, keys))
                 .isTrue();
-        assertThat(keys.namespace).isEqualTo(ContentChain.namespace("tenant-a", ""));
+        assertThat(keys.namespace).isEqualTo(ContentNames.namespace("tenant-a", ""));
     }
 
     private long namespace(String event) {

@@ -1,6 +1,6 @@
 package io.holdfast.events;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import io.holdfast.core.index.Tier;
 import java.io.IOException;
 import java.math.BigInteger;
@@ -338,12 +338,12 @@ final class NaiveDecoder {
                 if (i < extras.length) {
                     extras[i] = joined.stream()
                             .filter(key -> key != 0)
-                            .reduce(ContentChain::with)
+                            .reduce(ContentNames::with)
                             .orElse(0L);
                 }
             }
         }
-        long namespace = ContentChain.namespace(salt, name == 0 ? number : name);
+        long namespace = ContentNames.namespace(salt, name == 0 ? number : name);
         return apart(namespaced || namespace != 0, namespace, extras);
     }
 
@@ -361,7 +361,7 @@ final class NaiveDecoder {
             case Plain plain when plain == Plain.NIL -> new byte[0];
             default -> Arrays.copyOfRange(frame, node.from, node.to);
         };
-        return bytes.length == 0 ? 0 : ContentChain.extra(bytes, 0, bytes.length);
+        return bytes.length == 0 ? 0 : ContentNames.extra(bytes, 0, bytes.length);
     }
 
     private static Tier tier(List<Entry> fields) {

@@ -2,7 +2,7 @@ package io.holdfast.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Gap;
@@ -199,7 +199,7 @@ final class VisibleRecordingsTest {
                 session.rules().decoding() == Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm();
         return new EngineBlocks(traits, new TreeListener() {
             @Override
-            public void chainEnded(long lastBlock, int depth, boolean returned) {}
+            public void insertionEnded(long lastBlock, int depth, boolean returned) {}
 
             @Override
             public void pinnedBlockRemoved(long block) {}

@@ -112,6 +112,9 @@ final class Access {
     }
 
     private void checkHost(HttpServerRequest request) {
+        if (request.headers().getAll("Host").size() > 1) {
+            throw new ApiError(400, "The request has more than one Host header; send one.");
+        }
         HostAndPort asked = request.authority();
         if (asked != null && isOurs(plain(asked.host()), request)) {
             return;

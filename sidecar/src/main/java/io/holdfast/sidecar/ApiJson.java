@@ -1,14 +1,15 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Budget;
-import io.holdfast.core.Capabilities;
-import io.holdfast.core.EngineReadings;
 import io.holdfast.core.EngineView;
-import io.holdfast.core.HoldView;
-import io.holdfast.core.PinsView;
-import io.holdfast.core.Plan;
-import io.holdfast.core.Reading;
-import io.holdfast.core.TtftEffect;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.example.ExampleView;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.pin.PinsView;
+import io.holdfast.core.plan.Plan;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.kvcached.SegmentReading;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -61,6 +62,30 @@ final class ApiJson {
                 + WITHHELD;
     }
 
+    static JsonObject example(ExampleView example) {
+        List<JsonObject> prefixes = example.prefixes().stream()
+                .map(seen -> new JsonObject()
+                        .put("prefix", seen.number())
+                        .put("blocks", seen.blocks())
+                        .put("tokens", seen.tokens())
+                        .put("prompts", seen.prompts())
+                        .put("requests", seen.requests())
+                        .put("wholePrompt", seen.whole()))
+                .toList();
+        return new JsonObject()
+                .put("example", Long.toString(example.id()))
+                .put("running", example.running())
+                .put("secondsLeft", example.left().toMillis() / 1000.0)
+                .put("requests", example.requests())
+                .put("unplaced", example.unplaced())
+                .put("notNoted", example.notNoted())
+                .put("prefixes", array(prefixes))
+                .put(
+                        "note",
+                        "Seen are requests that stored something; one whose whole prompt was in the cache stores"
+                                + " nothing.");
+    }
+
     /** By what a hold was asked for, for whoever may see texts of prompts. */
     static void putAsked(JsonObject hold, PrefixSource asked) {
         switch (asked) {
@@ -76,6 +101,7 @@ final class ApiJson {
                                 .mapToObj(Integer::toUnsignedLong)
                                 .toList()));
             case PrefixSource.Hashes hashes -> {}
+            case PrefixSource.Example example -> {}
         }
     }
 

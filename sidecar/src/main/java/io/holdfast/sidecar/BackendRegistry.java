@@ -1,12 +1,12 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.Backends;
-import io.holdfast.core.DryRunBackend;
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.sidecar.EngineConfig.EngineType;
-import io.holdfast.sidecar.EngineFamily.Needs;
+import io.holdfast.sidecar.EngineFamily.BackendParts;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -32,10 +32,10 @@ final class BackendRegistry {
     }
 
     /** A backend by its name; absent where this version has none of that name for such an engine. */
-    private static Optional<Backend> named(String name, EngineFamily family, Needs needs) {
+    private static Optional<Backend> named(String name, EngineFamily family, BackendParts parts) {
         return name.equals(DryRunBackend.NAME)
                 ? Optional.of(new DryRunBackend())
-                : Optional.ofNullable(family.backends().get(name)).map(make -> make.apply(needs));
+                : Optional.ofNullable(family.backends().get(name)).map(make -> make.apply(parts));
     }
 
     /**
@@ -45,8 +45,8 @@ final class BackendRegistry {
      *
      * @param wrapper what is put around each of them
      */
-    static Backends of(EngineConfig config, Ledger ledger, Needs needs, UnaryOperator<Backend> wrapper) {
-        Backend chosen = named(config.backend(), config.family(), needs)
+    static Backends of(EngineConfig config, Ledger ledger, BackendParts parts, UnaryOperator<Backend> wrapper) {
+        Backend chosen = named(config.backend(), config.family(), parts)
                 .map(wrapper)
                 .orElseThrow(() -> new IllegalStateException("No backend is registered as " + config.backend() + "."));
         List<Backend> earlier = config.dryRun()
@@ -55,7 +55,7 @@ final class BackendRegistry {
                         .map(LedgerLine.Entry::backend)
                         .distinct()
                         .filter(name -> !name.equals(chosen.name()))
-                        .flatMap(name -> named(name, config.family(), needs).stream())
+                        .flatMap(name -> named(name, config.family(), parts).stream())
                         .map(wrapper)
                         .toList();
         return new Backends(chosen, earlier);

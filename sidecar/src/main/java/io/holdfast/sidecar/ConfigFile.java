@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
-import io.holdfast.core.RequestSizes;
+import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.SidecarConfig.Listen;

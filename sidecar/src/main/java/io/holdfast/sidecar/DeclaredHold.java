@@ -68,6 +68,7 @@ public final class DeclaredHold {
             case PrefixSource.Text written -> "text:" + written.text();
             case PrefixSource.Tokens tokens -> "tokens:" + Arrays.toString(tokens.ids());
             case PrefixSource.Hashes hashes -> "hashes:" + Arrays.toString(hashes.blocks());
+            case PrefixSource.Example example -> "example:" + example;
             case PrefixSource.Messages conversation ->
                 "messages:" + conversation.messages()
                         + conversation.tools().map(tools -> "tools:" + tools).orElse("");

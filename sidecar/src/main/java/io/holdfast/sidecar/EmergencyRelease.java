@@ -1,14 +1,14 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.EngineIdentity;
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine.Entry;
-import io.holdfast.core.LedgerLine.Pause;
-import io.holdfast.core.LedgerLine.Step;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinsView;
-import io.holdfast.core.Released;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.hold.Released;
+import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine.Entry;
+import io.holdfast.core.pin.LedgerLine.Pause;
+import io.holdfast.core.pin.LedgerLine.Step;
+import io.holdfast.core.pin.PinsView;
 import io.holdfast.sidecar.EngineCalls.Call;
 import io.holdfast.sidecar.EngineCalls.PinKey;
 import java.util.ArrayList;

@@ -1,15 +1,22 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.EngineIdentity;
+import io.holdfast.core.pin.EngineIdentity;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.zip.CRC32C;
 
 /** Where an engine serves, in one spelling: two URLs of one engine come out equal. */
 final class EngineAddress {
+    /** An engine's answer may be megabytes, and the name is written to disk and shown. */
+    private static final int MOST_MODEL_CHARS = 512;
+
+    private static final int SHOWN_CODE_POINTS = 200;
+
     private EngineAddress() {}
 
     /** Lower case, with a port, without a trailing slash; every spelling of the loopback address is one. Asks no name server. */
@@ -37,7 +44,18 @@ final class EngineAddress {
 
     /** What a ledger calls this engine. */
     static EngineIdentity identity(URI url, Optional<String> model) {
-        return new EngineIdentity(spelling(url), resolved(url), model);
+        return new EngineIdentity(spelling(url), resolved(url), model.map(EngineAddress::bounded));
+    }
+
+    /** The name, or of a longer one than any real model has its beginning and a checksum of all of it. */
+    private static String bounded(String model) {
+        if (model.length() <= MOST_MODEL_CHARS) {
+            return model;
+        }
+        CRC32C checksum = new CRC32C();
+        checksum.update(model.getBytes(StandardCharsets.UTF_8));
+        String begin = model.substring(0, model.offsetByCodePoints(0, SHOWN_CODE_POINTS));
+        return "%s... (%d characters, CRC-32C %08x)".formatted(begin, model.length(), checksum.getValue());
     }
 
     private static String spelling(URI url, String host) {

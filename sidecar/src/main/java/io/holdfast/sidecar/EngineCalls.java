@@ -1,10 +1,10 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine.Entry;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinCommand;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine.Entry;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -57,10 +57,10 @@ final class EngineCalls {
         this.inherited = ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toCollection(HashSet::new));
     }
 
-    /** The backend for the controller's use. */
-    synchronized Backend through(Backend backend) {
+    /** The backend for the controller's use: its calls are remembered here. */
+    synchronized Backend tracked(Backend backend) {
         backends.put(backend.name(), backend);
-        return new Followed(backend);
+        return new Tracked(backend);
     }
 
     /** From now on the controller's calls are answered with {@link Outcome.Kind#NOT_SENT}; calls under way go on. */
@@ -86,7 +86,7 @@ final class EngineCalls {
         if (taken) {
             return notSent(TAKEN);
         }
-        Optional<String> refused = backend.traits().forgetsByItself() ? Optional.empty() : lock.refusal();
+        Optional<String> refused = backend.traits().needsEngineLock() ? lock.refusal() : Optional.empty();
         if (refused.isPresent()) {
             return notSent(refused.get());
         }
@@ -123,10 +123,10 @@ final class EngineCalls {
         }
     }
 
-    private final class Followed extends ForwardingBackend {
+    private final class Tracked extends ForwardingBackend {
         private final Backend backend;
 
-        Followed(Backend backend) {
+        Tracked(Backend backend) {
             super(backend);
             this.backend = backend;
         }

@@ -3,8 +3,9 @@ package io.holdfast.sidecar;
 import static io.holdfast.sidecar.ConfigException.require;
 
 import io.holdfast.core.ControllerSettings;
-import io.holdfast.core.DryRunBackend;
-import io.holdfast.core.RequestSizes;
+import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.events.VllmHashing.Algorithm;
 import java.net.URI;
 import java.time.Duration;
@@ -187,7 +188,12 @@ public record EngineConfig(
 
     ControllerSettings controllerSettings() {
         return new ControllerSettings(
-                id, share, requestSizes, family().contextFlag(), automaticHolds, automaticLease, tick, ttftWindow);
+                id,
+                new BudgetSettings(share, requestSizes, family().contextFlag()),
+                automaticHolds,
+                automaticLease,
+                tick,
+                ttftWindow);
     }
 
     EngineFamily family() {

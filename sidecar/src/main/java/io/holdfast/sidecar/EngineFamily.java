@@ -1,7 +1,7 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.EngineReadings;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
@@ -21,7 +21,7 @@ interface EngineFamily {
     RequestRules requestRules();
 
     /** The family's own backends by the name that configuration and ledger use; where none is configured, the first. */
-    SequencedMap<String, Function<Needs, Backend>> backends();
+    SequencedMap<String, Function<BackendParts, Backend>> backends();
 
     /** What it is asked again and again. */
     Questions questions(EngineHttp http);
@@ -33,7 +33,7 @@ interface EngineFamily {
     BlockNaming naming(EngineConfig engine);
 
     /** What a backend is made with. */
-    record Needs(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {}
+    record BackendParts(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {}
 
     /** Questions that the engine answers when it is there. */
     interface Questions {

@@ -1,19 +1,20 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backends;
-import io.holdfast.core.Budget;
-import io.holdfast.core.Budget.AlarmKind;
-import io.holdfast.core.Capabilities;
 import io.holdfast.core.Controller;
-import io.holdfast.core.EngineIdentity;
 import io.holdfast.core.EngineView;
-import io.holdfast.core.HoldRequest;
-import io.holdfast.core.HoldState;
-import io.holdfast.core.HoldView;
-import io.holdfast.core.Ledger;
-import io.holdfast.core.PinsView;
-import io.holdfast.core.Reading;
-import io.holdfast.core.Released;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.budget.Budget.AlarmKind;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Released;
+import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.PinsView;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
@@ -108,8 +109,8 @@ final class EngineLink implements AutoCloseable {
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
-                new EngineFamily.Needs(http, shared.timer(), random),
-                each -> calls.through(new MeteredBackend(each, config.id(), shared.registry(), log)));
+                new EngineFamily.BackendParts(http, shared.timer(), random),
+                each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
         this.backend = new ProbedBackend(backends.chosen(), config.id());
         this.controller = new Controller(
                 config.controllerSettings(),
@@ -133,7 +134,8 @@ final class EngineLink implements AutoCloseable {
                 config.family().renderer(http),
                 naming,
                 this::view,
-                () -> backend.traits().needsTokens(),
+                () -> backend.traits().needs(Need.TOKENS),
+                controller,
                 shared.executor());
         this.lasting = new LastingHolds(
                 config,

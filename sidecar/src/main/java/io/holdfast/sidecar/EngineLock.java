@@ -1,6 +1,6 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.EngineIdentity;
+import io.holdfast.core.pin.EngineIdentity;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -1,6 +1,6 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.EngineReadings;
+import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.sidecar.EngineFamily.Events;

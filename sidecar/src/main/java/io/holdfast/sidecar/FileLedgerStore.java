@@ -1,8 +1,8 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine;
-import io.holdfast.core.LedgerStore;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.pin.LedgerStore;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;

@@ -1,10 +1,10 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.BackendTraits;
-import io.holdfast.core.Capabilities;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinCommand;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;

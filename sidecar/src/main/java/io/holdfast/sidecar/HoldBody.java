@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * The body of a request for a hold: the prefix by its tokens, the hashes of its blocks, a text or messages, and how long.
@@ -30,7 +31,7 @@ final class HoldBody {
     static final int MOST_TOKENS = 1 << 20;
     static final Duration LONGEST_LEASE = Duration.ofHours(24);
 
-    private static final String WAYS = "tokens, hashes, text or messages (with tools)";
+    private static final String WAYS = "tokens, hashes, text, messages (with tools) or an example";
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
@@ -78,6 +79,7 @@ final class HoldBody {
         }
         Map<String, PrefixSource> sources = new LinkedHashMap<>();
         Optional<ArrayNode> tools = Optional.empty();
+        OptionalInt prefix = OptionalInt.empty();
         Duration lease = null;
         for (String field = json.nextFieldName(); field != null; field = json.nextFieldName()) {
             json.nextToken();
@@ -87,6 +89,8 @@ final class HoldBody {
                 case "text" -> sources.put(field, new PrefixSource.Text(text(json)));
                 case "messages" ->
                     sources.put(field, new PrefixSource.Messages(objects(json, field), Optional.empty()));
+                case "example" -> sources.put(field, new PrefixSource.Example(number(json, field, Long.MAX_VALUE), 1));
+                case "prefix" -> prefix = OptionalInt.of((int) number(json, field, Integer.MAX_VALUE));
                 case "tools" -> tools = Optional.of(objects(json, field));
                 case "leaseSeconds" -> lease = lease(json);
                 default ->
@@ -97,7 +101,7 @@ final class HoldBody {
         if (json.nextToken() != null) {
             throw badRequest("Something follows the JSON object; send one object only.");
         }
-        PrefixSource source = withTools(only(sources), tools);
+        PrefixSource source = withPrefix(withTools(only(sources), tools), prefix);
         if (lease == null) {
             throw badRequest("leaseSeconds is missing; every hold ages, so say for how long.");
         }
@@ -122,6 +126,27 @@ final class HoldBody {
             return new PrefixSource.Messages(conversation.messages(), tools);
         }
         throw badRequest("tools are a part of a conversation; send messages with them, or leave them out.");
+    }
+
+    private static PrefixSource withPrefix(PrefixSource source, OptionalInt prefix) {
+        if (prefix.isEmpty()) {
+            return source;
+        }
+        if (source instanceof PrefixSource.Example example) {
+            return new PrefixSource.Example(example.example(), prefix.getAsInt());
+        }
+        throw badRequest("prefix is the number of one that an example saw; send example with it, or leave it out.");
+    }
+
+    /** Numbers are given as the API tells them, which is as text where they are ids. */
+    private static long number(JsonParser json, String field, long most) throws IOException {
+        JsonToken token = json.currentToken();
+        boolean plain = token == JsonToken.VALUE_NUMBER_INT || token == JsonToken.VALUE_STRING;
+        String digits = plain ? json.getText() : "";
+        if (!digits.matches("[0-9]{1,18}") || Long.parseLong(digits) > most) {
+            throw badRequest(field + " is not a number; write it as the answer of the example has it.");
+        }
+        return Long.parseLong(digits);
     }
 
     private static String text(JsonParser json) throws IOException {

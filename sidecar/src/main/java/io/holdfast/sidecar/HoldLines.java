@@ -78,6 +78,7 @@ final class HoldLines {
             }
             case PrefixSource.Tokens tokens -> {}
             case PrefixSource.Hashes hashes -> {}
+            case PrefixSource.Example example -> {}
         }
         return bytes(json);
     }

@@ -1,9 +1,9 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.HoldRequest;
-import io.holdfast.core.HoldState;
-import io.holdfast.core.HoldView;
-import io.holdfast.core.Released;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Released;
 import io.holdfast.sidecar.PrefixResolver.Resolved;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
@@ -45,7 +45,7 @@ import org.slf4j.LoggerFactory;
  */
 final class HttpApi implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HttpApi.class);
-    private static final int OUTCOME_SECONDS = 2;
+    static final int OUTCOME_SECONDS = 2;
     private static final int RESOLVE_SECONDS = 15;
     /** Longer than a controller that hangs may stay in office. */
     private static final int UNPIN_SECONDS = 15;
@@ -142,6 +142,7 @@ final class HttpApi implements AutoCloseable {
         router.delete("/api/v1/engines/:engine/holds").handler(this::releaseAll);
         router.get("/api/v1/engines/:engine/holds/:hold").handler(this::showHold);
         router.delete("/api/v1/engines/:engine/holds/:hold").handler(this::release);
+        new ExampleRoutes(this).addTo(router);
         for (int status : new int[] {400, 404, 405, 500}) {
             router.errorHandler(status, this::fail);
         }
@@ -288,6 +289,11 @@ final class HttpApi implements AutoCloseable {
                                                 + " it; its log says why."));
     }
 
+    static String controllerSilent(EngineLink engine) {
+        return "The controller of engine " + engine.id() + " gave no answer within " + OUTCOME_SECONDS
+                + " s; /livez says whether it runs.";
+    }
+
     private static void requireJson(HttpServerRequest request) {
         String type = request.getHeader("Content-Type");
         String media = type == null ? "" : type.split(";", 2)[0].strip();
@@ -301,11 +307,7 @@ final class HttpApi implements AutoCloseable {
 
     private void resume(RoutingContext context) {
         EngineLink engine = engine(context);
-        await(
-                        engine.resume(),
-                        OUTCOME_SECONDS,
-                        "The controller of engine " + engine.id() + " gave no answer within " + OUTCOME_SECONDS
-                                + " s; /livez says whether it runs.")
+        await(engine.resume(), OUTCOME_SECONDS, controllerSilent(engine))
                 .onSuccess(was -> reply(context, 200, new JsonObject().put("resumed", was)))
                 .onFailure(context::fail);
     }
@@ -398,7 +400,7 @@ final class HttpApi implements AutoCloseable {
         reply(context, done.pending() > 0 ? 503 : 200, body);
     }
 
-    private <T> Future<T> await(CompletionStage<T> stage, int seconds, String late) {
+    <T> Future<T> await(CompletionStage<T> stage, int seconds, String late) {
         return Future.fromCompletionStage(stage, vertx.getOrCreateContext())
                 .timeout(seconds, TimeUnit.SECONDS)
                 .recover(cause -> Future.failedFuture(
@@ -414,7 +416,7 @@ final class HttpApi implements AutoCloseable {
                         }));
     }
 
-    private EngineLink engine(RoutingContext context) {
+    EngineLink engine(RoutingContext context) {
         String id = parameter(context, "engine");
         EngineLink engine = engines.get(id);
         if (engine == null) {
@@ -426,7 +428,7 @@ final class HttpApi implements AutoCloseable {
         return engine;
     }
 
-    private static String parameter(RoutingContext context, String name) {
+    static String parameter(RoutingContext context, String name) {
         return String.valueOf(context.pathParam(name));
     }
 
@@ -480,7 +482,7 @@ final class HttpApi implements AutoCloseable {
         };
     }
 
-    private void reply(RoutingContext context, int status, JsonObject body) {
+    void reply(RoutingContext context, int status, JsonObject body) {
         send(context, status, JSON, body.toBuffer());
     }
 

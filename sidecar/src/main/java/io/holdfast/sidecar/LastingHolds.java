@@ -1,10 +1,10 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.Controller;
-import io.holdfast.core.EngineIdentity;
-import io.holdfast.core.HoldRequest;
-import io.holdfast.core.HoldState;
-import io.holdfast.core.HoldView;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.pin.EngineIdentity;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -124,7 +124,11 @@ final class LastingHolds {
                 engine.get().flatMap(EngineIdentity::model),
                 blocks,
                 request.tokens(),
-                asked);
+                asked instanceof PrefixSource.Example
+                        ? request.tokens()
+                                .<PrefixSource>map(PrefixSource.Tokens::new)
+                                .orElseGet(() -> new PrefixSource.Hashes(blocks))
+                        : asked);
     }
 
     private synchronized boolean write(KeptHold hold) {

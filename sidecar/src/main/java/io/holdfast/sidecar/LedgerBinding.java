@@ -1,9 +1,9 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.Controller;
-import io.holdfast.core.EngineIdentity;
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine.Header;
+import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine.Header;
 import io.holdfast.http.EngineHttp;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -66,8 +66,8 @@ final class LedgerBinding {
             ServedModel.ask(http)
                     // The name of the host is looked up, which may wait.
                     .thenAcceptAsync(
-                            told -> {
-                                if (told instanceof ServedModel.Told.Answered answered) {
+                            attempt -> {
+                                if (attempt instanceof ServedModel.Attempt.Answered answered) {
                                     tell(EngineAddress.identity(config.url(), answered.model()));
                                 }
                             },

@@ -1,8 +1,8 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinCommand;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.util.List;
@@ -53,7 +53,7 @@ final class MeteredBackend extends ForwardingBackend {
     }
 
     private Timer timer(String call, Outcome.Kind kind) {
-        return Timer.builder("holdfast.outcomes")
+        return Timer.builder("holdfast.backend.calls")
                 .description("Pin and unpin calls by outcome")
                 .tag("engine", engineId)
                 .tag("call", call)

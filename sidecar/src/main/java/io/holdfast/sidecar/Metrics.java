@@ -1,14 +1,14 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Budget.AlarmKind;
-import io.holdfast.core.Capabilities;
-import io.holdfast.core.EngineReadings;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.EngineView.Counters;
-import io.holdfast.core.HoldOrigin;
-import io.holdfast.core.HoldState;
-import io.holdfast.core.PinsView;
-import io.holdfast.core.Reading;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget.AlarmKind;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.pin.PinsView;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -95,8 +95,8 @@ final class Metrics {
                 link -> link.view().paused().isPresent() ? 1 : 0);
         gauge(
                 engine,
-                "holdfast.faults",
-                "Whether a fault of the sidecar ended the following of this engine",
+                "holdfast.internal.error",
+                "Whether an internal error of the sidecar ended its work for this engine",
                 link -> link.fault().isEmpty() ? 0 : 1);
         gauge(
                 engine,

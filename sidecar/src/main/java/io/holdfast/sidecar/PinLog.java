@@ -1,11 +1,11 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.HoldView;
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine.Entry;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinCommand;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine.Entry;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;

@@ -1,8 +1,9 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.Controller;
 import io.holdfast.core.EngineView;
-import io.holdfast.core.HoldRequest;
-import io.holdfast.core.Reading;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.http.PromptRenderer;
 import java.time.Duration;
 import java.util.Arrays;
@@ -19,6 +20,7 @@ final class PrefixResolver {
     private final BlockNaming names;
     private final Supplier<EngineView> view;
     private final BooleanSupplier needsTokens;
+    private final Controller controller;
     private final Executor executor;
 
     /**
@@ -35,11 +37,13 @@ final class PrefixResolver {
             BlockNaming names,
             Supplier<EngineView> view,
             BooleanSupplier needsTokens,
+            Controller controller,
             Executor executor) {
         this.starts = new CommonStart(renderer);
         this.names = names;
         this.view = view;
         this.needsTokens = needsTokens;
+        this.controller = controller;
         this.executor = executor;
     }
 
@@ -60,6 +64,16 @@ final class PrefixResolver {
             case PrefixSource.Tokens tokens ->
                 CompletableFuture.supplyAsync(
                         () -> new Resolved(named(tokens.ids(), lease), OptionalInt.empty()), executor);
+            case PrefixSource.Example example ->
+                controller
+                        .examplePrefix(example.example(), example.prefix(), lease)
+                        .thenApply(found -> new Resolved(
+                                found.orElseThrow(() -> new ApiError(
+                                        404,
+                                        "There is no prefix " + example.prefix() + " of an example "
+                                                + example.example() + " (any more); GET …/examples/"
+                                                + example.example() + " says what there is.")),
+                                OptionalInt.empty()));
             case PrefixSource.Text text -> {
                 knownBlockTokens();
                 yield starts.of(text.text()).thenApplyAsync(shared -> cut(shared, lease), executor);

@@ -15,6 +15,9 @@ sealed interface PrefixSource {
     /** A text that prompts of completions begin with. */
     record Text(String text) implements PrefixSource {}
 
+    /** One of the prefixes that an example saw. */
+    record Example(long example, int prefix) implements PrefixSource {}
+
     /** What conversations begin with. */
     record Messages(ArrayNode messages, Optional<ArrayNode> tools) implements PrefixSource {}
 }

@@ -1,7 +1,7 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.Capabilities;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Capabilities;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import org.slf4j.Logger;

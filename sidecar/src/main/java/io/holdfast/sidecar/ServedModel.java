@@ -16,24 +16,24 @@ final class ServedModel {
     private ServedModel() {}
 
     /** What came of asking. */
-    sealed interface Told {
+    sealed interface Attempt {
         /** The engine answered; no name where it does not tell it. */
-        record Answered(Optional<String> model) implements Told {}
+        record Answered(Optional<String> model) implements Attempt {}
 
         /** It did not, or was too busy to. */
-        record Silent() implements Told {}
+        record Unanswered() implements Attempt {}
     }
 
-    static CompletionStage<Told> ask(EngineHttp http) {
-        return http.get(MODELS).thenApply(ServedModel::told);
+    static CompletionStage<Attempt> ask(EngineHttp http) {
+        return http.get(MODELS).thenApply(ServedModel::attempt);
     }
 
-    private static Told told(Reply reply) {
+    private static Attempt attempt(Reply reply) {
         return switch (reply) {
-            case Reply.NoAnswer lost -> new Told.Silent();
-            case Reply.Answer answer when answer.status() == 429 || answer.status() >= 500 -> new Told.Silent();
-            case Reply.Answer answer when answer.status() == 200 -> new Told.Answered(name(answer.body()));
-            case Reply.Answer answer -> new Told.Answered(Optional.empty());
+            case Reply.NoAnswer lost -> new Attempt.Unanswered();
+            case Reply.Answer answer when answer.status() == 429 || answer.status() >= 500 -> new Attempt.Unanswered();
+            case Reply.Answer answer when answer.status() == 200 -> new Attempt.Answered(name(answer.body()));
+            case Reply.Answer answer -> new Attempt.Answered(Optional.empty());
         };
     }
 

@@ -1,7 +1,7 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.EngineReadings;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.EventSource;
 import io.holdfast.events.SglangBlockNames;
@@ -30,11 +30,11 @@ final class SglangFamily implements EngineFamily {
     }
 
     @Override
-    public SequencedMap<String, Function<Needs, Backend>> backends() {
-        SequencedMap<String, Function<Needs, Backend>> backends = new LinkedHashMap<>();
-        backends.put(PinBlocksBackend.NAME, needs -> new PinBlocksBackend(needs.http(), needs.timer()));
+    public SequencedMap<String, Function<BackendParts, Backend>> backends() {
+        SequencedMap<String, Function<BackendParts, Backend>> backends = new LinkedHashMap<>();
+        backends.put(PinBlocksBackend.NAME, parts -> new PinBlocksBackend(parts.http(), parts.timer()));
         backends.put(
-                SessionHoldBackend.NAME, needs -> new SessionHoldBackend(needs.http(), needs.timer(), needs.random()));
+                SessionHoldBackend.NAME, parts -> new SessionHoldBackend(parts.http(), parts.timer(), parts.random()));
         return backends;
     }
 

@@ -1,7 +1,7 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.EngineIdentity;
-import io.holdfast.core.Ledger;
+import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.pin.Ledger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.EngineReadings;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
@@ -26,7 +26,7 @@ final class VllmFamily implements EngineFamily {
     }
 
     @Override
-    public SequencedMap<String, Function<Needs, Backend>> backends() {
+    public SequencedMap<String, Function<BackendParts, Backend>> backends() {
         return new LinkedHashMap<>();
     }
 

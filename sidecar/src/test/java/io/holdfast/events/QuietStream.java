@@ -7,34 +7,34 @@ import java.util.Optional;
 /** A subscription's order of batches without its sockets: whoever plays the network says what arrives and when. */
 public final class QuietStream {
     /** Whom the past is asked of. */
-    public interface Asker {
+    public interface ReplayRequester {
         /** Ends what was asked before. */
-        void ask(long from);
+        void requestReplay(long from);
 
         void stop();
     }
 
-    private final EventStream stream;
+    private final BatchSequencer stream;
 
-    public QuietStream(KvEventSink sink, Optional<Asker> asker, long now) {
-        stream = new EventStream(
+    public QuietStream(KvEventSink sink, Optional<ReplayRequester> requester, long now) {
+        stream = new BatchSequencer(
                 new Subscription(EventSource.of("tcp://engine:5557", ""), 0),
                 sink,
                 new KvEventDecoder(),
-                asker.map(QuietStream::asked),
+                requester.map(QuietStream::requesting),
                 now);
     }
 
-    private static EventStream.Asker asked(Asker asker) {
-        return new EventStream.Asker() {
+    private static BatchSequencer.ReplayRequester requesting(ReplayRequester requester) {
+        return new BatchSequencer.ReplayRequester() {
             @Override
-            public void ask(long from) {
-                asker.ask(from);
+            public void requestReplay(long from) {
+                requester.requestReplay(from);
             }
 
             @Override
             public void stop() {
-                asker.stop();
+                requester.stop();
             }
         };
     }
@@ -62,6 +62,6 @@ public final class QuietStream {
 
     private Message message(long connection, long sequence, byte[] payload) {
         return new Message(
-                connection, ByteBuffer.allocate(8).putLong(0, sequence).array(), payload, stream.asks());
+                connection, ByteBuffer.allocate(8).putLong(0, sequence).array(), payload, stream.replayRequests());
     }
 }

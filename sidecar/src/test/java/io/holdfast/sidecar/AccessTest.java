@@ -47,6 +47,20 @@ class AccessTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"localhost, evil.example", "evil.example, localhost", "localhost, localhost"})
+    void requestWithTwoHosts_isRefusedInOneSentence(String first, String second) throws IOException {
+        try (ServedApi api = beyond(Optional.empty(), Optional.empty());
+                RawClient raw = new RawClient(api.uri)) {
+            String answer = raw.exchange("GET " + HOLDS + " HTTP/1.1\r\nHost: " + first + "\r\nHost: " + second
+                    + "\r\nConnection: close\r\n\r\n");
+
+            assertThat(answer)
+                    .startsWith("HTTP/1.1 400 ")
+                    .endsWith("{\"error\":\"The request has more than one Host header; send one.\"}");
+        }
+    }
+
     @Test
     void beyondLoopbackWithoutAnActToken_nobodyActs() throws IOException {
         try (ServedApi api = beyond(Optional.empty(), Optional.empty())) {

@@ -187,7 +187,9 @@ class ApiStrictnessTest {
 
         String text = bed.client.http.get("/metrics").text();
 
-        assertThat(text).contains("# TYPE holdfast_holds gauge").contains("# TYPE holdfast_outcomes_seconds summary");
+        assertThat(text)
+                .contains("# TYPE holdfast_holds gauge")
+                .contains("# TYPE holdfast_backend_calls_seconds summary");
         assertThat(text).doesNotContain("1234567890123456789");
         assertThat(text.lines().filter(line -> line.startsWith("holdfast_holds{")))
                 .hasSize(10);

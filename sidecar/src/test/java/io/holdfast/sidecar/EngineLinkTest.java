@@ -2,10 +2,10 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.HoldRequest;
-import io.holdfast.core.HoldState;
-import io.holdfast.core.HoldView;
-import io.holdfast.core.Released;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Released;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

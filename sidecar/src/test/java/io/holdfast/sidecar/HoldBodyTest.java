@@ -60,7 +60,7 @@ class HoldBodyTest {
         {"tokens":[1],"leaseSeconds":1} x               | The body is not valid JSON at line 1
         {"tokens":[1],"leaseSeconds":1}{}               | Something follows the JSON object; send one object only.
         {"tokens":[1],"tokens":[2],"leaseSeconds":1}    | The body is not valid JSON at line 1
-        {"leaseSeconds":1}                              | The body has none of tokens, hashes, text or messages
+        {"leaseSeconds":1}                              | The body has none of tokens, hashes, text, messages
         {"tokens":[1],"hashes":[1],"leaseSeconds":1}    | The body has tokens and hashes; send one of them.
         {"tokens":[1]}                                  | leaseSeconds is missing; every hold ages
         {"token":[1],"leaseSeconds":1}                  | The field 'token' is unknown; a hold has tokens, hashes
@@ -79,12 +79,14 @@ class HoldBodyTest {
         {"text":["a"],"leaseSeconds":1}                 | text is not a string; messages are what a conversation
         {"text":"a","tokens":[1],"leaseSeconds":1}      | The body has text and tokens; send one of them.
         {"text":"a","tools":[{}],"leaseSeconds":1}      | tools are a part of a conversation; send messages with
-        {"tools":[{}],"leaseSeconds":1}                 | The body has none of tokens, hashes, text or messages
+        {"tools":[{}],"leaseSeconds":1}                 | The body has none of tokens, hashes, text, messages
         {"messages":[],"leaseSeconds":1}                | messages is empty; leave it out, or send what the chat
         {"messages":"hi","leaseSeconds":1}              | messages is not an array.
         {"messages":["hi"],"leaseSeconds":1}            | messages[0] is not an object; send messages as the chat
         {"messages":[{}],"tools":[1],"leaseSeconds":1}  | tools[0] is not an object; send tools as the chat
         {"messages":[{"a":1,"a":2}],"leaseSeconds":1}   | The body is not valid JSON at line 1
+        {"example":"x","leaseSeconds":1}                | example is not a number; write it as the answer of
+        {"tokens":[1],"prefix":1,"leaseSeconds":1}      | prefix is the number of one that an example saw; send
         {"hashes":[],"leaseSeconds":1}                  | hashes is empty; a hold needs at least one full block.
         {"hashes":{"a":1},"leaseSeconds":1}             | hashes is not an array.
         {"hashes":[true],"leaseSeconds":1}              | hashes[0] is neither a whole number nor a string

@@ -49,7 +49,7 @@ class HoldsTest {
         bed.engine.flood(100, 60, 200);
         assertThat(bed.engine.generate(PREFIX)).isGreaterThanOrEqualTo(512 - TestBed.BLOCK);
         assertThat(bed.client.metric(
-                        "holdfast_outcomes_seconds_count{call=\"unpin\",engine=\"demo\",kind=\"accepted\"}"))
+                        "holdfast_backend_calls_seconds_count{call=\"unpin\",engine=\"demo\",kind=\"accepted\"}"))
                 .as("the pin was never taken back in between")
                 .isZero();
     }
@@ -205,10 +205,11 @@ class HoldsTest {
                 .isPositive();
         assertThat(bed.client.metric("holdfast_events_refused_frames_total{engine=\"demo\"}"))
                 .isZero();
-        assertThat(bed.client.metric("holdfast_outcomes_seconds_count{call=\"pin\",engine=\"demo\",kind=\"accepted\"}"))
+        assertThat(bed.client.metric(
+                        "holdfast_backend_calls_seconds_count{call=\"pin\",engine=\"demo\",kind=\"accepted\"}"))
                 .isEqualTo(1);
         assertThat(bed.client.metric(
-                        "holdfast_outcomes_seconds_count{call=\"unpin\",engine=\"demo\",kind=\"missing\"}"))
+                        "holdfast_backend_calls_seconds_count{call=\"unpin\",engine=\"demo\",kind=\"missing\"}"))
                 .isZero();
         assertThat(bed.client.metric("holdfast_capacity_tokens{engine=\"demo\"}"))
                 .isEqualTo(TestBed.CAPACITY);

@@ -141,8 +141,8 @@ class LeakTest {
             assertThat(client.http.delete(SidecarClient.HOLDS).status()).isEqualTo(200);
             assertThat(bed.engine.usedTokens()).as("the pin of somebody else").isEqualTo(512);
             for (String kind : new String[] {"accepted", "missing", "deferred", "clipped", "rejected"}) {
-                assertThat(client.metric("holdfast_outcomes_seconds_count{call=\"unpin\",engine=\"demo\",kind=\"" + kind
-                                + "\"}"))
+                assertThat(client.metric("holdfast_backend_calls_seconds_count{call=\"unpin\",engine=\"demo\",kind=\""
+                                + kind + "\"}"))
                         .as("unpins answered %s", kind)
                         .isZero();
             }
@@ -172,8 +172,9 @@ class LeakTest {
                 assertThat(client.http.get("/readyz").text()).contains("1 pins stay");
                 client.http.delete(SidecarClient.HOLDS);
                 for (String kind : new String[] {"accepted", "missing", "deferred", "rejected"}) {
-                    assertThat(client.metric("holdfast_outcomes_seconds_count{call=\"unpin\",engine=\"demo\",kind=\""
-                                    + kind + "\"}"))
+                    assertThat(client.metric(
+                                    "holdfast_backend_calls_seconds_count{call=\"unpin\",engine=\"demo\",kind=\"" + kind
+                                            + "\"}"))
                             .isZero();
                 }
                 assertThat(bed.engine.usedTokens()).isEqualTo(512);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
@@ -75,6 +76,23 @@ class LedgerBindingTest {
             }
             assertThat(bed.engine.usedTokens()).isEqualTo(512);
             assertThat(Files.readAllBytes(bed.ledgerFile())).isEqualTo(before);
+
+            try (Sidecar back = bed.sidecar("");
+                    SidecarClient client = new SidecarClient(back.uri())) {
+                client.ready();
+                assertThat(bed.engine.usedTokens()).isZero();
+            }
+        }
+    }
+
+    @Test
+    void longModelName_isCutInTheLedger_andStillReleased() throws IOException {
+        EmulatorSettings named =
+                TestBed.fast().withVariant(Variant.PIN_GPU).withModel("org/" + "\uD83D\uDE00".repeat(2_000));
+        try (PinnedEngine bed = new PinnedEngine(state, named)) {
+            bed.leaveAPin();
+            assertThat(Files.size(bed.ledgerFile())).isLessThan(4_096);
+            assertThat(read(bed.ledgerFile())).contains("org/", "4004 characters");
 
             try (Sidecar back = bed.sidecar("");
                     SidecarClient client = new SidecarClient(back.uri())) {

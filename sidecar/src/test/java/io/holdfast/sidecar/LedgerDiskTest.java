@@ -3,10 +3,10 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.core.HoldOrigin;
-import io.holdfast.core.LedgerLine;
-import io.holdfast.core.LedgerLine.Entry;
-import io.holdfast.core.LedgerLine.Step;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.pin.LedgerLine.Entry;
+import io.holdfast.core.pin.LedgerLine.Step;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

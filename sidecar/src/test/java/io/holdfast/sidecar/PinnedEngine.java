@@ -2,8 +2,8 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;

@@ -3,7 +3,7 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.core.RequestSizes;
+import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import java.io.IOException;
 import java.net.URI;
@@ -81,10 +81,10 @@ class SidecarConfigTest {
         assertThat(demo.readings()).isEqualTo(Duration.ofMillis(50));
         assertThat(demo.controllerSettings())
                 .returns("demo", settings -> settings.engineId())
-                .returns(1.0, settings -> settings.share())
+                .returns(1.0, settings -> settings.budget().share())
                 .returns(
                         RequestSizes.of(8192, 512),
-                        settings -> settings.written().orElseThrow())
+                        settings -> settings.budget().written().orElseThrow())
                 .returns(true, settings -> settings.automaticHolds())
                 .returns(Duration.ofSeconds(30), settings -> settings.automaticLease())
                 .returns(Duration.ofMillis(10), settings -> settings.tick())

@@ -3,8 +3,8 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.micrometer.prometheusmetrics.PrometheusConfig;

@@ -2,7 +2,7 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.LedgerLine;
+import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.EventFault;

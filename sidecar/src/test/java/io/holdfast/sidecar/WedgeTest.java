@@ -2,8 +2,8 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.HoldRequest;
-import io.holdfast.core.PinCommand;
+import io.holdfast.core.backend.PinCommand;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.events.SglangBlockNames;

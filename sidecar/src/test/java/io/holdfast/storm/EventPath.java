@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 
 /** The way of one engine's events to one sidecar, with the real order of batches at its end. */
-final class EventPath implements VirtualEngine.Ear, QuietStream.Asker {
+final class EventPath implements VirtualEngine.Ear, QuietStream.ReplayRequester {
     /** How the way is; chances are of 100 batches. */
     record Weather(int lost, int doubled, int overtaken, long delay, boolean answersAsks) {
         static final Weather FAIR = new Weather(0, 0, 0, 2 * Timeline.MILLI, true);
@@ -103,7 +103,7 @@ final class EventPath implements VirtualEngine.Ear, QuietStream.Asker {
     }
 
     @Override
-    public void ask(long from) {
+    public void requestReplay(long from) {
         long ask = ++asks;
         if (!weather.answersAsks()) {
             return;

@@ -1,25 +1,27 @@
 package io.holdfast.storm;
 
-import io.holdfast.core.Backend;
-import io.holdfast.core.BackendTraits;
-import io.holdfast.core.Backends;
-import io.holdfast.core.Capabilities;
 import io.holdfast.core.Controller;
 import io.holdfast.core.ControllerSettings;
-import io.holdfast.core.DryRunBackend;
-import io.holdfast.core.EngineIdentity;
-import io.holdfast.core.EngineReadings;
-import io.holdfast.core.HoldRequest;
-import io.holdfast.core.HoldState;
-import io.holdfast.core.HoldView;
-import io.holdfast.core.Ledger;
-import io.holdfast.core.LedgerLine;
-import io.holdfast.core.LedgerStore;
-import io.holdfast.core.Outcome;
-import io.holdfast.core.PinCommand;
-import io.holdfast.core.Reading;
-import io.holdfast.core.RequestSizes;
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
+import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.pin.LedgerStore;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.sglang.SglangStats;
@@ -117,12 +119,13 @@ final class StormSidecar {
         this.controller = new Controller(
                 new ControllerSettings(
                         id,
-                        0.5,
-                        written.promisesSizes()
-                                ? Optional.of(
-                                        new RequestSizes(OptionalInt.of(written.longest()), written.longestAnswer()))
-                                : Optional.empty(),
-                        "--context-length",
+                        new BudgetSettings(
+                                0.5,
+                                written.promisesSizes()
+                                        ? Optional.of(new RequestSizes(
+                                                OptionalInt.of(written.longest()), written.longestAnswer()))
+                                        : Optional.empty(),
+                                "--context-length"),
                         written.automatic(),
                         Duration.ofSeconds(20),
                         written.tick(),
@@ -273,7 +276,7 @@ final class StormSidecar {
 
         @Override
         public BackendTraits traits() {
-            return new BackendTraits(true, true, false, true, false, true);
+            return BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
         }
 
         private CompletionStage<Outcome> call(boolean pin, List<Long> blocks) {

@@ -1,6 +1,6 @@
 package io.holdfast.benchmarks.index;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import java.util.Arrays;
 
 /** The blocks of a prompt from its beginning: of each the hash of its own tokens and its name on the content chain. */
@@ -27,8 +27,8 @@ final class PromptPath {
         long local = Math.max(1, Mix.of(content) >>> 1);
         locals[blocks] = local;
         names[blocks] = blocks == 0
-                ? ContentChain.root(local, ContentChain.NO_NAMESPACE)
-                : ContentChain.next(names[blocks - 1], local);
+                ? ContentNames.root(local, ContentNames.NO_NAMESPACE)
+                : ContentNames.next(names[blocks - 1], local);
         blocks++;
     }
 

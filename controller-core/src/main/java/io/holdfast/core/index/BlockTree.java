@@ -35,7 +35,7 @@ public final class BlockTree {
      * A block lives while a cache holds it in any tier, or something living follows it. One that nobody holds but that is
      * followed is an exact hole: a match does not cross it, a new store heals it. Dead blocks go from the end of their strip
      * upwards, at the end of the batch, so that a block removed and stored again in one batch never moves. Children are
-     * known by place but counted by strip: a strip whose children went one by one keeps the places up to the last child
+     * known by offset but counted by strip: a strip whose children went one by one keeps the blocks up to the last child
      * until all are gone, at most fifteen.
      *
      * A block announced under a block that nobody announced (we joined late, or lost batches) is an orphan in a tree that
@@ -75,7 +75,7 @@ public final class BlockTree {
     private static final int PATIENCE = 64;
 
     final Strips strips = new Strips();
-    final Lanes lanes = new Lanes(strips);
+    final Holders holders = new Holders(strips);
 
     private final Naming naming;
     private final PositionTable table;
@@ -85,7 +85,7 @@ public final class BlockTree {
     private volatile int deepestTier;
 
     private Overlay overlay = Overlay.NONE;
-    private int[] thinned = new int[64];
+    private int[] trimCandidate = new int[64];
     private int thinnedCount;
     private int blocks;
 
@@ -111,8 +111,8 @@ public final class BlockTree {
     public Cache addCache(CacheTraits traits) {
         Integer freed = freeIds.poll();
         int id = freed == null ? caches.size() : freed;
-        if (id << Lanes.TIER_BITS >= Lanes.MOST) {
-            throw new IllegalStateException("A tree has room for " + (Lanes.MOST >> Lanes.TIER_BITS)
+        if (id << Holders.TIER_BITS >= Holders.MOST) {
+            throw new IllegalStateException("A tree has room for " + (Holders.MOST >> Holders.TIER_BITS)
                     + " caches; drop one before the next is added.");
         }
         Cache cache =
@@ -161,7 +161,7 @@ public final class BlockTree {
 
     private boolean walk(long[] path, int from, int count, Matches into) {
         Strips.Page[] pages = strips.pages();
-        int[][] lists = lanes.pages();
+        int[][] lists = holders.pages();
         int above = Strips.ROOT;
         int done = 0;
         while (done < count) {
@@ -171,7 +171,7 @@ public final class BlockTree {
                 return true;
             }
             Strips.Page page = Strips.page(pages, strip);
-            int version = settled(page, strip);
+            int version = awaitStable(page, strip);
             into.visit(strip, version);
             int first = Strips.names(strip);
             int most = Math.min(Strips.length(page, strip), count - done);
@@ -188,7 +188,7 @@ public final class BlockTree {
                 return true;
             }
             done += same;
-            above = (strip << Strips.PLACE_BITS) | (same - 1);
+            above = (strip << Strips.OFFSET_BITS) | (same - 1);
         }
         return true;
     }
@@ -196,9 +196,9 @@ public final class BlockTree {
     /** The strip that hangs under this position and begins with this name, as far as can be seen now. */
     private int child(Strips.Page[] pages, int above, long name) {
         if (above != Strips.ROOT) {
-            int upper = above >>> Strips.PLACE_BITS;
+            int upper = above >>> Strips.OFFSET_BITS;
             Strips.Page page = Strips.page(pages, upper);
-            if (!Strips.forks(page, upper, above & Strips.PLACES - 1)) {
+            if (!Strips.forks(page, upper, above & Strips.OFFSETS - 1)) {
                 return Strips.NO_STRIP;
             }
             int next = Strips.next(page, upper);
@@ -210,9 +210,9 @@ public final class BlockTree {
             }
         }
         int position = table.findShared(name, pages);
-        int strip = position >>> Strips.PLACE_BITS;
+        int strip = position >>> Strips.OFFSET_BITS;
         boolean hangsHere = position != 0
-                && (position & Strips.PLACES - 1) == 0
+                && (position & Strips.OFFSETS - 1) == 0
                 && Strips.parent(Strips.page(pages, strip), strip) == above;
         return hangsHere ? strip : Strips.NO_STRIP;
     }
@@ -220,7 +220,7 @@ public final class BlockTree {
     /** The strip's version, once no batch is about to change it. */
     @SuppressWarnings(
             "ThreadPriorityCheck") // To wait for a writer that may need this very core is what a yield is for.
-    private static int settled(Strips.Page page, int strip) {
+    private static int awaitStable(Strips.Page page, int strip) {
         for (int looks = 1; ; looks++) {
             int version = Strips.versionAcquire(page, strip);
             if ((version & 1) == 0) {
@@ -234,47 +234,48 @@ public final class BlockTree {
         }
     }
 
-    /** Counts for each lane how far it goes on; how many of them hold all of it, or -1 for nonsense. */
+    /** Counts for each holder how far it goes on; how many of them hold all of it, or -1 for nonsense. */
     private int holders(Strips.Page page, int strip, int done, int same, int[][] lists, Matches into) {
-        int count = Strips.laneCount(page, strip);
-        int list = Strips.lanes(page, strip);
+        int count = Strips.holderCount(page, strip);
+        int list = Strips.holders(page, strip);
         int tiers = into.deepestTier();
         int caches = into.caches();
         if (count == 1 && tiers == 0 && done > 0) {
             // Nearly every strip, and long paths have hundreds.
-            int lane = Lanes.laneOf(list);
-            return into.opened(lane >>> Lanes.TIER_BITS) && into.advance(lane, done, same, Lanes.presenceOf(list))
+            int holder = Holders.holderOf(list);
+            return into.mayHold(holder >>> Holders.TIER_BITS)
+                            && into.advance(holder, done, same, Holders.presenceOf(list))
                     ? 1
                     : 0;
         }
-        if (count > 1 && !Lanes.within(lists, list, count)) {
+        if (count > 1 && !Holders.within(lists, list, count)) {
             return -1;
         }
         int further = 0;
         int index = 0;
         while (index < count) {
-            int entry = count == 1 ? list : Lanes.entry(lists, list, index);
-            int cache = Lanes.laneOf(entry) >>> Lanes.TIER_BITS;
-            if (cache >= caches || (Lanes.laneOf(entry) & Lanes.TIERS - 1) > tiers) {
+            int entry = count == 1 ? list : Holders.entry(lists, list, index);
+            int cache = Holders.holderOf(entry) >>> Holders.TIER_BITS;
+            if (cache >= caches || (Holders.holderOf(entry) & Holders.TIERS - 1) > tiers) {
                 return -1;
             }
             if (done == 0) {
                 into.makeRoom(cache);
-            } else if (!into.opened(cache)) {
+            } else if (!into.mayHold(cache)) {
                 index++;
                 continue;
             }
             int presence = 0;
             for (int tier = 0; tier <= tiers; tier++) {
-                int lane = cache << Lanes.TIER_BITS | tier;
-                if (index < count && Lanes.laneOf(entry) == lane) {
-                    presence |= Lanes.presenceOf(entry);
+                int holder = cache << Holders.TIER_BITS | tier;
+                if (index < count && Holders.holderOf(entry) == holder) {
+                    presence |= Holders.presenceOf(entry);
                     index++;
                     if (index < count) {
-                        entry = Lanes.entry(lists, list, index);
+                        entry = Holders.entry(lists, list, index);
                     }
                 }
-                if (into.advance(lane, done, same, presence)) {
+                if (into.advance(holder, done, same, presence)) {
                     further++;
                 }
             }
@@ -310,16 +311,16 @@ public final class BlockTree {
 
     /** The position under a block, or under the root, of the block with this name; 0 when there is none. The writer's. */
     int child(int above, long name) {
-        int place = (above & Strips.PLACES - 1) + 1;
+        int offset = (above & Strips.OFFSETS - 1) + 1;
         if (above != Strips.ROOT
-                && place < strips.length(above >>> Strips.PLACE_BITS)
+                && offset < strips.length(above >>> Strips.OFFSET_BITS)
                 && strips.name(above + 1) == name) {
             return above + 1;
         }
         int position = table.find(name);
         boolean hangsHere = position != 0
-                && (position & Strips.PLACES - 1) == 0
-                && strips.parent(position >>> Strips.PLACE_BITS) == above;
+                && (position & Strips.OFFSETS - 1) == 0
+                && strips.parent(position >>> Strips.OFFSET_BITS) == above;
         return hangsHere ? position : 0;
     }
 
@@ -346,7 +347,7 @@ public final class BlockTree {
         }
         int known = table.find(name);
         if (known != 0) {
-            return strips.parent(known >>> Strips.PLACE_BITS) == above ? known : 0;
+            return strips.parent(known >>> Strips.OFFSET_BITS) == above ? known : 0;
         }
         boolean first = !strips.canExtend(above);
         int position = append(above, name);
@@ -360,7 +361,7 @@ public final class BlockTree {
     int placeOrphan(long name) {
         int position = append(Strips.ORPHAN, name);
         table.insert(name, position);
-        thinned(position >>> Strips.PLACE_BITS);
+        trimCandidate(position >>> Strips.OFFSET_BITS);
         return position;
     }
 
@@ -373,11 +374,11 @@ public final class BlockTree {
     }
 
     private void link(int position, int above) {
-        int strip = position >>> Strips.PLACE_BITS;
-        if ((position & Strips.PLACES - 1) != 0 || strips.parent(strip) != Strips.ORPHAN) {
+        int strip = position >>> Strips.OFFSET_BITS;
+        if ((position & Strips.OFFSETS - 1) != 0 || strips.parent(strip) != Strips.ORPHAN) {
             return;
         }
-        int upper = above >>> Strips.PLACE_BITS;
+        int upper = above >>> Strips.OFFSET_BITS;
         while (upper != Strips.ROOT) {
             if (upper == strip) {
                 return;
@@ -386,7 +387,7 @@ public final class BlockTree {
             if (further == Strips.ORPHAN) {
                 break;
             }
-            upper = further >>> Strips.PLACE_BITS;
+            upper = further >>> Strips.OFFSET_BITS;
         }
         strips.touch(strip);
         strips.attach(strip, above);
@@ -394,11 +395,11 @@ public final class BlockTree {
     }
 
     /** The strip may have nothing left that lives. */
-    void thinned(int strip) {
-        if (thinnedCount == thinned.length) {
-            thinned = Arrays.copyOf(thinned, thinnedCount << 1);
+    void trimCandidate(int strip) {
+        if (thinnedCount == trimCandidate.length) {
+            trimCandidate = Arrays.copyOf(trimCandidate, thinnedCount << 1);
         }
-        thinned[thinnedCount++] = strip;
+        trimCandidate[thinnedCount++] = strip;
     }
 
     void uses(Tier tier) {
@@ -410,11 +411,11 @@ public final class BlockTree {
     /** Ends a batch: what died goes, and readers see all that changed. */
     void publish() {
         for (int i = 0; i < thinnedCount; i++) {
-            trim(thinned[i]);
+            trim(trimCandidate[i]);
         }
         thinnedCount = 0;
-        if (thinned.length > 1 << 12) {
-            thinned = new int[64];
+        if (trimCandidate.length > 1 << 12) {
+            trimCandidate = new int[64];
         }
         strips.publish();
     }
@@ -424,7 +425,7 @@ public final class BlockTree {
         if (length == 0) {
             return;
         }
-        int living = 32 - Integer.numberOfLeadingZeros(lanes.occupied(strip) | overlay.kept(strip));
+        int living = 32 - Integer.numberOfLeadingZeros(holders.occupied(strip) | overlay.kept(strip));
         int keep = Math.max(living, strips.lastFork(strip) + 1);
         if (keep >= length) {
             return;
@@ -435,7 +436,7 @@ public final class BlockTree {
             length--;
             blocks--;
             if (naming == Naming.ENGINE_HASH || length == 0) {
-                int position = strip << Strips.PLACE_BITS | length;
+                int position = strip << Strips.OFFSET_BITS | length;
                 long name = strips.name(position);
                 table.find(name);
                 table.removeFound(name);
@@ -446,7 +447,7 @@ public final class BlockTree {
             int above = strips.parent(strip);
             strips.release(strip);
             if (above > Strips.ROOT) {
-                thinned(above >>> Strips.PLACE_BITS);
+                trimCandidate(above >>> Strips.OFFSET_BITS);
             }
         }
     }

@@ -42,7 +42,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     /* Places of one strip whose change is still to be told. */
     private int openStrip = Strips.NO_STRIP;
     private Tier openTier = Tier.GPU;
-    private int openPlaces;
+    private int openOffsets;
 
     /* The last block stored, which the next store most likely goes on from; no position once anything went. */
     private long lastHash;
@@ -108,19 +108,19 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     }
 
     @Override
-    public final void stored(StoredBlocks chain) {
-        if (chain.count() == 0) {
+    public final void stored(StoredBlocks stores) {
+        if (stores.count() == 0) {
             return;
         }
-        if (mainGroup == NO_GROUP && !chain.windowed()) {
-            mainGroup = chain.group();
+        if (mainGroup == NO_GROUP && !stores.windowed()) {
+            mainGroup = stores.group();
         }
-        Tier tier = chain.tier();
-        if (!decides(chain)) {
-            LongCounts group = other(chain.group(), tier);
-            for (int i = 0; i < chain.count(); i++) {
-                if (traits.countsCopies() || group.get(chain.hash(i)) == 0) {
-                    group.add(chain.hash(i), 1);
+        Tier tier = stores.tier();
+        if (!decides(stores)) {
+            LongCounts group = other(stores.group(), tier);
+            for (int i = 0; i < stores.count(); i++) {
+                if (traits.countsCopies() || group.get(stores.hash(i)) == 0) {
+                    group.add(stores.hash(i), 1);
                 }
             }
             return;
@@ -130,8 +130,8 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
             everUsed |= tier.bit;
             tree.uses(tier);
         }
-        store(chain, tier);
-        tellHeld();
+        store(stores, tier);
+        flushHeld();
     }
 
     @Override
@@ -141,7 +141,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
             for (int next = from; next < to; next += AHEAD) {
                 remove(hashes, next, Math.min(to, next + AHEAD), tier);
             }
-            tellGone();
+            flushReleased();
             return;
         }
         LongCounts counts = other(group, tier);
@@ -188,12 +188,12 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     }
 
     /** Whether the chain is of the group that decides, or would make its group that one. */
-    final boolean decides(StoredBlocks chain) {
-        return mainGroup == NO_GROUP ? !chain.windowed() : chain.group() == mainGroup;
+    final boolean decides(StoredBlocks stores) {
+        return mainGroup == NO_GROUP ? !stores.windowed() : stores.group() == mainGroup;
     }
 
     /** Finds or makes the chain's blocks, and says of each that it is {@link #hold held}. */
-    abstract void store(StoredBlocks chain, Tier tier);
+    abstract void store(StoredBlocks stores, Tier tier);
 
     /** Finds these blocks, at most {@link #AHEAD}, and {@link #letGo lets go} of them. */
     abstract void remove(long[] hashes, int from, int to, Tier tier);
@@ -213,7 +213,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     }
 
     final boolean present(int position, Tier tier) {
-        return (places(position >>> Strips.PLACE_BITS, tier) & bit(position)) != 0;
+        return (offsets(position >>> Strips.OFFSET_BITS, tier) & bit(position)) != 0;
     }
 
     /** Whether blocks can be in this tier only. */
@@ -233,7 +233,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     /** Whether the block is held in any tier, or is about to be told so. */
     final boolean taken(int position) {
-        boolean open = position >>> Strips.PLACE_BITS == openStrip && (openPlaces & bit(position)) != 0;
+        boolean open = position >>> Strips.OFFSET_BITS == openStrip && (openOffsets & bit(position)) != 0;
         return open || presentIn(position) != 0;
     }
 
@@ -267,22 +267,22 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     /** Holds this many copies at once. */
     final void holdNow(int position, Tier tier, int count) {
         hold(position, tier);
-        tellHeld();
+        flushHeld();
         if (count > 1) {
             copies.add(copyKey(position, tier), count - 1);
         }
     }
 
-    /** Lets go of a strip's places in these tiers, all or sparing those that the overlay keeps. */
+    /** Lets go of a strip's offsets in these tiers, all or sparing those that the overlay keeps. */
     final void forgetStrip(int strip, int bits, boolean sparing) {
         int before = blocksIn(strip);
-        int places = sparing ? Strips.ALL_PLACES & ~tree.overlay().kept(strip) : Strips.ALL_PLACES;
+        int offsets = sparing ? Strips.ALL_OFFSETS & ~tree.overlay().kept(strip) : Strips.ALL_OFFSETS;
         for (Tier tier : TIERS) {
             if ((bits & tierBits & tier.bit) != 0) {
-                int gone = tree.lanes.take(strip, Lanes.lane(id, tier), places);
+                int gone = tree.holders.take(strip, Holders.holder(id, tier), offsets);
                 if (gone != 0) {
                     tree.overlay().left(strip, tier, gone, elsewhere(strip, tier), false);
-                    tree.thinned(strip);
+                    tree.trimCandidate(strip);
                 }
             }
         }
@@ -290,91 +290,91 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     }
 
     private void open(int position, Tier tier, boolean held) {
-        int strip = position >>> Strips.PLACE_BITS;
+        int strip = position >>> Strips.OFFSET_BITS;
         int bit = bit(position);
-        if (strip != openStrip || (openPlaces & bit) != 0 || tier != openTier) {
+        if (strip != openStrip || (openOffsets & bit) != 0 || tier != openTier) {
             if (held) {
-                tellHeld();
+                flushHeld();
             } else {
-                tellGone();
+                flushReleased();
             }
             openStrip = strip;
             openTier = tier;
         }
-        openPlaces |= bit;
+        openOffsets |= bit;
     }
 
-    private void tellHeld() {
+    private void flushHeld() {
         if (openStrip == Strips.NO_STRIP) {
             return;
         }
         int strip = openStrip;
         Tier tier = openTier;
         int elsewhere = elsewhere(strip, tier);
-        int twice = tree.lanes.add(strip, Lanes.lane(id, tier), openPlaces);
-        blocks += Integer.bitCount(openPlaces & ~twice & ~elsewhere);
-        tree.overlay().held(strip, tier, openPlaces, twice, elsewhere);
+        int twice = tree.holders.add(strip, Holders.holder(id, tier), openOffsets);
+        blocks += Integer.bitCount(openOffsets & ~twice & ~elsewhere);
+        tree.overlay().held(strip, tier, openOffsets, twice, elsewhere);
         if (twice != 0 && traits.countsCopies()) {
             for (int left = twice; left != 0; left &= left - 1) {
-                int position = strip << Strips.PLACE_BITS | Integer.numberOfTrailingZeros(left);
+                int position = strip << Strips.OFFSET_BITS | Integer.numberOfTrailingZeros(left);
                 copies.add(copyKey(position, tier), 1);
             }
         }
         openStrip = Strips.NO_STRIP;
-        openPlaces = 0;
+        openOffsets = 0;
     }
 
-    private void tellGone() {
+    private void flushReleased() {
         if (openStrip == Strips.NO_STRIP) {
             return;
         }
         int strip = openStrip;
         Tier tier = openTier;
-        int gone = tree.lanes.take(strip, Lanes.lane(id, tier), openPlaces);
-        unknownRemovals += Integer.bitCount(openPlaces & ~gone);
+        int gone = tree.holders.take(strip, Holders.holder(id, tier), openOffsets);
+        unknownRemovals += Integer.bitCount(openOffsets & ~gone);
         if (gone != 0) {
             int elsewhere = elsewhere(strip, tier);
             blocks -= Integer.bitCount(gone & ~elsewhere);
             tree.overlay().left(strip, tier, gone, elsewhere, true);
-            tree.thinned(strip);
+            tree.trimCandidate(strip);
         }
         openStrip = Strips.NO_STRIP;
-        openPlaces = 0;
+        openOffsets = 0;
     }
 
-    private int places(int strip, Tier tier) {
-        return tree.lanes.presence(strip, Lanes.lane(id, tier));
+    private int offsets(int strip, Tier tier) {
+        return tree.holders.presence(strip, Holders.holder(id, tier));
     }
 
-    /** The places of a strip that are held in other tiers. */
+    /** The offsets of a strip that are held in other tiers. */
     private int elsewhere(int strip, Tier tier) {
         if (only(tier)) {
             return 0;
         }
-        int places = 0;
+        int offsets = 0;
         for (Tier other : TIERS) {
             if (other != tier && (tierBits & other.bit) != 0) {
-                places |= places(strip, other);
+                offsets |= offsets(strip, other);
             }
         }
-        return places;
+        return offsets;
     }
 
     private int blocksIn(int strip) {
-        int places = 0;
+        int offsets = 0;
         for (Tier tier : TIERS) {
             if ((tierBits & tier.bit) != 0) {
-                places |= places(strip, tier);
+                offsets |= offsets(strip, tier);
             }
         }
-        return Integer.bitCount(places);
+        return Integer.bitCount(offsets);
     }
 
     private void forget(int bits, boolean sparing) {
         lastPosition = 0;
         forgetPlaced(bits, sparing);
-        copies.removeIf(key -> (TIERS[(int) key & Lanes.TIERS - 1].bit & bits) != 0
-                && !(sparing && keeps((int) (key >>> Lanes.TIER_BITS))));
+        copies.removeIf(key -> (TIERS[(int) key & Holders.TIERS - 1].bit & bits) != 0
+                && !(sparing && keeps((int) (key >>> Holders.TIER_BITS))));
         for (int i = 0; i < others.size(); i++) {
             if ((TIERS[i % TIERS.length].bit & bits) != 0) {
                 others.get(i).clear();
@@ -386,7 +386,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     }
 
     private boolean keeps(int position) {
-        return (tree.overlay().kept(position >>> Strips.PLACE_BITS) & bit(position)) != 0;
+        return (tree.overlay().kept(position >>> Strips.OFFSET_BITS) & bit(position)) != 0;
     }
 
     private LongCounts other(int group, Tier tier) {
@@ -402,10 +402,10 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     }
 
     private static int bit(int position) {
-        return 1 << (position & Strips.PLACES - 1);
+        return 1 << (position & Strips.OFFSETS - 1);
     }
 
     private static long copyKey(int position, Tier tier) {
-        return (long) position << Lanes.TIER_BITS | tier.rank;
+        return (long) position << Holders.TIER_BITS | tier.rank;
     }
 }

@@ -1,6 +1,6 @@
 package io.holdfast.core.index;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import java.util.Arrays;
 
 /**
@@ -10,7 +10,7 @@ import java.util.Arrays;
  * name: it is counted by hash and tier, and placed when it is announced again where its place is known.
  */
 final class CacheByContent extends Cache {
-    private final LongCounts[] nowhere = new LongCounts[Lanes.TIERS];
+    private final LongCounts[] nowhere = new LongCounts[Holders.TIERS];
     private HashTable table = new HashTable();
     private boolean someNowhere;
 
@@ -45,25 +45,26 @@ final class CacheByContent extends Cache {
     }
 
     @Override
-    void store(StoredBlocks chain, Tier tier) {
-        int above = chain.rooted() ? Strips.ROOT : last(chain.parent());
-        if (!chain.rooted() && above == 0) {
-            above = table.find(chain.parent());
+    void store(StoredBlocks stores, Tier tier) {
+        int above = stores.rooted() ? Strips.ROOT : last(stores.parent());
+        if (!stores.rooted() && above == 0) {
+            above = table.find(stores.parent());
         }
-        boolean placed = chain.rooted() || above != 0;
-        boolean nameable = chain.named()
-                || (chain.blockTokens() > 0 && chain.tokenCount() == (long) chain.count() * chain.blockTokens());
-        int count = chain.count();
+        boolean placed = stores.rooted() || above != 0;
+        boolean nameable = stores.named()
+                || (stores.blockTokens() > 0 && stores.tokenCount() == (long) stores.count() * stores.blockTokens());
+        int count = stores.count();
         for (int i = 0; i < count; i++) {
             if (i % AHEAD == 0 && count > 1) {
-                table.approach(chain.hashArray(), chain.hashFrom() + i, chain.hashFrom() + Math.min(count, i + AHEAD));
+                table.approach(
+                        stores.hashArray(), stores.hashFrom() + i, stores.hashFrom() + Math.min(count, i + AHEAD));
             }
-            long hash = chain.hash(i);
+            long hash = stores.hash(i);
             int position = table.find(hash);
             if (position == 0 && placed && nameable) {
                 int before = tree.blocks();
-                position =
-                        tree.placeByContent(above, chain.named() ? chain.name(i) : name(chain, i, above, tree.strips));
+                position = tree.placeByContent(
+                        above, stores.named() ? stores.name(i) : name(stores, i, above, tree.strips));
                 if (tree.blocks() == before && position != 0 && taken(position)) {
                     // Another hash stands for this block: whichever is removed first would take it from the other.
                     position = 0;
@@ -81,7 +82,7 @@ final class CacheByContent extends Cache {
                 holdNowhere(hash, tier);
             }
         }
-        storedUpTo(chain.hash(count - 1), placed ? above : 0);
+        storedUpTo(stores.hash(count - 1), placed ? above : 0);
     }
 
     @Override
@@ -113,7 +114,7 @@ final class CacheByContent extends Cache {
     void forgetPlaced(int bits, boolean sparing) {
         HashTable before = table;
         table = new HashTable();
-        before.forEach((hash, position) -> forgetStrip(position >>> Strips.PLACE_BITS, bits, sparing));
+        before.forEach((hash, position) -> forgetStrip(position >>> Strips.OFFSET_BITS, bits, sparing));
         if (bits != Tier.ALL) {
             before.forEach((hash, position) -> {
                 if (presentIn(position) != 0) {
@@ -129,16 +130,16 @@ final class CacheByContent extends Cache {
         }
     }
 
-    private static long name(StoredBlocks chain, int index, int above, Strips strips) {
-        int blockTokens = chain.blockTokens();
-        long local = ContentChain.local(chain.tokenArray(), chain.tokenFrom() + index * blockTokens, blockTokens);
-        long extra = chain.extra(index);
+    private static long name(StoredBlocks stores, int index, int above, Strips strips) {
+        int blockTokens = stores.blockTokens();
+        long local = ContentNames.local(stores.tokenArray(), stores.tokenFrom() + index * blockTokens, blockTokens);
+        long extra = stores.extra(index);
         if (extra != 0) {
-            local = ContentChain.with(local, extra);
+            local = ContentNames.with(local, extra);
         }
         return above == Strips.ROOT
-                ? ContentChain.root(local, chain.namespace())
-                : ContentChain.next(strips.name(above), local);
+                ? ContentNames.root(local, stores.namespace())
+                : ContentNames.next(strips.name(above), local);
     }
 
     private void holdNowhere(long hash, Tier tier) {

@@ -20,8 +20,8 @@ final class CacheByHash extends Cache {
     public void forEachHash(HashVisitor visitor) {
         for (int strip = 1; strip < tree.strips.used(); strip++) {
             int length = tree.strips.length(strip);
-            for (int place = 0; place < length; place++) {
-                int position = strip << Strips.PLACE_BITS | place;
+            for (int offset = 0; offset < length; offset++) {
+                int position = strip << Strips.OFFSET_BITS | offset;
                 int tiers = presentIn(position);
                 if (tiers != 0) {
                     visitor.visit(tree.strips.name(position), tiers);
@@ -31,30 +31,30 @@ final class CacheByHash extends Cache {
     }
 
     @Override
-    void store(StoredBlocks chain, Tier tier) {
+    void store(StoredBlocks stores, Tier tier) {
         int above = Strips.ROOT;
-        if (!chain.rooted()) {
-            above = last(chain.parent());
+        if (!stores.rooted()) {
+            above = last(stores.parent());
             if (above == 0) {
-                above = tree.find(chain.parent());
+                above = tree.find(stores.parent());
             }
             if (above == 0) {
-                above = tree.placeOrphan(chain.parent());
+                above = tree.placeOrphan(stores.parent());
             }
             tree.overlay().continued(above, tier);
         }
         PositionTable table = tree.table();
-        int count = chain.count();
+        int count = stores.count();
         for (int i = 0; i < count; i++) {
             int ahead = i % AHEAD;
             if (ahead == 0 && count > 1) {
-                table.findAll(chain.hashArray(), chain.hashFrom() + i, Math.min(AHEAD, count - i));
+                table.findAll(stores.hashArray(), stores.hashFrom() + i, Math.min(AHEAD, count - i));
             }
-            long hash = chain.hash(i);
+            long hash = stores.hash(i);
             above = tree.placeByHash(above, hash, count > 1 ? table.found(ahead, hash) : table.find(hash));
             hold(above, tier);
         }
-        storedUpTo(chain.hash(count - 1), above);
+        storedUpTo(stores.hash(count - 1), above);
     }
 
     @Override

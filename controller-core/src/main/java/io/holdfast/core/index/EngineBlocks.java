@@ -50,17 +50,17 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     }
 
     @Override
-    public void stored(StoredBlocks chain) {
-        boolean decides = cache.decides(chain);
-        boolean insertion = decides && chain.tier() == Tier.GPU && chain.count() > 0;
-        if (insertion && (chain.rooted() || !chainOpen || chain.parent() != chainEnd)) {
+    public void stored(StoredBlocks stores) {
+        boolean decides = cache.decides(stores);
+        boolean insertion = decides && stores.tier() == Tier.GPU && stores.count() > 0;
+        if (insertion && (stores.rooted() || !chainOpen || stores.parent() != chainEnd)) {
             endChain();
         }
-        LastStore store = learned.storeBegins(chain, decides && chain.count() > 0);
-        cache.stored(chain);
+        LastStore store = learned.storeBegins(stores, decides && stores.count() > 0);
+        cache.stored(stores);
         if (insertion) {
             chainOpen = true;
-            chainEnd = chain.hash(chain.count() - 1);
+            chainEnd = stores.hash(stores.count() - 1);
             chainEndPosition = cache.last(chainEnd);
             chainHoldable = learned.holdable(chainEndPosition);
             chainReturned = learned.returned(chainEndPosition);
@@ -266,6 +266,6 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         if (ended) {
             learned.endsInsertion(chainEndPosition);
         }
-        listener.chainEnded(chainEnd, learned.depth(chainEndPosition), ended && chainReturned);
+        listener.insertionEnded(chainEnd, learned.depth(chainEndPosition), ended && chainReturned);
     }
 }

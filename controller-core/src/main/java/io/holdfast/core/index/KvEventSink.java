@@ -12,7 +12,7 @@ public interface KvEventSink {
     void batchStarted(long sequence, long stampMicros);
 
     /** The chain is valid during the call only. */
-    void stored(StoredBlocks chain);
+    void stored(StoredBlocks stores);
 
     /** The hashes from {@code from} up to before {@code to} were removed from the tier, for this KV cache group. */
     void removed(long[] hashes, int from, int to, Tier tier, int group);

@@ -36,12 +36,12 @@ public final class LastStore {
         depth = 0;
     }
 
-    /** Goes on with these places of a strip. */
-    void held(int places, int twice, int elsewhere) {
-        int fresh = places & ~twice;
+    /** Goes on with these offsets of a strip. */
+    void held(int offsets, int twice, int elsewhere) {
+        int fresh = offsets & ~twice;
         loaded += Integer.bitCount(fresh & elsewhere);
         if (leading) {
-            there += Integer.bitCount(places & Integer.lowestOneBit(fresh) - 1);
+            there += Integer.bitCount(offsets & Integer.lowestOneBit(fresh) - 1);
             leading = fresh == 0;
         }
     }

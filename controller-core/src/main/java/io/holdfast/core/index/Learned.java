@@ -9,7 +9,7 @@ final class Learned implements Overlay {
      * ------
      * A block's numbers stand at its position, in pages that lie over those of the strips: the last touch 4 bytes, touches
      * 2. What is a bit is kept for a strip at once: ended an insertion, ambiguous, pinned; so is the depth, of which all
-     * blocks of a strip have the same but for their places. That is 6.9 bytes a block beside the tree's own 18 or so.
+     * blocks of a strip have the same but for their offsets. That is 6.9 bytes a block beside the tree's own 18 or so.
      * Positions never move, so nothing here does; a position that dies is wiped, because another block will have it.
      *
      * Touches
@@ -46,9 +46,9 @@ final class Learned implements Overlay {
     private static final int AMBIGUOUS_SHIFT = 16;
 
     private static final class Page {
-        final int[] touched = new int[PER_PAGE << Strips.PLACE_BITS];
-        final short[] touches = new short[PER_PAGE << Strips.PLACE_BITS];
-        /** A bit for each place: ended an insertion; above 16 bits: ambiguous. */
+        final int[] touched = new int[PER_PAGE << Strips.OFFSET_BITS];
+        final short[] touches = new short[PER_PAGE << Strips.OFFSET_BITS];
+        /** A bit for each offset: ended an insertion; above 16 bits: ambiguous. */
         final int[] marks = new int[PER_PAGE];
 
         final char[] pinned = new char[PER_PAGE];
@@ -69,7 +69,7 @@ final class Learned implements Overlay {
     private int mostResident;
     private int pinned;
 
-    /* Of the last places that were held on the GPU, and the last block whose ghost was looked for. */
+    /* Of the last offsets that were held on the GPU, and the last block whose ghost was looked for. */
     private int lastStrip;
     private int lastTwice;
     private int soughtPosition;
@@ -87,8 +87,8 @@ final class Learned implements Overlay {
     }
 
     /** An announcement comes. */
-    LastStore storeBegins(StoredBlocks chain, boolean decides) {
-        namespaced = chain.namespaced();
+    LastStore storeBegins(StoredBlocks stores, boolean decides) {
+        namespaced = stores.namespaced();
         soughtPosition = 0;
         lastStore.begin(decides);
         return lastStore;
@@ -108,52 +108,52 @@ final class Learned implements Overlay {
     }
 
     @Override
-    public void held(int strip, Tier tier, int places, int twice, int elsewhere) {
+    public void held(int strip, Tier tier, int offsets, int twice, int elsewhere) {
         Page page = page(strip);
         int first = first(strip);
-        for (int left = places & ~(twice | elsewhere); left != 0; left &= left - 1) {
-            int place = Integer.numberOfTrailingZeros(left);
-            if (page.touched[first + place] == 0) {
-                soughtPosition = strip << Strips.PLACE_BITS | place;
+        for (int left = offsets & ~(twice | elsewhere); left != 0; left &= left - 1) {
+            int offset = Integer.numberOfTrailingZeros(left);
+            if (page.touched[first + offset] == 0) {
+                soughtPosition = strip << Strips.OFFSET_BITS | offset;
                 int ghost = ghosts.find(tree.strips.name(soughtPosition));
                 soughtFound = ghost != HashSlots.NONE;
-                page.touches[first + place] = soughtFound ? ghosts.touches(ghost) : 0;
+                page.touches[first + offset] = soughtFound ? ghosts.touches(ghost) : 0;
             }
         }
         boolean onGpu = tier == Tier.GPU;
-        int doubtful = (namespaced ? places : 0) | (onGpu && countsCopies ? twice : 0);
+        int doubtful = (namespaced ? offsets : 0) | (onGpu && countsCopies ? twice : 0);
         if (doubtful != 0) {
             int at = strip & PAGE_MASK;
             page.marks[at] = (page.marks[at] | doubtful << AMBIGUOUS_SHIFT) & ~doubtful;
         }
         if (onGpu) {
-            resident += Integer.bitCount(places & ~twice);
+            resident += Integer.bitCount(offsets & ~twice);
             mostResident = Math.max(mostResident, resident);
-            lastStore.held(places, twice, elsewhere);
+            lastStore.held(offsets, twice, elsewhere);
             lastStrip = strip;
             lastTwice = twice;
-            touch(strip << Strips.PLACE_BITS | 31 - Integer.numberOfLeadingZeros(places));
+            touch(strip << Strips.OFFSET_BITS | 31 - Integer.numberOfLeadingZeros(offsets));
         }
     }
 
     @Override
-    public void left(int strip, Tier tier, int places, int elsewhere, boolean evicted) {
+    public void left(int strip, Tier tier, int offsets, int elsewhere, boolean evicted) {
         Page page = page(strip);
         if (tier != Tier.GPU) {
-            page.marks[strip & PAGE_MASK] &= ~((places & ~elsewhere) << AMBIGUOUS_SHIFT);
+            page.marks[strip & PAGE_MASK] &= ~((offsets & ~elsewhere) << AMBIGUOUS_SHIFT);
             return;
         }
-        page.marks[strip & PAGE_MASK] &= ~(places | places << AMBIGUOUS_SHIFT);
-        resident -= Integer.bitCount(places);
+        page.marks[strip & PAGE_MASK] &= ~(offsets | offsets << AMBIGUOUS_SHIFT);
+        resident -= Integer.bitCount(offsets);
         if (!evicted) {
             return;
         }
         int first = first(strip);
-        for (int left = places; left != 0; left &= left - 1) {
-            int place = Integer.numberOfTrailingZeros(left);
-            long hash = tree.strips.name(strip << Strips.PLACE_BITS | place);
-            ghosts.remember(hash, page.touched[first + place], page.touches[first + place], mostResident);
-            if ((page.pinned[strip & PAGE_MASK] >>> place & 1) != 0) {
+        for (int left = offsets; left != 0; left &= left - 1) {
+            int offset = Integer.numberOfTrailingZeros(left);
+            long hash = tree.strips.name(strip << Strips.OFFSET_BITS | offset);
+            ghosts.remember(hash, page.touched[first + offset], page.touches[first + offset], mostResident);
+            if ((page.pinned[strip & PAGE_MASK] >>> offset & 1) != 0) {
                 listener.pinnedBlockRemoved(hash);
             }
         }
@@ -161,9 +161,9 @@ final class Learned implements Overlay {
 
     @Override
     public void hung(int position, int above) {
-        int grain = page(position >>> Strips.PLACE_BITS).touched[slot(position)];
-        for (int last = above; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.PLACE_BITS)) {
-            int strip = last >>> Strips.PLACE_BITS;
+        int grain = page(position >>> Strips.OFFSET_BITS).touched[slot(position)];
+        for (int last = above; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
+            int strip = last >>> Strips.OFFSET_BITS;
             int[] touched = page(strip).touched;
             for (int at = slot(last); at >= first(strip); at--) {
                 if (touched[at] >= grain) {
@@ -196,8 +196,8 @@ final class Learned implements Overlay {
 
     /** Whether the last announcement's last block, at this position, may be pinned once it turns out to end an insertion. */
     boolean holdable(int position) {
-        boolean twice =
-                position >>> Strips.PLACE_BITS == lastStrip && (lastTwice >>> (position & Strips.PLACES - 1) & 1) != 0;
+        boolean twice = position >>> Strips.OFFSET_BITS == lastStrip
+                && (lastTwice >>> (position & Strips.OFFSETS - 1) & 1) != 0;
         return !twice && !namespaced;
     }
 
@@ -207,7 +207,7 @@ final class Learned implements Overlay {
     }
 
     void endsInsertion(int position) {
-        page(position >>> Strips.PLACE_BITS).marks[position >>> Strips.PLACE_BITS & PAGE_MASK] |= bit(position);
+        page(position >>> Strips.OFFSET_BITS).marks[position >>> Strips.OFFSET_BITS & PAGE_MASK] |= bit(position);
     }
 
     /* What is asked; a position is that of a block. */
@@ -237,22 +237,22 @@ final class Learned implements Overlay {
     long lastTouch(long hash, int position) {
         int ghost = ghosts.find(hash);
         int remembered = ghost == HashSlots.NONE ? 0 : ghosts.lastTouch(ghost);
-        int known = position == 0 ? 0 : page(position >>> Strips.PLACE_BITS).touched[slot(position)];
+        int known = position == 0 ? 0 : page(position >>> Strips.OFFSET_BITS).touched[slot(position)];
         return (long) Math.max(remembered, known) << TOUCH_SHIFT;
     }
 
     int touches(int position) {
-        return page(position >>> Strips.PLACE_BITS).touches[slot(position)];
+        return page(position >>> Strips.OFFSET_BITS).touches[slot(position)];
     }
 
     int depth(int position) {
-        int strip = position >>> Strips.PLACE_BITS;
+        int strip = position >>> Strips.OFFSET_BITS;
         int missing = 0;
         int known = strip;
         int above = tree.strips.parent(known);
         while (depthOf(known) == 0 && above > Strips.ROOT) {
-            missing += (above & Strips.PLACES - 1) + 1;
-            known = above >>> Strips.PLACE_BITS;
+            missing += (above & Strips.OFFSETS - 1) + 1;
+            known = above >>> Strips.OFFSET_BITS;
             above = tree.strips.parent(known);
         }
         if (depthOf(known) == 0) {
@@ -262,12 +262,12 @@ final class Learned implements Overlay {
             depthOf(known, 1);
         }
         int value = depthOf(known) + missing;
-        for (int at = strip; at != known; at = above >>> Strips.PLACE_BITS) {
+        for (int at = strip; at != known; at = above >>> Strips.OFFSET_BITS) {
             depthOf(at, value);
             above = tree.strips.parent(at);
-            value -= (above & Strips.PLACES - 1) + 1;
+            value -= (above & Strips.OFFSETS - 1) + 1;
         }
-        return depthOf(strip) + (position & Strips.PLACES - 1);
+        return depthOf(strip) + (position & Strips.OFFSETS - 1);
     }
 
     /* Pins. */
@@ -277,39 +277,40 @@ final class Learned implements Overlay {
     }
 
     boolean pinned(int position) {
-        return (page(position >>> Strips.PLACE_BITS).pinned[position >>> Strips.PLACE_BITS & PAGE_MASK] & bit(position))
+        return (page(position >>> Strips.OFFSET_BITS).pinned[position >>> Strips.OFFSET_BITS & PAGE_MASK]
+                        & bit(position))
                 != 0;
     }
 
     void pinPath(int lastPosition) {
-        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.PLACE_BITS)) {
-            int strip = last >>> Strips.PLACE_BITS;
+        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
+            int strip = last >>> Strips.OFFSET_BITS;
             char[] pins = page(strip).pinned;
             int path = upTo(last);
             int before = pins[strip & PAGE_MASK];
             pins[strip & PAGE_MASK] |= (char) path;
             pinned += Integer.bitCount(path & ~before);
             for (int again = path & before; again != 0; again &= again - 1) {
-                morePins.add(strip << Strips.PLACE_BITS | Integer.numberOfTrailingZeros(again), 1);
+                morePins.add(strip << Strips.OFFSET_BITS | Integer.numberOfTrailingZeros(again), 1);
             }
         }
     }
 
     void unpinPath(int lastPosition) {
-        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.PLACE_BITS)) {
-            int strip = last >>> Strips.PLACE_BITS;
+        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
+            int strip = last >>> Strips.OFFSET_BITS;
             char[] pins = page(strip).pinned;
             int over = 0;
             for (int left = upTo(last) & pins[strip & PAGE_MASK]; left != 0; left &= left - 1) {
-                int place = Integer.numberOfTrailingZeros(left);
-                if (!morePins.take(strip << Strips.PLACE_BITS | place)) {
-                    over |= 1 << place;
+                int offset = Integer.numberOfTrailingZeros(left);
+                if (!morePins.take(strip << Strips.OFFSET_BITS | offset)) {
+                    over |= 1 << offset;
                 }
             }
             if (over != 0) {
                 pins[strip & PAGE_MASK] &= (char) ~over;
                 pinned -= Integer.bitCount(over);
-                tree.thinned(strip);
+                tree.trimCandidate(strip);
             }
         }
     }
@@ -321,7 +322,7 @@ final class Learned implements Overlay {
             if (here != 0) {
                 pins[strip & PAGE_MASK] = 0;
                 pinned -= Integer.bitCount(here);
-                tree.thinned(strip);
+                tree.trimCandidate(strip);
             }
         }
         morePins.clear();
@@ -330,13 +331,13 @@ final class Learned implements Overlay {
     /** How many blocks at the end of this path are not pinned. */
     int unpinned(int lastPosition) {
         int count = 0;
-        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.PLACE_BITS)) {
-            int strip = last >>> Strips.PLACE_BITS;
+        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
+            int strip = last >>> Strips.OFFSET_BITS;
             int pins = upTo(last) & page(strip).pinned[strip & PAGE_MASK];
             if (pins != 0) {
-                return count + (last & Strips.PLACES - 1) - (31 - Integer.numberOfLeadingZeros(pins));
+                return count + (last & Strips.OFFSETS - 1) - (31 - Integer.numberOfLeadingZeros(pins));
             }
-            count += (last & Strips.PLACES - 1) + 1;
+            count += (last & Strips.OFFSETS - 1) + 1;
         }
         return count;
     }
@@ -344,9 +345,9 @@ final class Learned implements Overlay {
     /** How many blocks are pinned no more once this path is gone as well as those that are counted; counts it, too. */
     int freedWith(int lastPosition, LongCounts gone) {
         int freed = 0;
-        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.PLACE_BITS)) {
-            for (int place = last & Strips.PLACES - 1; place >= 0; place--) {
-                int position = (last & -Strips.PLACES) | place;
+        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
+            for (int offset = last & Strips.OFFSETS - 1; offset >= 0; offset--) {
+                int position = (last & -Strips.OFFSETS) | offset;
                 gone.add(position, 1);
                 if (gone.get(position) == 1 + morePins.get(position)) {
                     freed++;
@@ -357,8 +358,8 @@ final class Learned implements Overlay {
     }
 
     private void touch(int lastPosition) {
-        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.PLACE_BITS)) {
-            int strip = last >>> Strips.PLACE_BITS;
+        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
+            int strip = last >>> Strips.OFFSET_BITS;
             Page page = page(strip);
             int first = first(strip);
             for (int at = slot(last); at >= first; at--) {
@@ -374,7 +375,7 @@ final class Learned implements Overlay {
     }
 
     private int marks(int position) {
-        return page(position >>> Strips.PLACE_BITS).marks[position >>> Strips.PLACE_BITS & PAGE_MASK];
+        return page(position >>> Strips.OFFSET_BITS).marks[position >>> Strips.OFFSET_BITS & PAGE_MASK];
     }
 
     private int depthOf(int strip) {
@@ -398,19 +399,19 @@ final class Learned implements Overlay {
     }
 
     private static int first(int strip) {
-        return (strip & PAGE_MASK) << Strips.PLACE_BITS;
+        return (strip & PAGE_MASK) << Strips.OFFSET_BITS;
     }
 
     private static int slot(int position) {
-        return position & (PER_PAGE << Strips.PLACE_BITS) - 1;
+        return position & (PER_PAGE << Strips.OFFSET_BITS) - 1;
     }
 
     private static int bit(int position) {
-        return 1 << (position & Strips.PLACES - 1);
+        return 1 << (position & Strips.OFFSETS - 1);
     }
 
-    /** This place of the strip and those before it. */
+    /** This offset of the strip and those before it. */
     private static int upTo(int position) {
-        return (2 << (position & Strips.PLACES - 1)) - 1;
+        return (2 << (position & Strips.OFFSETS - 1)) - 1;
     }
 }

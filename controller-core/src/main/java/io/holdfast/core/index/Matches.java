@@ -8,8 +8,8 @@ import java.util.Arrays;
  * <p>Nothing is allocated once it has met as many caches as there are.
  */
 public final class Matches {
-    /** By lane: how many leading blocks. */
-    private int[] reach = new int[16 << Lanes.TIER_BITS];
+    /** By holder: how many leading blocks. */
+    private int[] reach = new int[16 << Holders.TIER_BITS];
 
     private int[] caches = new int[16];
     private int count;
@@ -37,18 +37,18 @@ public final class Matches {
 
     /** How many leading blocks it holds in this tier or a nearer one, each block in any of them. */
     public int depth(int index, Tier tier) {
-        return reach[caches[index] << Lanes.TIER_BITS | Math.min(tier.rank, deepestTier)];
+        return reach[caches[index] << Holders.TIER_BITS | Math.min(tier.rank, deepestTier)];
     }
 
     /** {@link #depth(int, Tier)} of the cache with this id; 0 when it does not hold the first block. */
     public int depthOf(int cache, Tier tier) {
-        int lane = cache << Lanes.TIER_BITS | Math.min(tier.rank, deepestTier);
-        return lane < reach.length ? reach[lane] : 0;
+        int holder = cache << Holders.TIER_BITS | Math.min(tier.rank, deepestTier);
+        return holder < reach.length ? reach[holder] : 0;
     }
 
     void begin(int deepest, int limit) {
         for (int i = 0; i < count; i++) {
-            Arrays.fill(reach, caches[i] << Lanes.TIER_BITS, (caches[i] + 1) << Lanes.TIER_BITS, 0);
+            Arrays.fill(reach, caches[i] << Holders.TIER_BITS, (caches[i] + 1) << Holders.TIER_BITS, 0);
         }
         count = 0;
         visited = 0;
@@ -89,8 +89,8 @@ public final class Matches {
 
     /** Makes room for a cache that may hold the first block. */
     void makeRoom(int cache) {
-        if ((cache + 1) << Lanes.TIER_BITS > reach.length) {
-            reach = Arrays.copyOf(reach, Integer.highestOneBit(cache + 1) << (Lanes.TIER_BITS + 1));
+        if ((cache + 1) << Holders.TIER_BITS > reach.length) {
+            reach = Arrays.copyOf(reach, Integer.highestOneBit(cache + 1) << (Holders.TIER_BITS + 1));
         }
     }
 
@@ -103,20 +103,20 @@ public final class Matches {
     }
 
     /** Whether the cache may hold the first block. */
-    boolean opened(int cache) {
-        return (cache + 1) << Lanes.TIER_BITS <= reach.length;
+    boolean mayHold(int cache) {
+        return (cache + 1) << Holders.TIER_BITS <= reach.length;
     }
 
     /**
      * Goes on along a strip that holds {@code blocks} blocks of the path from {@code from} on, of which a cache has {@code
      * presence} in the tier and nearer ones; whether the cache has all of them.
      */
-    boolean advance(int lane, int from, int blocks, int presence) {
-        if (reach[lane] != from) {
+    boolean advance(int holder, int from, int blocks, int presence) {
+        if (reach[holder] != from) {
             return false;
         }
         int held = Math.min(Integer.numberOfTrailingZeros(~presence), blocks);
-        reach[lane] = from + held;
+        reach[holder] = from + held;
         return held == blocks;
     }
 }

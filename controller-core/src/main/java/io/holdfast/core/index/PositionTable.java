@@ -237,10 +237,10 @@ final class PositionTable {
             long word = segment.groups[group];
             for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
                 int position = segment.slots[group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3)];
-                int strip = position >>> Strips.PLACE_BITS;
+                int strip = position >>> Strips.OFFSET_BITS;
                 if (position != 0
                         && Strips.within(pages, strip)
-                        && Strips.page(pages, strip).names[Strips.names(strip) + (position & Strips.PLACES - 1)]
+                        && Strips.page(pages, strip).names[Strips.names(strip) + (position & Strips.OFFSETS - 1)]
                                 == name) {
                     return position;
                 }

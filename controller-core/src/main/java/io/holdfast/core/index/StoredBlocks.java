@@ -237,12 +237,4 @@ public final class StoredBlocks {
     int hashFrom() {
         return hashFrom;
     }
-
-    long[] nameArray() {
-        return names;
-    }
-
-    int nameFrom() {
-        return nameFrom;
-    }
 }

@@ -7,7 +7,7 @@ import java.util.Arrays;
 /**
  * The blocks of a {@link BlockTree}, in strips of sixteen that follow one another.
  *
- * <p>A position is a strip and a place in it: {@code strip << 4 | place}. Positions are stable while the block lives. Strip 0
+ * <p>A position is a strip and a place in it: {@code strip << 4 | offset}. Positions are stable while the block lives. Strip 0
  * is the root: it has no blocks, and position 0 is what the first block of every prompt follows. Memory comes in pages that
  * never move, so that growing costs one page and readers never look at a stale copy.
  *
@@ -15,9 +15,9 @@ import java.util.Arrays;
  * BlockTree}.
  */
 final class Strips {
-    static final int PLACES = 16;
-    static final int PLACE_BITS = 4;
-    static final int ALL_PLACES = (1 << PLACES) - 1;
+    static final int OFFSETS = 16;
+    static final int OFFSET_BITS = 4;
+    static final int ALL_OFFSETS = (1 << OFFSETS) - 1;
     static final int ROOT = 0;
     /** The parent of a block that was announced under a block that nobody has announced. */
     static final int ORPHAN = -1;
@@ -36,11 +36,11 @@ final class Strips {
     private static final int VERSION = 0;
     private static final int PARENT = 1;
     private static final int NEXT = 2;
-    private static final int LANES = 3;
-    /** Length in the low five bits, above eight bits of nothing a bit for each place that children were attached to. */
+    private static final int HOLDERS = 3;
+    /** Length in the low five bits, above eight bits of nothing a bit for each offset that children were attached to. */
     private static final int SHAPE = 4;
-    /** How many lanes, and above 24 bits the size class of their list. */
-    private static final int LANE_COUNT = 5;
+    /** How many holders, and above 24 bits the size class of their list. */
+    private static final int HOLDER_COUNT = 5;
 
     private static final int CHILDREN = 6;
 
@@ -51,7 +51,7 @@ final class Strips {
 
     /** A page's blocks and what is known about its strips. */
     static final class Page {
-        final long[] names = new long[PER_PAGE << PLACE_BITS];
+        final long[] names = new long[PER_PAGE << OFFSET_BITS];
         final int[] fields = new int[PER_PAGE << FIELD_BITS];
     }
 
@@ -82,7 +82,7 @@ final class Strips {
 
     /** Where the strip's first name stands in its page. */
     static int names(int strip) {
-        return (strip & PAGE_MASK) << PLACE_BITS;
+        return (strip & PAGE_MASK) << OFFSET_BITS;
     }
 
     static int versionAcquire(Page page, int strip) {
@@ -101,20 +101,20 @@ final class Strips {
         return page.fields[fields(strip) + SHAPE] & LENGTH_MASK;
     }
 
-    static boolean forks(Page page, int strip, int place) {
-        return (page.fields[fields(strip) + SHAPE] >>> (FORK_SHIFT + place) & 1) != 0;
+    static boolean forks(Page page, int strip, int offset) {
+        return (page.fields[fields(strip) + SHAPE] >>> (FORK_SHIFT + offset) & 1) != 0;
     }
 
-    static int lanes(Page page, int strip) {
-        return page.fields[fields(strip) + LANES];
+    static int holders(Page page, int strip) {
+        return page.fields[fields(strip) + HOLDERS];
     }
 
-    static int laneCount(Page page, int strip) {
-        return page.fields[fields(strip) + LANE_COUNT] & 0xFFFFFF;
+    static int holderCount(Page page, int strip) {
+        return page.fields[fields(strip) + HOLDER_COUNT] & 0xFFFFFF;
     }
 
-    static int laneClass(Page page, int strip) {
-        return page.fields[fields(strip) + LANE_COUNT] >>> 24;
+    static int holderClass(Page page, int strip) {
+        return page.fields[fields(strip) + HOLDER_COUNT] >>> 24;
     }
 
     private static int fields(int strip) {
@@ -128,8 +128,8 @@ final class Strips {
     }
 
     long name(int position) {
-        int strip = position >>> PLACE_BITS;
-        return page(strip).names[names(strip) + (position & PLACES - 1)];
+        int strip = position >>> OFFSET_BITS;
+        return page(strip).names[names(strip) + (position & OFFSETS - 1)];
     }
 
     int parent(int strip) {
@@ -142,7 +142,7 @@ final class Strips {
 
     /** The block that this one follows; {@link #ROOT} or {@link #ORPHAN} where that is none. */
     int before(int position) {
-        return (position & PLACES - 1) > 0 ? position - 1 : parent(position >>> PLACE_BITS);
+        return (position & OFFSETS - 1) > 0 ? position - 1 : parent(position >>> OFFSET_BITS);
     }
 
     /** How many strips have ever been in use at once. */
@@ -155,16 +155,16 @@ final class Strips {
      * was none, no child either, and now there is, or 0 if this is not so simple.
      */
     int follow(int position, long name) {
-        int strip = position >>> PLACE_BITS;
+        int strip = position >>> OFFSET_BITS;
         Page page = page(strip);
         int shape = page.fields[fields(strip) + SHAPE];
         int length = shape & LENGTH_MASK;
-        int place = (position & (PLACES - 1)) + 1;
-        int at = names(strip) + place;
-        if (place < length) {
+        int offset = (position & (OFFSETS - 1)) + 1;
+        int at = names(strip) + offset;
+        if (offset < length) {
             return page.names[at] == name ? position + 1 : 0;
         }
-        if (place == PLACES || position == ROOT || ((shape >>> (FORK_SHIFT + place - 1)) & 1) != 0) {
+        if (offset == OFFSETS || position == ROOT || ((shape >>> (FORK_SHIFT + offset - 1)) & 1) != 0) {
             return 0;
         }
         touch(strip);
@@ -175,24 +175,18 @@ final class Strips {
 
     /** Whether the block at this position is the last of a strip that has room for another. */
     boolean canExtend(int position) {
-        int place = (position & PLACES - 1) + 1;
-        int strip = position >>> PLACE_BITS;
-        return position > ROOT && place < PLACES && length(page(strip), strip) == place;
-    }
-
-    /** Whether children may hang under this position. */
-    boolean forks(int position) {
-        int strip = position >>> PLACE_BITS;
-        return forks(page(strip), strip, position & PLACES - 1);
+        int offset = (position & OFFSETS - 1) + 1;
+        int strip = position >>> OFFSET_BITS;
+        return position > ROOT && offset < OFFSETS && length(page(strip), strip) == offset;
     }
 
     /** Adds a block behind the last one of its strip and returns its position. */
     int extend(int position, long name) {
-        int strip = position >>> PLACE_BITS;
+        int strip = position >>> OFFSET_BITS;
         touch(strip);
         Page page = page(strip);
-        int place = (position & PLACES - 1) + 1;
-        page.names[names(strip) + place] = name;
+        int offset = (position & OFFSETS - 1) + 1;
+        page.names[names(strip) + offset] = name;
         page.fields[fields(strip) + SHAPE]++;
         return position + 1;
     }
@@ -216,12 +210,12 @@ final class Strips {
         page.names[names(strip)] = name;
         int fields = fields(strip);
         page.fields[fields + NEXT] = NO_STRIP;
-        page.fields[fields + LANES] = 0;
+        page.fields[fields + HOLDERS] = 0;
         page.fields[fields + SHAPE] = 1;
-        page.fields[fields + LANE_COUNT] = 0;
+        page.fields[fields + HOLDER_COUNT] = 0;
         page.fields[fields + CHILDREN] = 0;
         attach(strip, above);
-        return strip << PLACE_BITS;
+        return strip << OFFSET_BITS;
     }
 
     /** Hangs a strip under a block; a touched one, since readers go by its parent. */
@@ -229,11 +223,11 @@ final class Strips {
         Page page = page(strip);
         page.fields[fields(strip) + PARENT] = above;
         if (above != ORPHAN) {
-            int upper = above >>> PLACE_BITS;
+            int upper = above >>> OFFSET_BITS;
             Page upperPage = page(upper);
             int fields = fields(upper);
             upperPage.fields[fields + CHILDREN]++;
-            upperPage.fields[fields + SHAPE] |= 1 << (FORK_SHIFT + (above & PLACES - 1));
+            upperPage.fields[fields + SHAPE] |= 1 << (FORK_SHIFT + (above & OFFSETS - 1));
             upperPage.fields[fields + NEXT] = strip;
         }
     }
@@ -248,7 +242,7 @@ final class Strips {
         Page page = page(strip);
         int above = parent(page, strip);
         if (above != ORPHAN) {
-            int upper = above >>> PLACE_BITS;
+            int upper = above >>> OFFSET_BITS;
             Page upperPage = page(upper);
             int fields = fields(upper);
             int left = --upperPage.fields[fields + CHILDREN];
@@ -264,15 +258,15 @@ final class Strips {
         free = strip;
     }
 
-    /** The last place that children may hang under; -1 when there is none. */
+    /** The last offset that children may hang under; -1 when there is none. */
     int lastFork(int strip) {
         return 31 - Integer.numberOfLeadingZeros(page(strip).fields[fields(strip) + SHAPE] >>> FORK_SHIFT);
     }
 
-    void lanes(int strip, int lanes, int count, int sizeClass) {
+    void holders(int strip, int holders, int count, int sizeClass) {
         int[] fields = page(strip).fields;
-        fields[fields(strip) + LANES] = lanes;
-        fields[fields(strip) + LANE_COUNT] = count | sizeClass << 24;
+        fields[fields(strip) + HOLDERS] = holders;
+        fields[fields(strip) + HOLDER_COUNT] = count | sizeClass << 24;
     }
 
     /** Says that this strip changes in this batch: readers wait for {@link #publish} from now on. */

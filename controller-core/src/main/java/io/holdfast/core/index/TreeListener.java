@@ -8,7 +8,7 @@ public interface TreeListener {
      * @param depth its depth; 0 when unknown
      * @param returned whether the block ended an insertion and had been lost before
      */
-    void chainEnded(long lastBlock, int depth, boolean returned);
+    void insertionEnded(long lastBlock, int depth, boolean returned);
 
     /** A block on a pinned path left the GPU: the engine let go of it. */
     void pinnedBlockRemoved(long block);

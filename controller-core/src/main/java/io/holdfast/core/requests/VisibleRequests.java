@@ -161,16 +161,16 @@ public final class VisibleRequests implements KvEventSink {
     }
 
     @Override
-    public void stored(StoredBlocks chain) {
+    public void stored(StoredBlocks stores) {
         LastStore found = blocks.lastStore();
-        if (!found.decides() || chain.tier() != Tier.GPU) {
+        if (!found.decides() || stores.tier() != Tier.GPU) {
             return;
         }
-        VisibleRequest before = chain.rooted() ? open.nobody() : open.endingAt(chain.parent());
-        int reported = atFinish || chain.count() == 1 ? 0 : found.leadingOnGpu();
-        int computed = chain.count() - reported - found.fromOtherTiers();
-        stepTokens += (long) computed * chain.blockTokens();
-        place(chain, before, found.depth(), computed, found.fromOtherTiers() == chain.count());
+        VisibleRequest before = stores.rooted() ? open.nobody() : open.endingAt(stores.parent());
+        int reported = atFinish || stores.count() == 1 ? 0 : found.leadingOnGpu();
+        int computed = stores.count() - reported - found.fromOtherTiers();
+        stepTokens += (long) computed * stores.blockTokens();
+        place(stores, before, found.depth(), computed, found.fromOtherTiers() == stores.count());
     }
 
     @Override
@@ -218,11 +218,11 @@ public final class VisibleRequests implements KvEventSink {
         forgetCounters();
     }
 
-    private void place(StoredBlocks chain, VisibleRequest before, int depth, int computed, boolean onlyLoaded) {
-        long last = chain.hash(chain.count() - 1);
+    private void place(StoredBlocks stores, VisibleRequest before, int depth, int computed, boolean onlyLoaded) {
+        long last = stores.hash(stores.count() - 1);
         boolean judged = false;
         if (before != open.nobody()) {
-            Part part = part(chain, before);
+            Part part = part(stores, before);
             judged = part.judged;
             if (judged) {
                 before.judge();
@@ -234,7 +234,7 @@ public final class VisibleRequests implements KvEventSink {
             }
             complete(before);
         }
-        begin(chain, last, depth, Math.max(0, depth - chain.count()), computed, onlyLoaded, judged);
+        begin(stores, last, depth, Math.max(0, depth - stores.count()), computed, onlyLoaded, judged);
     }
 
     /** What a store under the end of a request is. */
@@ -257,12 +257,12 @@ public final class VisibleRequests implements KvEventSink {
         }
     }
 
-    private Part part(StoredBlocks chain, VisibleRequest request) {
+    private Part part(StoredBlocks stores, VisibleRequest request) {
         long quiet = stampMicros - request.lastMicros();
         if (request.batch == batch) {
             return !atFinish ? Part.OTHER : request.onlyLoaded ? Part.SAME_STEP : Part.UNSURE;
         }
-        boolean plausible = decoded(chain, request.decoding, quiet);
+        boolean plausible = decoded(stores, request.decoding, quiet);
         boolean oneBlockDecoded = !atFinish && plausible;
         if (request.cut && request.batch == storingBatch && !oneBlockDecoded && quiet >= 0 && quiet <= chunkMicros) {
             return Part.CHUNK;
@@ -273,9 +273,9 @@ public final class VisibleRequests implements KvEventSink {
         return plausible ? Part.OUTPUT : Part.OTHER;
     }
 
-    private boolean decoded(StoredBlocks chain, boolean decoding, long quiet) {
-        int size = Math.max(1, chain.blockTokens());
-        int count = chain.count();
+    private boolean decoded(StoredBlocks stores, boolean decoding, long quiet) {
+        int size = Math.max(1, stores.blockTokens());
+        int count = stores.count();
         if (atFinish) {
             return quiet >= ((long) (count - 1) * size + 1) * fastestMicros
                     && quiet <= ((count + 1L) * size + LATE_TOKENS) * slowestMicros;
@@ -293,12 +293,12 @@ public final class VisibleRequests implements KvEventSink {
     }
 
     private void begin(
-            StoredBlocks chain, long last, int depth, int below, int computed, boolean onlyLoaded, boolean judged) {
+            StoredBlocks stores, long last, int depth, int below, int computed, boolean onlyLoaded, boolean judged) {
         completeAt(last);
         if (open.full()) {
             makeRoom();
         }
-        VisibleRequest request = new VisibleRequest(stampMicros, chain.blockTokens(), below);
+        VisibleRequest request = new VisibleRequest(stampMicros, stores.blockTokens(), below);
         request.extend(last, depth, computed, false, stampMicros);
         request.onlyLoaded = onlyLoaded;
         if (judged) {

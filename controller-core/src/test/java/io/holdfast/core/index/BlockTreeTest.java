@@ -3,7 +3,7 @@ package io.holdfast.core.index;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import io.holdfast.core.index.BlockTree.Naming;
 import io.holdfast.core.index.Script.Add;
 import io.holdfast.core.index.Script.Batch;
@@ -288,9 +288,9 @@ final class BlockTreeTest {
     void store_tokensWithoutNames_isNamedByTheContentChain() {
         start(Naming.CONTENT_CHAIN, CacheTraits.vllm());
         int[] tokens = IntStream.range(0, 64).toArray();
-        long namespace = ContentChain.namespace("salt", "");
+        long namespace = ContentNames.namespace("salt", "");
         long[] names = new long[4];
-        ContentChain.names(tokens, 0, 64, 16, namespace, names);
+        ContentNames.names(tokens, 0, 64, 16, namespace, names);
         Cache cache = cache();
 
         cache.batchStarted(0, 0);
@@ -310,7 +310,7 @@ final class BlockTreeTest {
         Matches matches = new Matches();
         twins.tree.match(names, 0, 4, matches);
         assertThat(matches.depthOf(cache.id(), Tier.GPU)).isEqualTo(4);
-        ContentChain.names(tokens, 0, 64, 16, ContentChain.NO_NAMESPACE, names);
+        ContentNames.names(tokens, 0, 64, 16, ContentNames.NO_NAMESPACE, names);
         twins.tree.match(names, 0, 4, matches);
         assertThat(matches.count()).isZero();
     }

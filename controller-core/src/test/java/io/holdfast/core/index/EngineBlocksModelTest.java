@@ -2,7 +2,7 @@ package io.holdfast.core.index;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,7 +43,7 @@ final class EngineBlocksModelTest {
     private EngineBlocks newTree(CacheTraits traits) {
         return new EngineBlocks(traits, new TreeListener() {
             @Override
-            public void chainEnded(long lastBlock, int depth, boolean returned) {
+            public void insertionEnded(long lastBlock, int depth, boolean returned) {
                 chainEnds.add(new NaiveBlocks.ChainEnd(lastBlock, depth, returned));
             }
 

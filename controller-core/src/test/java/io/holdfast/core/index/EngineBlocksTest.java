@@ -3,7 +3,7 @@ package io.holdfast.core.index;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,7 +14,7 @@ final class EngineBlocksTest {
     private final List<Long> returned = new ArrayList<>();
     private final EngineBlocks tree = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
         @Override
-        public void chainEnded(long lastBlock, int depth, boolean cameBack) {
+        public void insertionEnded(long lastBlock, int depth, boolean cameBack) {
             if (cameBack) {
                 returned.add(lastBlock);
             }
@@ -235,7 +235,7 @@ final class EngineBlocksTest {
     void cleared_hostTierSurvives_gpuIsKnownAndTheRestIsNot() {
         EngineBlocks vllm = new EngineBlocks(CacheTraits.vllm(), new TreeListener() {
             @Override
-            public void chainEnded(long lastBlock, int depth, boolean cameBack) {}
+            public void insertionEnded(long lastBlock, int depth, boolean cameBack) {}
 
             @Override
             public void pinnedBlockRemoved(long block) {}

@@ -1,6 +1,6 @@
 package io.holdfast.core.index;
 
-import io.holdfast.core.HoldRequest;
+import io.holdfast.core.hold.HoldRequest;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;

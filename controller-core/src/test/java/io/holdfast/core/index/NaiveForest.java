@@ -1,6 +1,6 @@
 package io.holdfast.core.index;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
@@ -388,10 +388,10 @@ final class NaiveForest {
         for (int i = 0; i < size; i++) {
             tokens[i] = chain.token(index * size + i);
         }
-        long local = ContentChain.local(tokens, 0, size);
-        long withExtra = chain.extra(index) == 0 ? local : ContentChain.with(local, chain.extra(index));
-        return Optional.of(above.map(name -> ContentChain.next(name, withExtra))
-                .orElseGet(() -> ContentChain.root(withExtra, chain.namespace())));
+        long local = ContentNames.local(tokens, 0, size);
+        long withExtra = chain.extra(index) == 0 ? local : ContentNames.with(local, chain.extra(index));
+        return Optional.of(above.map(name -> ContentNames.next(name, withExtra))
+                .orElseGet(() -> ContentNames.root(withExtra, chain.namespace())));
     }
 
     private boolean holdsByAnotherHash(NaiveCache cache, long name) {

@@ -1,6 +1,6 @@
 package io.holdfast.core.index;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
 
@@ -63,13 +63,13 @@ final class Universe {
             return mixed(parent.orElse(salt) * 31 + names[block]) | 1;
         }
         Script.Block it = new Script.Block(0, 0, block);
-        long local = ContentChain.local(it.tokens(), 0, Script.Block.TOKENS);
+        long local = ContentNames.local(it.tokens(), 0, Script.Block.TOKENS);
         if (it.extra() != 0) {
-            local = ContentChain.with(local, it.extra());
+            local = ContentNames.with(local, it.extra());
         }
         return parent.isEmpty()
-                ? ContentChain.root(local, ContentChain.NO_NAMESPACE)
-                : ContentChain.next(parent.getAsLong(), local);
+                ? ContentNames.root(local, ContentNames.NO_NAMESPACE)
+                : ContentNames.next(parent.getAsLong(), local);
     }
 
     /** What the cache at this place calls the block. */

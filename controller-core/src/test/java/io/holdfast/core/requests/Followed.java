@@ -18,7 +18,7 @@ final class Followed implements KvEventSink {
         blocks = new EngineBlocks(
                 rules.decoding() == Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), new TreeListener() {
                     @Override
-                    public void chainEnded(long lastBlock, int depth, boolean returned) {}
+                    public void insertionEnded(long lastBlock, int depth, boolean returned) {}
 
                     @Override
                     public void pinnedBlockRemoved(long block) {}

@@ -65,10 +65,6 @@ public record ApiSettings(
         return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, value, ranks, adminKey);
     }
 
-    public ApiSettings withAdminKey(Optional<String> value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, value);
-    }
-
     public ApiSettings withRanks(int value) {
         return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, value, adminKey);
     }

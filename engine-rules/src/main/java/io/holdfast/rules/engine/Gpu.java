@@ -1,6 +1,5 @@
 package io.holdfast.rules.engine;
 
-import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.fault.GpuFault;
 import java.util.Optional;
@@ -64,7 +63,7 @@ public final class Gpu {
         double factor = 1;
         double extra = 0;
         boolean tires = false;
-        for (Fault fault : faults.all()) {
+        for (GpuFault fault : faults.all(GpuFault.class)) {
             switch (fault) {
                 case GpuFault.ColdFirstWave wave ->
                     extra += pass.firsts() > 0 && firsts < wave.requests()
@@ -78,7 +77,6 @@ public final class Gpu {
                     tires = true;
                 }
                 case GpuFault.HoldsSlow holds -> factor *= 1 + holds.percent() / 100 * pass.held() / 1_000;
-                default -> {}
             }
         }
         firsts += pass.firsts();

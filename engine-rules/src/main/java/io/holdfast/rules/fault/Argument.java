@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 public sealed interface Argument {
     String name();
 
-    /** What it is unless it is given; without that it must be given. */
-    Optional<String> otherwise();
+    /** Absent where it must be given. */
+    Optional<String> defaultValue();
 
     /** What it may be, to follow "as". */
     String bounds();
@@ -29,7 +29,7 @@ public sealed interface Argument {
     }
 
     /** A number within bounds, both included. */
-    record Quantity(String name, boolean whole, double least, double most, Optional<String> otherwise)
+    record Quantity(String name, boolean whole, double least, double most, Optional<String> defaultValue)
             implements Argument {
         private static final Pattern WHOLE = Pattern.compile("-?\\d{1,15}");
         private static final Pattern DECIMAL = Pattern.compile("-?\\d{1,15}(\\.\\d{1,9})?");
@@ -54,7 +54,7 @@ public sealed interface Argument {
     }
 
     /** A name. */
-    record Word(String name, Optional<String> otherwise) implements Argument {
+    record Word(String name, Optional<String> defaultValue) implements Argument {
         private static final Pattern FORM = Pattern.compile("[\\w./:-]{1,200}");
 
         @Override

@@ -74,7 +74,7 @@ public final class FaultCatalogue {
         entry.append("    ").append(kind.effect()).append('\n');
         for (Argument argument : kind.arguments()) {
             entry.append("    ").append(argument.name()).append(": ").append(argument.bounds());
-            argument.otherwise()
+            argument.defaultValue()
                     .ifPresent(value -> entry.append("; ").append(value).append(" unless told"));
             entry.append(".\n");
         }

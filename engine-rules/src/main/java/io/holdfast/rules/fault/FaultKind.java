@@ -48,7 +48,7 @@ public final class FaultKind {
         int open = 0;
         for (int i = 0; i < arguments.size(); i++) {
             Argument argument = arguments.get(i);
-            if (argument.otherwise().isPresent()) {
+            if (argument.defaultValue().isPresent()) {
                 form.append('[');
                 open++;
             }
@@ -72,7 +72,7 @@ public final class FaultKind {
             Argument argument = arguments.get(i);
             String value = i < given.size()
                     ? given.get(i).strip()
-                    : argument.otherwise().orElseThrow(() -> refused(wanted(argument) + ", which is missing"));
+                    : argument.defaultValue().orElseThrow(() -> refused(wanted(argument) + ", which is missing"));
             if (!argument.accepts(value)) {
                 throw refused(wanted(argument) + ", not \"" + value + "\"");
             }

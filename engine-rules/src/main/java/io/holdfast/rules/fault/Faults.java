@@ -20,6 +20,11 @@ public final class Faults {
         return current;
     }
 
+    /** Those of a group, in the order in which they began. */
+    public <F extends Fault> List<F> all(Class<F> group) {
+        return current.stream().filter(group::isInstance).map(group::cast).toList();
+    }
+
     public boolean has(Class<? extends Fault> kind) {
         return find(kind).isPresent();
     }

@@ -65,11 +65,6 @@ public record PhaseSettings(
         return new PhaseSettings(profile, rates, running, blocks, blockTokens, value, chunkTokens, chunkAbove);
     }
 
-    /** The same with other cuts. */
-    public PhaseSettings withChunks(int tokens, int above) {
-        return new PhaseSettings(profile, rates, running, blocks, blockTokens, contextTokens, tokens, above);
-    }
-
     int blocksFor(int tokens) {
         return (tokens + blockTokens - 1) / blockTokens;
     }

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -83,7 +84,6 @@ final class FaultTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        cold                     | There is no fault "cold"; there are auto-unpin, broken-sse, capacity-falls, clock-skew, cold-first-wave, decode-cannot-evict, dp-ranks, drift, empty-outputs, event-delay, event-duplicates, event-loss, event-reorder, flush-refused, hold-lost, holds-slow, http-error, other-model, pin-forgiving, pin-ignored, pin-late, replay-short, restart, sequence-reset, slow-start, stalled-stream, throttling, usage-wrong, warming.
         warming                  | The fault warming=REQUESTS wants REQUESTS as a whole number from 1 to 1000000, which is missing.
         warming=0                | The fault warming=REQUESTS wants REQUESTS as a whole number from 1 to 1000000, not "0".
         warming=1,2              | The fault warming=REQUESTS takes one argument, not "1,2".
@@ -97,6 +97,15 @@ final class FaultTest {
         assertThatThrownBy(() -> Fault.parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(sentence);
+    }
+
+    @Test
+    void unknownName_isRefusedWithAllThereAre() {
+        String names =
+                FaultCatalogue.all().stream().map(FaultKind::name).sorted().collect(Collectors.joining(", "));
+        assertThatThrownBy(() -> Fault.parse("cold"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("There is no fault \"cold\"; there are " + names + ".");
     }
 
     @Test
@@ -175,7 +184,7 @@ final class FaultTest {
 
     private static List<String> defaults(FaultKind kind) {
         return kind.arguments().stream()
-                .map(argument -> argument.otherwise().orElse("1"))
+                .map(argument -> argument.defaultValue().orElse("1"))
                 .toList();
     }
 

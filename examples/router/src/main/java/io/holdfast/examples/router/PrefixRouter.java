@@ -1,6 +1,6 @@
 package io.holdfast.examples.router;
 
-import io.holdfast.core.hash.ContentChain;
+import io.holdfast.core.hash.ContentNames;
 import io.holdfast.core.index.BlockTree;
 import io.holdfast.core.index.Cache;
 import io.holdfast.core.index.CacheTraits;
@@ -57,7 +57,7 @@ public final class PrefixRouter {
 
     private Matches match(int[] tokens) {
         long[] names = new long[tokens.length / blockTokens];
-        ContentChain.names(tokens, 0, tokens.length, blockTokens, ContentChain.NO_NAMESPACE, names);
+        ContentNames.names(tokens, 0, tokens.length, blockTokens, ContentNames.NO_NAMESPACE, names);
         Matches held = new Matches();
         tree.match(names, 0, names.length, held);
         return held;

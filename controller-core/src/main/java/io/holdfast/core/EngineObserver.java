@@ -1,0 +1,311 @@
+package io.holdfast.core;
+
+import io.holdfast.core.budget.PromptSizes;
+import io.holdfast.core.example.Examples;
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.Gap;
+import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import io.holdfast.core.index.TreeListener;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
+import io.holdfast.core.requests.InvisibleShare;
+import io.holdfast.core.requests.RequestListener;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.core.requests.VisibleRequest;
+import io.holdfast.core.requests.VisibleRequests;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/** What the events of one engine tell: its blocks, its requests, and what is worth a decision. */
+final class EngineObserver implements KvEventSink, TreeListener, RequestListener {
+    private static final int MOST_CANDIDATES = 64;
+
+    /** What an engine that runs nothing has to tell is here this much later. */
+    private static final long SETTLE_NANOS = 100_000_000;
+
+    private final EngineBlocks tree;
+    private final VisibleRequests requests;
+    private final InvisibleShare invisible = new InvisibleShare();
+    private final PromptSizes prompts = new PromptSizes();
+    private final PromptSizes answers = new PromptSizes();
+    private final Examples examples;
+    private final Set<Long> candidates = new LinkedHashSet<>();
+    private final Runnable onEmptied;
+
+    private long nowNanos;
+    private long batchNanos;
+    private Reading invisibleShare = Reading.unknown("the engine was not asked yet how many requests it served");
+    private long incarnation = 1;
+    private boolean justRestarted;
+    private int blockTokens;
+    private boolean pinnedRemoved;
+    private long batches;
+    private long storedBlocks;
+    private long removedBlocks;
+    private long removedUnknown;
+    private long clears;
+    private long gaps;
+    private long lostBatches;
+    private long restarts;
+
+    /** {@code onEmptied} is called when the engine's cache was emptied, before the tree is. */
+    EngineObserver(RequestRules rules, Runnable onEmptied) {
+        // Who stores what was generated when a request ends is SGLang.
+        this.tree = new EngineBlocks(
+                rules.decoding() == RequestRules.Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), this);
+        this.requests = new VisibleRequests(rules, tree, this);
+        this.examples = new Examples(tree);
+        this.onEmptied = onEmptied;
+    }
+
+    /** The time that the next events happen at. */
+    void now(long nanos) {
+        nowNanos = nanos;
+        tree.now(nanos);
+        examples.now(nanos, blockTokens);
+    }
+
+    EngineBlocks tree() {
+        return tree;
+    }
+
+    /**
+     * Readings whose times are this much later than ours.
+     *
+     * @param others the caches of the engine's other ranks, whose requests are in the same numbers
+     */
+    void readings(EngineReadings readings, long originNanos, List<EngineObserver> others) {
+        if (readings.runningRequests() instanceof Reading.Known running
+                && running.value() == 0
+                && readings.waitingRequests().number().orElse(1) == 0
+                && settled(running.atNanos() - originNanos)
+                && others.stream().allMatch(other -> other.settled(running.atNanos() - originNanos))) {
+            // Of several caches nobody knows whose request a number counts.
+            requests.idle(
+                    others.isEmpty() ? whole(readings.ttftCount()) : OptionalLong.empty(),
+                    others.isEmpty() ? whole(readings.promptTokens()) : OptionalLong.empty());
+            others.forEach(other -> other.requests.idle(OptionalLong.empty(), OptionalLong.empty()));
+        }
+        switch (readings.ttftCount()) {
+            case Reading.Unknown unknown -> invisibleShare = unknown;
+            case Reading.Known count -> {
+                long seen = requests.seen();
+                for (EngineObserver other : others) {
+                    seen += other.requests.seen();
+                }
+                invisible.counted(Math.round(count.value()), seen);
+                OptionalDouble share = invisible.share();
+                invisibleShare = share.isPresent()
+                        ? Reading.known(share.getAsDouble(), "KV events against " + count.source(), count.atNanos())
+                        : Reading.unknown("the engine served no request since its requests and events are compared");
+            }
+        }
+    }
+
+    private boolean settled(long nanos) {
+        return nanos >= batchNanos + SETTLE_NANOS;
+    }
+
+    /** The share of the engine's requests that its events do not show. */
+    Reading invisibleShare() {
+        return invisibleShare;
+    }
+
+    PromptSizes.Facts prompts() {
+        return prompts.facts(nowNanos);
+    }
+
+    /** Lengths of the answers that the engine stored, in full blocks and one more. */
+    PromptSizes.Facts answers() {
+        return answers.facts(nowNanos);
+    }
+
+    /** Blocks that ended an insertion after they had been lost and were touched within {@code nanos}, oldest first. */
+    List<Long> candidates(long nanos) {
+        candidates.removeIf(block ->
+                !tree.endedInsertion(block) || tree.pinned(block) || tree.lastTouch(block) + nanos <= nowNanos);
+        return List.copyOf(candidates);
+    }
+
+    /** A hold was made for this block: it is none again before it is lost again. */
+    void takeCandidate(long block) {
+        candidates.remove(block);
+    }
+
+    long incarnation() {
+        return incarnation;
+    }
+
+    boolean certain() {
+        return tree.certain();
+    }
+
+    String certainty() {
+        return tree.certainty();
+    }
+
+    /** What was noted while somebody showed what is to be held. */
+    Examples examples() {
+        examples.now(nowNanos, blockTokens);
+        return examples;
+    }
+
+    /** Tokens in a block as the events count them; 0 before they told. */
+    int blockTokens() {
+        return blockTokens;
+    }
+
+    /** Whether a block on a pinned path was removed since the last call. */
+    boolean takePinnedRemoved() {
+        boolean was = pinnedRemoved;
+        pinnedRemoved = false;
+        return was;
+    }
+
+    long batches() {
+        return batches;
+    }
+
+    EngineView.Counters counters() {
+        return new EngineView.Counters(
+                batches,
+                storedBlocks,
+                removedBlocks,
+                removedUnknown,
+                clears,
+                gaps,
+                lostBatches,
+                restarts,
+                requests.seen());
+    }
+
+    @Override
+    public void batchStarted(long sequence, long stampMicros) {
+        batches++;
+        batchNanos = nowNanos;
+        tree.batchStarted(sequence, stampMicros);
+        requests.batchStarted(sequence, stampMicros);
+    }
+
+    @Override
+    public void stored(StoredBlocks stores) {
+        storedBlocks += stores.count();
+        justRestarted = false;
+        tree.stored(stores);
+        if (stores.blockTokens() > 0 && tree.lastStore().decides()) {
+            blockTokens = stores.blockTokens();
+        }
+        examples.stored(stores);
+        requests.stored(stores);
+    }
+
+    @Override
+    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        long before = tree.unknownRemovals();
+        tree.removed(hashes, from, to, tier, group);
+        requests.removed(hashes, from, to, tier, group);
+        removedBlocks += to - from;
+        justRestarted = false;
+        if (tree.certain()) {
+            removedUnknown += tree.unknownRemovals() - before;
+        }
+    }
+
+    @Override
+    public void cleared() {
+        clears++;
+        // A restarted engine clears its cache at once: that is still one life, not two.
+        if (!justRestarted) {
+            incarnation++;
+        }
+        justRestarted = false;
+        emptied();
+        tree.cleared();
+        requests.cleared();
+    }
+
+    @Override
+    public void batchEnded() {
+        tree.batchEnded();
+        requests.batchEnded();
+    }
+
+    @Override
+    public void gap(Gap missing) {
+        tree.gap(missing);
+        requests.gap(missing);
+        invisible.reset();
+        if (missing.cause() == Gap.Cause.JOINED_LATE) {
+            return;
+        }
+        gaps++;
+        lostBatches += missing.batches();
+        incarnation++;
+        justRestarted = false;
+        candidates.clear();
+    }
+
+    @Override
+    public void restarted(long seen) {
+        restarts++;
+        emptied();
+        tree.restarted(seen);
+        requests.restarted(seen);
+        invisible.reset();
+        incarnation++;
+        justRestarted = true;
+    }
+
+    @Override
+    public void insertionEnded(long lastBlock, int depth, boolean returned) {
+        if (returned) {
+            candidates.remove(lastBlock);
+            candidates.add(lastBlock);
+            if (candidates.size() > MOST_CANDIDATES) {
+                candidates.remove(candidates.iterator().next());
+            }
+        }
+    }
+
+    @Override
+    public void prompt(VisibleRequest request, int before) {
+        examples.prompt(request, before);
+        if (request.blocks() > 0 && blockTokens > 0) {
+            prompts.grew((long) before * blockTokens, (long) request.promptBlocks() * blockTokens, nowNanos);
+        } else {
+            prompts.unmeasured(nowNanos);
+        }
+    }
+
+    /** What was taken for its output may have been the prompt of another. */
+    @Override
+    public void completed(VisibleRequest request) {
+        prompts.reached((long) request.blocks() * blockTokens, nowNanos);
+        int answer = request.blocks() - request.promptBlocks();
+        if (answer > 0) {
+            answers.sample((answer + 1L) * blockTokens, nowNanos);
+        }
+    }
+
+    @Override
+    public void pinnedBlockRemoved(long block) {
+        pinnedRemoved = true;
+    }
+
+    private static OptionalLong whole(Reading reading) {
+        OptionalDouble number = reading.number();
+        return number.isPresent() ? OptionalLong.of(Math.round(number.getAsDouble())) : OptionalLong.empty();
+    }
+
+    private void emptied() {
+        candidates.clear();
+        pinnedRemoved = false;
+        onEmptied.run();
+    }
+}

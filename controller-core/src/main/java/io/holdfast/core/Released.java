@@ -1,9 +1,0 @@
-package io.holdfast.core;
-
-/**
- * What became of an attempt to let go of everything.
- *
- * @param released holds that the engine holds nothing for any more
- * @param pending holds whose unpin has no clear answer yet, or was refused: their blocks may still be pinned
- */
-public record Released(int released, int pending) {}

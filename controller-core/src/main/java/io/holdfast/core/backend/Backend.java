@@ -1,0 +1,40 @@
+package io.holdfast.core.backend;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * A way to make an engine keep a prefix.
+ *
+ * <p>Probed, never assumed. Calls return at once and answer with an {@link Outcome}; they never throw and never complete
+ * exceptionally for what an engine or a network can do. {@link #pin} is called only after the ledger has the handle, unless its pins end by
+ * themselves.
+ */
+public interface Backend {
+    /** The name that configuration, ledger and reasons use, such as {@code pin_blocks}. */
+    String name();
+
+    /** What it asks of a prefix before it can pin it, and what a pin of it is. */
+    BackendTraits traits();
+
+    /** What this engine lets the backend do, asked of the engine itself. */
+    CompletionStage<Capabilities> probe();
+
+    /** Why it is better not asked to pin just now; absent as a rule. Asked often, on the controller's thread, so it never waits. */
+    default Optional<String> hindrance() {
+        return Optional.empty();
+    }
+
+    /** What this pin will be called, the same each time it is asked; all that {@link #unpin} needs, in a later process too. */
+    String handle(PinCommand command);
+
+    CompletionStage<Outcome> pin(PinCommand command);
+
+    /**
+     * Takes back one pin of each handle; more than one only where every moment counts.
+     *
+     * @return of several: ACCEPTED when all were there, MISSING when none was, CLIPPED when some were, whichever they are
+     */
+    CompletionStage<Outcome> unpin(List<String> handles);
+}

@@ -1,0 +1,28 @@
+package io.holdfast.core.backend;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The backends of one engine: the one that pins, and those that release what the ledger says they pinned earlier.
+ *
+ * @param chosen pins from now on
+ * @param earlier never pin; each releases its own entries of the ledger
+ */
+public record Backends(Backend chosen, List<Backend> earlier) {
+    public Backends {
+        earlier = List.copyOf(earlier);
+    }
+
+    /** One backend for everything; what another one pinned is left alone. */
+    public static Backends only(Backend backend) {
+        return new Backends(backend, List.of());
+    }
+
+    public Optional<Backend> named(String name) {
+        if (chosen.name().equals(name)) {
+            return Optional.of(chosen);
+        }
+        return earlier.stream().filter(backend -> backend.name().equals(name)).findFirst();
+    }
+}

@@ -1,0 +1,24 @@
+package io.holdfast.core.backend;
+
+/**
+ * What an engine made of a pin or an unpin.
+ *
+ * @param reason one sentence that a person can act on
+ */
+public record Outcome(Kind kind, String reason) {
+    /** The six answers. */
+    public enum Kind {
+        /** Done as asked. */
+        ACCEPTED,
+        /** Done in part. */
+        CLIPPED,
+        /** No clear answer (a time-out, a broken connection): it may have been done, or may still be. */
+        DEFERRED,
+        /** Refused, and not done. */
+        REJECTED,
+        /** The engine does not have it, so nothing was done. */
+        MISSING,
+        /** The call never left, so nothing was done; asking again may help. */
+        NOT_SENT
+    }
+}

@@ -1,0 +1,18 @@
+package io.holdfast.core.backend;
+
+import io.holdfast.core.hold.HoldRequest;
+
+/**
+ * What a backend is asked to pin: the first blocks of a prefix.
+ *
+ * @param holdId the hold on whose behalf
+ * @param attempt a number that no other pin of this process has
+ * @param prefix the wished path, with its tokens where they are known
+ * @param blocks how many blocks of it, from its root
+ */
+public record PinCommand(long holdId, long attempt, HoldRequest prefix, int blocks) {
+    /** The block at the end of the path; it ended an insertion, where the backend needs that. */
+    public long lastBlock() {
+        return prefix.block(blocks - 1);
+    }
+}

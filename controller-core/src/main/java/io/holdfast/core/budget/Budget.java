@@ -1,0 +1,114 @@
+package io.holdfast.core.budget;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Predicate;
+
+/**
+ * How many tokens may be pinned now.
+ *
+ * @param hardTokens what the hard guard leaves: the bound of requested holds; nothing may be added while it is unknown
+ * @param newTokens the bound of what is pinned from now on, at most the hard one: what requests that run need is not taken
+ *     from them
+ * @param automaticTokens the bound of automatic holds, never above the hard one
+ * @param pinnedTokens what is pinned, by our ledger
+ * @param foreignTokens what somebody else has pinned, as far as the engine's own numbers show it
+ * @param terms every bound that was looked at, the tightest not hidden among them
+ * @param alarms what an operator has to know, one sentence each
+ */
+public record Budget(
+        long hardTokens,
+        long newTokens,
+        long automaticTokens,
+        long pinnedTokens,
+        long foreignTokens,
+        List<Term> terms,
+        List<Alarm> alarms) {
+    public Budget {
+        terms = List.copyOf(terms);
+        alarms = List.copyOf(alarms);
+    }
+
+    public static final String HARD_GUARD = "hard guard";
+    static final String NEW_PINS = "new pins";
+
+    /** Before anything was computed. */
+    public static Budget none() {
+        return new Budget(0, 0, 0, 0, 0, List.of(), List.of());
+    }
+
+    /** Why nothing new may be pinned because a bound is unknown; absent when the bounds of new pins are known. */
+    public Optional<String> hardUnknown() {
+        return terms.stream()
+                .filter(term -> term.tokens().isEmpty())
+                .filter(term -> term.name().equals(HARD_GUARD) || term.name().equals(NEW_PINS))
+                .map(Term::why)
+                .findFirst();
+    }
+
+    /** Whether the hard bound is known, so that what stands above it can be let go. */
+    public boolean knowsHard() {
+        return terms.stream()
+                .noneMatch(
+                        term -> term.name().equals(HARD_GUARD) && term.tokens().isEmpty());
+    }
+
+    /** Why the automatic bound is unknown; absent when it is known. */
+    public Optional<String> automaticUnknown() {
+        return terms.stream()
+                .filter(term -> term.tokens().isEmpty())
+                .map(Term::why)
+                .findFirst();
+    }
+
+    /** Why nothing at all can be pinned hard, and what makes room; absent while something can. */
+    public Optional<String> noRoom() {
+        return alarms.stream()
+                .filter(alarm -> alarm.kind() == AlarmKind.NO_ROOM)
+                .map(Alarm::sentence)
+                .findFirst();
+    }
+
+    /** The arithmetic behind the hard bound. */
+    public String hardWhy() {
+        return why(term -> term.name().equals(HARD_GUARD));
+    }
+
+    /** The arithmetic behind the bound of new pins. */
+    public String newWhy() {
+        return newTokens < hardTokens ? why(term -> term.name().equals(NEW_PINS)) : hardWhy();
+    }
+
+    /** The arithmetic behind the automatic bound: its tightest term. */
+    public String automaticWhy() {
+        return why(term -> term.tokens().isPresent() && term.tokens().getAsLong() <= automaticTokens);
+    }
+
+    private String why(Predicate<Term> chosen) {
+        return terms.stream().filter(chosen).map(Term::why).findFirst().orElse("no bound was computed yet");
+    }
+
+    /**
+     * One bound.
+     *
+     * @param tokens absent when a reading that it needs is unknown; an unknown bound allows nothing new
+     * @param why the arithmetic, in words and numbers
+     */
+    public record Term(String name, OptionalLong tokens, String why) {}
+
+    /** What an operator has to know about the guard. */
+    public enum AlarmKind {
+        /** The largest request needs the whole cache. */
+        NO_ROOM,
+        /** A size that the operator wrote is smaller than what was seen. */
+        WRITTEN_SIZE_BROKEN,
+        /** Somebody else has pinned, or a pin of ours has leaked. */
+        FOREIGN_PINS,
+        /** Requests waited while nothing ran. */
+        STALL
+    }
+
+    /** One of them, in a sentence with the mend. */
+    public record Alarm(AlarmKind kind, String sentence) {}
+}

@@ -1,0 +1,79 @@
+package io.holdfast.core.budget;
+
+import io.holdfast.core.budget.Budget.Alarm;
+import io.holdfast.core.budget.Budget.AlarmKind;
+import io.holdfast.core.reading.EngineReadings;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** What the guard has to know of an engine beside its newest readings: stalls, pins of others, how much ran lately. */
+public final class GuardWatch {
+    private final StallWatch stalls = new StallWatch();
+    private final ForeignPins foreign = new ForeignPins();
+    private final RunningPeak peak = new RunningPeak();
+
+    /** Since when no call of ours is under way; before all time where none ever was. */
+    private long quietSinceNanos = Long.MIN_VALUE / 2;
+
+    /** A pin or an unpin of ours is under way now. */
+    public void callsUnderWay(long nowNanos) {
+        quietSinceNanos = nowNanos;
+    }
+
+    /**
+     * Takes one look.
+     *
+     * @param ourTokens what is pinned for us, or may be
+     * @param batches how many batches of events have been seen
+     * @param askedNanos when the engine was asked, on the clock of {@code nowNanos}
+     */
+    public void look(EngineReadings readings, long ourTokens, long batches, long askedNanos, long nowNanos) {
+        stalls.look(readings, batches, nowNanos);
+        peak.look(readings, nowNanos);
+        if (readings.blockTokens().number().isPresent()) {
+            foreign.look(readings, ourTokens, quietSinceNanos, askedNanos);
+        }
+    }
+
+    /** The cache was emptied. */
+    public void emptied() {
+        foreign.forget();
+    }
+
+    /** Somebody decides to pin again. */
+    public void resume() {
+        stalls.resume();
+    }
+
+    public boolean stalled(long nowNanos) {
+        return stalls.stalled(nowNanos);
+    }
+
+    public long stalls() {
+        return stalls.stalls();
+    }
+
+    /** Why nothing new is pinned hard since the engine has stalled; absent when that is over. */
+    public Optional<String> hindrance(long nowNanos) {
+        return stalls.hindrance(nowNanos);
+    }
+
+    /** What the last look showed to be taken by whomever, if it was at rest and newer than any call of ours. */
+    public OptionalLong restedWith() {
+        return foreign.restedWith();
+    }
+
+    public Observed observed(PromptSizes.Facts prompts, PromptSizes.Facts answers, long nowNanos) {
+        return new Observed(
+                prompts, answers, foreign.tokens(nowNanos), foreign.seenAtRest(nowNanos), peak.requests(nowNanos));
+    }
+
+    /** What an operator has to know of an engine whose pins take memory for good. */
+    public List<Alarm> alarms(Budget budget, long nowNanos) {
+        List<Alarm> alarms = new ArrayList<>(budget.alarms());
+        hindrance(nowNanos).ifPresent(why -> alarms.add(new Alarm(AlarmKind.STALL, why)));
+        return alarms;
+    }
+}

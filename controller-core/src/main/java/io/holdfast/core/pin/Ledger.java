@@ -1,0 +1,183 @@
+package io.holdfast.core.pin;
+
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.pin.LedgerLine.Entry;
+import io.holdfast.core.pin.LedgerLine.Step;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What is written of the pins that one engine may have for us: read at the start, appended ahead of every pin, and kept
+ * short by forgetting what was released.
+ *
+ * <p>Any thread may use it; {@link #append} waits for the disk, the questions do not. Reading and releasing need no disk
+ * that can be written: shortening the ledger is tried and may fail. The largest hold id survives every shortening, so ids
+ * are never used twice.
+ */
+public final class Ledger {
+    private static final Logger LOG = LoggerFactory.getLogger(Ledger.class);
+    private static final int COMPACT_AFTER = 10_000;
+
+    /** One hold may have an old pin on its way out while a new one is made. */
+    private record Key(long holdId, String backend, String handle) {
+        static Key of(Entry entry) {
+            return new Key(entry.holdId(), entry.backend(), entry.handle());
+        }
+    }
+
+    private final LedgerStore store;
+    /** Held while writing, so that lines keep their order; never by who only asks. */
+    private final Object writing = new Object();
+
+    private final Map<Key, Entry> outstanding = new LinkedHashMap<>();
+    /** What is true and not on the disk, the newest of each thing, oldest first. */
+    private final Map<Object, LedgerLine> unwritten = new LinkedHashMap<>();
+
+    private Optional<EngineIdentity> engine = Optional.empty();
+    private Optional<String> paused = Optional.empty();
+    private long largestId;
+    private int appended;
+
+    /**
+     * Reads what an earlier process left.
+     *
+     * @throws IOException with one sentence, when it cannot be read; an unwritable store is no reason
+     */
+    public Ledger(LedgerStore store) throws IOException {
+        this.store = store;
+        List<LedgerLine> lines = store.read();
+        lines.forEach(this::note);
+        // The first line of ours shortens what was found; who never writes one leaves it byte for byte.
+        appended = lines.isEmpty() ? 0 : COMPACT_AFTER - 1;
+    }
+
+    /** Every entry that is not released, oldest first. */
+    public synchronized List<Entry> outstanding() {
+        return List.copyOf(outstanding.values());
+    }
+
+    /** Whose pins these are; absent before the first pin, and of a ledger that an older version wrote. */
+    public synchronized Optional<EngineIdentity> engine() {
+        return engine;
+    }
+
+    /** Why nothing is to be held, since everything was let go by one call that nobody has lifted yet. */
+    public synchronized Optional<String> paused() {
+        return paused;
+    }
+
+    /** The largest hold id ever written; 0 when none was. */
+    public synchronized long largestId() {
+        return largestId;
+    }
+
+    /** Durable when it returns, and with it all that was recorded before. */
+    public void append(LedgerLine line) throws IOException {
+        synchronized (writing) {
+            catchUp();
+            store.append(line);
+            appended++;
+            note(line);
+            shorten();
+        }
+    }
+
+    /**
+     * Writes what is true already, and what the next start would be glad to know. Where the disk refuses, it says so in the
+     * log, keeps the line and writes it as soon as it can: with the next line, or by {@link #retry}.
+     *
+     * @return whether it is on the disk
+     */
+    public boolean record(LedgerLine line) {
+        synchronized (writing) {
+            Object about = about(line);
+            synchronized (this) {
+                note(line);
+                unwritten.remove(about);
+                unwritten.put(about, line);
+            }
+            retry();
+            return !behind();
+        }
+    }
+
+    /** Whether something recorded is not on the disk. */
+    synchronized boolean behind() {
+        return !unwritten.isEmpty();
+    }
+
+    /** Tries once more to write what was recorded and is not on the disk. */
+    void retry() {
+        synchronized (writing) {
+            try {
+                catchUp();
+                shorten();
+            } catch (IOException | RuntimeException e) {
+                LOG.warn("The ledger cannot be written: {}", e.getMessage());
+            }
+        }
+    }
+
+    private void catchUp() throws IOException {
+        for (LedgerLine line : recorded()) {
+            store.append(line);
+            appended++;
+            synchronized (this) {
+                unwritten.remove(about(line));
+            }
+        }
+    }
+
+    private synchronized List<LedgerLine> recorded() {
+        return List.copyOf(unwritten.values());
+    }
+
+    private static Object about(LedgerLine line) {
+        return line instanceof Entry entry ? Key.of(entry) : line.getClass();
+    }
+
+    private synchronized void note(LedgerLine line) {
+        switch (line) {
+            case LedgerLine.Header header -> engine = Optional.of(header.engine());
+            case LedgerLine.Pause pause -> paused = pause.paused() ? Optional.of(pause.reason()) : Optional.empty();
+            case Entry entry -> {
+                Key key = Key.of(entry);
+                if (entry.step() == Step.RELEASED) {
+                    outstanding.remove(key);
+                } else {
+                    outstanding.put(key, entry);
+                }
+                largestId = Math.max(largestId, entry.holdId());
+            }
+        }
+    }
+
+    private void shorten() {
+        if (appended < COMPACT_AFTER) {
+            return;
+        }
+        appended = 0;
+        try {
+            store.replaceWith(kept());
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("The ledger could not be shortened and goes on growing: {}", e.getMessage());
+        }
+    }
+
+    private synchronized List<LedgerLine> kept() {
+        List<LedgerLine> kept = new ArrayList<>();
+        engine.ifPresent(whose -> kept.add(new LedgerLine.Header(LedgerLine.Header.VERSION, whose)));
+        paused.ifPresent(why -> kept.add(new LedgerLine.Pause(true, why)));
+        if (largestId > 0 && outstanding.values().stream().noneMatch(entry -> entry.holdId() == largestId)) {
+            kept.add(new Entry(Step.RELEASED, largestId, HoldOrigin.REQUESTED, "", "", 0, 0, ""));
+        }
+        kept.addAll(outstanding.values());
+        return kept;
+    }
+}

@@ -1,0 +1,809 @@
+package io.holdfast.core.pin;
+
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.Outcome.Kind;
+import io.holdfast.core.backend.PinCommand;
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.pin.LedgerLine.Entry;
+import io.holdfast.core.pin.LedgerLine.Header;
+import io.holdfast.core.pin.LedgerLine.Step;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.LongFunction;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What the engine has, or may have, pinned for us, and the only place that asks it to pin or unpin. */
+public final class Pins {
+    /*
+     * One pin for one handle
+     * ----------------------
+     * Engines count pins: a second pin of a block needs a second unpin, and nothing lists what is pinned. So a handle is
+     * pinned by exactly one call however many holds end there; holds join a pin that exists, and the last one to leave
+     * takes it back.
+     *
+     *     PLANNED    nothing was sent: the intent is being written, or waits for its turn
+     *     PINNING    the call is under way                      PINNED      the engine said yes
+     *     UNPIN_DUE  to be unpinned at a time                   UNPINNING   the call is under way
+     *     UNSURE     an unpin had no clear answer               KEPT        an unpin could hurt the engine
+     *
+     * As many unpins as pins
+     * ----------------------
+     * What an engine counts it counts for everybody. An unpin too many takes a pin of somebody else's; one too few leaves
+     * memory taken for ever. So every pin that may have arrived is unpinned, once:
+     *
+     * * A pin that was not sent, or was answered with a clear no, is never undone.
+     * * A pin without a clear answer may arrive for as long as ARRIVAL. It is unpinned at once; "there is none" closes it
+     *   only when it was asked after that time, so a pin that arrives late is taken back then.
+     * * A clear or a restart of the engine that is heard is no proof that a pin is gone: events and answers are two
+     *   clocks, and the news may be older than the pin. What is believed gone is unpinned all the same; "there is none" is
+     *   the usual answer.
+     * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what somebody
+     *   else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at rest shows
+     *   less than its path alone would take.
+     *
+     * Twins
+     * -----
+     * A pinned block may get a twin: a second block of the engine under the same hash. An unpin names the hash, and may
+     * take a pin from the twin that it never had, which can end the engine. So while there are two the pin is KEPT: memory
+     * stays taken and counted, against an engine that may be gone. The ledger has a word for it, since a later process
+     * sees no twins before it has seen every event: it waits until its view was certain for as long as ARRIVAL.
+     *
+     * Written ahead
+     * -------------
+     * Nothing pinned survives in our memory when the process is killed, and engines forget nothing by themselves. So the
+     * intent is durable before the call is made, and whatever is not RELEASED at the next start is unpinned, by the
+     * backend that pinned it, before anything else is pinned. A ledger that cannot be written stops pins and never an
+     * unpin, which waits for no disk. A backend whose pins end by themselves needs no ledger and leaves it alone.
+     *
+     * Threads
+     * -------
+     * The state belongs to the controller's thread. Writing (which waits for a disk, one line after the other) and calling
+     * happen on the acting executor; answers come back as mail. A pin has at most one call under way, so there is no
+     * order of answers to care about. Between the decision to pin and the call time passes: the caller's last look says
+     * whether the block is still to be pinned when the call is about to leave.
+     *
+     * What the tree counts
+     * --------------------
+     * A pin's path is counted in the tree from the decision to pin until it is known to be gone. Pins whose path is not
+     * known (of an earlier life, or overtaken by a clear) count with the number of blocks in their entry.
+     */
+
+    /** What became of holds; called on the controller's thread. */
+    public interface Results {
+        void pinned(long holdId, long block, int blocks, String reason);
+
+        /** Not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
+        void notPinned(long holdId, Outcome outcome);
+
+        /** The engine holds nothing for it any more. */
+        void left(long holdId);
+
+        /** The engine may still hold something for it, for this reason; told again whenever the hold is to leave. */
+        void notLeft(long holdId, String why);
+    }
+
+    private enum State {
+        PLANNED,
+        PINNING,
+        PINNED,
+        UNPIN_DUE,
+        UNPINNING,
+        UNSURE,
+        KEPT
+    }
+
+    /** Who made a pin and what it is called there. */
+    private record Key(String backend, String handle) {}
+
+    /** One block that is, or may be, pinned. */
+    private static final class Pin {
+        final Backend backend;
+        final Key key;
+        /** At the end of the path. */
+        final long block;
+
+        /** Blocks on the path. */
+        final int blocks;
+
+        final boolean fromEarlierLife;
+        /** Who needs it. */
+        final Map<Long, HoldOrigin> holds = new LinkedHashMap<>();
+        /** Whose entries are still to be closed, though they do not need it any more. */
+        final Map<Long, HoldOrigin> leavers = new LinkedHashMap<>();
+
+        State state = State.PLANNED;
+        boolean counted;
+        /** Until when a call without a clear answer may still pin. */
+        long mayArriveUntilNanos = NEVER;
+
+        long dueNanos;
+        long askedNanos = NEVER;
+        int attempts;
+        /** Whether the engine has been asked in this life, and answered something. */
+        boolean answered;
+
+        boolean refused;
+        /** The last step of its leavers' entries. */
+        Step written = Step.PINNED;
+
+        String trouble = "";
+
+        Pin(Backend backend, Key key, long block, int blocks, boolean fromEarlierLife) {
+            this.backend = backend;
+            this.key = key;
+            this.block = block;
+            this.blocks = blocks;
+            this.fromEarlierLife = fromEarlierLife;
+        }
+
+        boolean leaving() {
+            return state != State.PLANNED && state != State.PINNING && state != State.PINNED;
+        }
+
+        Entry entry(Step step, long holdId, HoldOrigin origin) {
+            return new Entry(step, holdId, origin, key.backend, key.handle, block, blocks, trouble);
+        }
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(Pins.class);
+    private static final long NEVER = Long.MIN_VALUE;
+    private static final long SECOND = 1_000_000_000L;
+    /** As long as a request can be under way after its sender gave it up. */
+    static final long ARRIVAL_NANOS = 60 * SECOND;
+
+    private static final long REFUSED_AGAIN_NANOS = 60 * SECOND;
+    private static final long CATCH_UP_EVERY_NANOS = 5 * SECOND;
+    private static final int LONGEST_BACK_OFF_LOG2 = 5;
+    private static final int MOST_IN_ONE_CALL = 512;
+    private static final String TWINS =
+            "a second block of the engine has the hash of this one by now, and an unpin could hit that one: it stays"
+                    + " pinned until the engine has removed both, clears its cache or restarts";
+    private static final String CLOSED = "the executor that acts for the ledger takes no more work";
+
+    private final Ledger ledger;
+    private final Backends backends;
+    private final SerialExecutor writing;
+    private final PinCalls calls;
+    private final Executor owner;
+    private final EngineBlocks tree;
+    private final LongFunction<Optional<String>> lastLook;
+    private final Results results;
+    private final Map<Key, Pin> pins = new LinkedHashMap<>();
+    private final Map<Long, Pin> needed = new LinkedHashMap<>();
+    private final List<Entry> abandoned = new ArrayList<>();
+    private final List<Pin> together = new ArrayList<>();
+    private boolean gathering;
+    private long attempts;
+    private boolean catchingUp;
+    private long nextCatchUpNanos;
+    private Optional<EngineIdentity> engine = Optional.empty();
+
+    private long nowNanos;
+
+    /**
+     * Takes over what an earlier process left in the ledger.
+     *
+     * @param acting where the ledger is written and backends are called
+     * @param owner runs what it is given on the controller's thread, soon
+     * @param lastLook says of a block why it is not to be pinned after all; asked when a pin is about to be sent
+     */
+    public Pins(
+            Ledger ledger,
+            Backends backends,
+            Executor acting,
+            Executor owner,
+            EngineBlocks tree,
+            LongFunction<Optional<String>> lastLook,
+            Results results) {
+        this.ledger = ledger;
+        this.backends = backends;
+        this.writing = new SerialExecutor(acting);
+        this.calls = new PinCalls(acting, owner);
+        this.owner = owner;
+        this.tree = tree;
+        this.lastLook = lastLook;
+        this.results = results;
+        ledger.outstanding().forEach(this::takeOver);
+    }
+
+    private void takeOver(Entry entry) {
+        Optional<Backend> backend = backends.named(entry.backend());
+        if (backend.isEmpty() || !backend.get().traits().needsReleaseAtStart()) {
+            abandoned.add(entry);
+            return;
+        }
+        Pin pin = pins.computeIfAbsent(
+                new Key(entry.backend(), entry.handle()),
+                key -> new Pin(backend.get(), key, entry.lastBlock(), entry.blocks(), true));
+        pin.leavers.put(entry.holdId(), entry.origin());
+        switch (entry.step()) {
+            case KEPT -> {
+                pin.state = State.KEPT;
+                pin.written = Step.KEPT;
+                pin.trouble = entry.note().isEmpty() ? TWINS : entry.note();
+            }
+            case UNSURE -> {
+                if (pin.state != State.KEPT) {
+                    pin.state = State.UNSURE;
+                    pin.written = Step.UNSURE;
+                    pin.trouble = entry.note();
+                }
+            }
+            case PINNING, PINNED, RELEASED -> {
+                if (pin.state == State.PLANNED) {
+                    pin.state = State.UNPIN_DUE;
+                }
+                if (entry.step() == Step.PINNING) {
+                    pin.mayArriveUntilNanos = ARRIVAL_NANOS;
+                }
+            }
+        }
+    }
+
+    /** Which engine answers; nothing is asked of it before this is known. */
+    public void engineIs(EngineIdentity identity) {
+        engine = Optional.of(identity);
+    }
+
+    /**
+     * Closes what is unsure or kept where the engine's own count shows that it is gone: less is taken than its path alone
+     * would take. What else is believed to be pinned says nothing here, since that may be gone as well.
+     *
+     * @param usedBlocks what cannot be evicted while nothing runs, whoever pinned it
+     * @param nanos when that was true, no call of ours being under way
+     */
+    public void rested(long usedBlocks, long nanos) {
+        if (!ours()) {
+            return;
+        }
+        for (Pin pin : List.copyOf(pins.values())) {
+            boolean doubtful = pin.state == State.UNSURE || pin.state == State.KEPT;
+            boolean since = nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos;
+            if (doubtful && since && usedBlocks < pin.blocks) {
+                gone(pin);
+            }
+        }
+    }
+
+    /** Whether what is counted as ours is what the engine has: nothing is planned, and no call is under way. */
+    public boolean quiet() {
+        return count(pin -> pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
+                == 0;
+    }
+
+    /**
+     * Sends unpins that are due.
+     *
+     * @param certainForNanos how long every event since the cache was empty has been seen; negative while that is not so
+     */
+    public void poll(long nanos, long certainForNanos) {
+        nowNanos = nanos;
+        catchUp();
+        if (!ours()) {
+            return;
+        }
+        for (Pin pin : List.copyOf(pins.values())) {
+            boolean due = switch (pin.state) {
+                case UNPIN_DUE -> pin.dueNanos <= nanos;
+                case KEPT -> (pin.counted || certainForNanos >= ARRIVAL_NANOS) && !tree.ambiguous(pin.block);
+                default -> false;
+            };
+            if (due) {
+                unpin(pin);
+            }
+        }
+    }
+
+    /** What could not be written is written when the disk allows, also where nothing else is to be written any more. */
+    private void catchUp() {
+        if (catchingUp || nowNanos < nextCatchUpNanos || !ledger.behind()) {
+            return;
+        }
+        catchingUp = true;
+        nextCatchUpNanos = nowNanos + CATCH_UP_EVERY_NANOS;
+        writing.execute(
+                () -> {
+                    ledger.retry();
+                    owner.execute(() -> catchingUp = false);
+                },
+                () -> {});
+    }
+
+    private boolean ours() {
+        return engine.isPresent() && ledger.engine().map(engine.get()::sameAs).orElse(true);
+    }
+
+    /** Why nothing may be pinned, whatever it is; absent when nothing is in the way. */
+    public Optional<String> hindrance() {
+        if (!backends.chosen().traits().needsReleaseAtStart()) {
+            return Optional.empty();
+        }
+        if (engine.isEmpty()) {
+            return Optional.of("which engine this is is not known yet: it has not answered");
+        }
+        Optional<String> trouble = trouble();
+        if (trouble.isPresent()) {
+            return trouble;
+        }
+        long leftovers = leftovers();
+        return leftovers == 0
+                ? Optional.empty()
+                : Optional.of("pins of an earlier life are released first, " + leftovers + " to go");
+    }
+
+    /** Why entries of the ledger are left alone, so that a person has to look; absent when all are ours to release. */
+    private Optional<String> trouble() {
+        if (engine.isPresent() && !ours()) {
+            return Optional.of("the ledger belongs to the engine at "
+                    + ledger.engine().map(EngineIdentity::shown).orElse("") + ", and this one is at "
+                    + engine.get().shown() + ": its " + ledger.outstanding().size()
+                    + " entries are neither released nor added to; name that engine again and start once, or delete the"
+                    + " ledger where that engine has ended");
+        }
+        if (!abandoned.isEmpty()) {
+            return Optional.of(abandoned.size() + " pins in the ledger were made by the backend "
+                    + abandoned.getFirst().backend()
+                    + ", which is not in use: they are left alone; start once with that"
+                    + " backend, so that it releases them");
+        }
+        return Optional.empty();
+    }
+
+    public PinsView view() {
+        return new PinsView(
+                count(pin -> pin.state == State.PINNED),
+                leftovers(),
+                count(pin -> pin.state == State.UNSURE || awaited(pin)),
+                count(pin -> pin.state == State.KEPT),
+                count(pin -> pin.refused && pin.leaving()),
+                abandoned.size(),
+                trouble());
+    }
+
+    /** Unpinned once, and to be once more, since a call without a clear answer may still pin it. */
+    private boolean awaited(Pin pin) {
+        return pin.state == State.UNPIN_DUE && pin.answered && !pin.refused && nowNanos < pin.mayArriveUntilNanos;
+    }
+
+    private int count(Predicate<Pin> which) {
+        return (int) pins.values().stream().filter(which).count();
+    }
+
+    /** Pins from an earlier life of this process that the engine was not asked for yet, or has not answered for. */
+    private int leftovers() {
+        return count(pin ->
+                pin.fromEarlierLife && !pin.answered && (pin.state == State.UNPINNING || pin.state == State.UNPIN_DUE));
+    }
+
+    /** Asks once more for what this hold waits for, since a person wants it; says why where that is not done. */
+    public void retryNow(long holdId) {
+        for (Pin pin : List.copyOf(pins.values())) {
+            if (!pin.leavers.containsKey(holdId)) {
+                continue;
+            }
+            if (pin.state == State.UNPIN_DUE
+                    && ours()
+                    && (pin.askedNanos == NEVER || nowNanos - pin.askedNanos >= SECOND)) {
+                unpin(pin);
+            } else if (pin.state != State.UNPINNING) {
+                results.notLeft(holdId, staying(pin));
+            }
+        }
+    }
+
+    /** The same for every hold, but not for what could take a pin that is not ours. */
+    public void retryNow() {
+        for (Pin pin : List.copyOf(pins.values())) {
+            if (pin.state == State.UNPIN_DUE && ours()) {
+                unpin(pin);
+            } else if (pin.state == State.UNPIN_DUE || pin.state == State.UNSURE || pin.state == State.KEPT) {
+                tellNotLeft(pin);
+            }
+        }
+    }
+
+    private String staying(Pin pin) {
+        if (!ours()) {
+            return trouble().orElse("the engine has not answered yet");
+        }
+        return pin.trouble.isEmpty() ? "its unpin was asked for a moment ago" : pin.trouble;
+    }
+
+    private void tellNotLeft(Pin pin) {
+        String why = staying(pin);
+        List.copyOf(pin.leavers.keySet()).forEach(id -> results.notLeft(id, why));
+    }
+
+    /** Holds that still wait for an unpin, those of an earlier life included. */
+    public Set<Long> leavers() {
+        Set<Long> leavers = new HashSet<>();
+        pins.values().forEach(pin -> leavers.addAll(pin.leavers.keySet()));
+        return leavers;
+    }
+
+    /** Blocks that nobody needs any more and that may still be pinned, a refused unpin included. */
+    public Set<Long> leaving() {
+        return blocks(Pin::leaving);
+    }
+
+    /** Those whose unpin is under way or repeated and will take their path out of the tree. */
+    public Set<Long> freeing() {
+        return blocks(
+                pin -> pin.counted && (pin.state == State.UNPINNING || (pin.state == State.UNPIN_DUE && !pin.refused)));
+    }
+
+    private Set<Long> blocks(Predicate<Pin> which) {
+        Set<Long> blocks = new HashSet<>();
+        for (Pin pin : pins.values()) {
+            if (which.test(pin)) {
+                blocks.add(pin.block);
+            }
+        }
+        return blocks;
+    }
+
+    /** Blocks that the engine holds, or may hold, for us. */
+    public long pinnedBlocks() {
+        long outside = 0;
+        for (Pin pin : pins.values()) {
+            outside += pin.counted ? 0 : pin.blocks;
+        }
+        return tree.pinnedBlocks() + outside;
+    }
+
+    /**
+     * Pins the block for the hold, or lets it join; does nothing while an earlier call about the block, or for this hold
+     * about another one, is under way.
+     */
+    public void want(Hold hold, int blocks) {
+        if (needed.containsKey(hold.id())) {
+            return;
+        }
+        PinCommand command = new PinCommand(hold.id(), attempts++, hold.request(), blocks);
+        long block = command.lastBlock();
+        Backend backend = backends.chosen();
+        Key key = new Key(backend.name(), backend.handle(command));
+        Pin pin = pins.get(key);
+        if (pin == null) {
+            pin = new Pin(backend, key, block, blocks, false);
+            pins.put(key, pin);
+            need(pin, hold);
+            tree.pinPath(block);
+            pin.counted = true;
+            plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
+        } else if (pin.state == State.PINNED) {
+            need(pin, hold);
+            join(pin, pin.entry(Step.PINNED, hold.id(), hold.origin()));
+        }
+    }
+
+    private void need(Pin pin, Hold hold) {
+        pin.holds.put(hold.id(), hold.origin());
+        needed.put(hold.id(), pin);
+    }
+
+    private void plan(Pin pin, PinCommand command, Entry intent) {
+        if (!pin.backend.traits().needsLedger()) {
+            send(pin, command);
+            return;
+        }
+        Optional<Header> header = header();
+        writing.execute(
+                () -> {
+                    Optional<String> unwritten = write(header, intent);
+                    owner.execute(() -> written(pin, command, unwritten));
+                },
+                () -> owner.execute(() -> pinAnswered(pin, new Outcome(Kind.NOT_SENT, "Not sent: " + CLOSED + "."))));
+    }
+
+    private void written(Pin pin, PinCommand command, Optional<String> unwritten) {
+        unwritten.ifPresentOrElse(why -> pinAnswered(pin, new Outcome(Kind.REJECTED, why)), () -> send(pin, command));
+    }
+
+    private void send(Pin pin, PinCommand command) {
+        calls.pin(() -> refusal(pin), () -> pin.backend.pin(command), outcome -> pinAnswered(pin, outcome));
+    }
+
+    private Optional<String> refusal(Pin pin) {
+        Optional<String> refusal = pin.holds.isEmpty()
+                ? Optional.of("nobody wanted it any more when its turn came")
+                : lastLook.apply(pin.block);
+        if (refusal.isEmpty()) {
+            pin.state = State.PINNING;
+        }
+        return refusal;
+    }
+
+    private void pinAnswered(Pin pin, Outcome outcome) {
+        switch (outcome.kind()) {
+            case ACCEPTED, CLIPPED -> {
+                pin.state = State.PINNED;
+                pin.leavers.forEach((id, origin) -> record(pin, Step.PINNED, id, origin));
+                pin.holds.forEach((id, origin) -> record(pin, Step.PINNED, id, origin));
+                if (pin.holds.isEmpty()) {
+                    unpin(pin);
+                } else {
+                    List.copyOf(pin.holds.keySet())
+                            .forEach(id -> results.pinned(id, pin.block, pin.blocks, outcome.reason()));
+                }
+            }
+            case REJECTED, MISSING, NOT_SENT -> {
+                List<Long> holds = List.copyOf(pin.holds.keySet());
+                nobodyNeeds(pin);
+                gone(pin);
+                holds.forEach(id -> results.notPinned(id, outcome));
+            }
+            case DEFERRED -> {
+                List<Long> holds = List.copyOf(pin.holds.keySet());
+                nobodyNeeds(pin);
+                pin.mayArriveUntilNanos = nowNanos + ARRIVAL_NANOS;
+                pin.trouble = "no clear answer to the pin, which may still arrive: " + outcome.reason();
+                unpin(pin);
+                holds.forEach(id -> results.notPinned(id, outcome));
+            }
+        }
+    }
+
+    private void join(Pin pin, Entry entry) {
+        if (!pin.backend.traits().needsLedger()) {
+            joined(pin, entry, Optional.empty());
+            return;
+        }
+        writing.execute(
+                () -> {
+                    Optional<String> unwritten = write(Optional.empty(), entry);
+                    owner.execute(() -> joined(pin, entry, unwritten));
+                },
+                () -> owner.execute(() -> joined(pin, entry, Optional.of(CLOSED))));
+    }
+
+    private void joined(Pin pin, Entry entry, Optional<String> trouble) {
+        if (!pin.holds.containsKey(entry.holdId())) {
+            return;
+        }
+        if (trouble.isPresent()) {
+            leave(entry.holdId());
+            results.notPinned(entry.holdId(), new Outcome(Kind.REJECTED, trouble.get()));
+        } else {
+            results.pinned(
+                    entry.holdId(), entry.lastBlock(), entry.blocks(), "shares the pin of another hold on this block");
+        }
+    }
+
+    /** The hold needs its block no more. */
+    public void leave(long holdId) {
+        Pin pin = needed.remove(holdId);
+        HoldOrigin origin = pin == null ? null : pin.holds.remove(holdId);
+        if (pin != null && origin != null) {
+            leave(pin, holdId, origin);
+            return;
+        }
+        for (Pin other : pins.values()) {
+            if (other.leavers.containsKey(holdId)
+                    && (other.state == State.KEPT
+                            || other.state == State.UNSURE
+                            || (other.state == State.UNPIN_DUE && other.refused))) {
+                results.notLeft(holdId, staying(other));
+                return;
+            }
+        }
+        leftUnlessNeeded(holdId);
+    }
+
+    private void leave(Pin pin, long holdId, HoldOrigin origin) {
+        if (!pin.holds.isEmpty()) {
+            record(pin, Step.RELEASED, holdId, origin);
+            leftUnlessNeeded(holdId);
+            return;
+        }
+        pin.leavers.put(holdId, origin);
+        if (pin.state == State.PINNED) {
+            unpin(pin);
+        }
+    }
+
+    /** Whatever leaves meanwhile is unpinned by as few calls as can be, past those that wait. */
+    public void atOnce(Runnable leaving) {
+        gathering = true;
+        try {
+            leaving.run();
+        } finally {
+            gathering = false;
+        }
+        while (!together.isEmpty()) {
+            Backend backend = together.getFirst().backend;
+            List<Pin> batch = together.stream()
+                    .filter(pin -> pin.backend.equals(backend))
+                    .limit(MOST_IN_ONE_CALL)
+                    .toList();
+            together.removeAll(new HashSet<>(batch));
+            List<String> handles = batch.stream().map(pin -> pin.key.handle).toList();
+            calls.unpinNow(() -> backend.unpin(handles), outcome -> unpinnedTogether(batch, outcome));
+        }
+    }
+
+    private void unpinnedTogether(List<Pin> batch, Outcome outcome) {
+        boolean whichOnes = batch.size() > 1 && outcome.kind() == Kind.CLIPPED;
+        Outcome each = whichOnes
+                ? new Outcome(
+                        Kind.DEFERRED,
+                        "of " + batch.size() + " that were unpinned by one call the engine found only some: "
+                                + outcome.reason())
+                : outcome;
+        batch.forEach(pin -> unpinAnswered(pin, each));
+    }
+
+    /** The engine is believed to have emptied its cache. To be called before the tree is cleared. */
+    public void engineForgot() {
+        for (Pin pin : List.copyOf(pins.values())) {
+            nobodyNeeds(pin);
+            if (pin.state == State.PINNED) {
+                unpin(pin);
+            }
+            pin.counted = false;
+        }
+    }
+
+    private void nobodyNeeds(Pin pin) {
+        pin.holds.keySet().forEach(needed::remove);
+        pin.leavers.putAll(pin.holds);
+        pin.holds.clear();
+    }
+
+    private void unpin(Pin pin) {
+        if (twins(pin)) {
+            stay(pin, State.KEPT, Step.KEPT, TWINS);
+            return;
+        }
+        if (!pin.backend.traits().releaseTells() && nowNanos < pin.mayArriveUntilNanos) {
+            dueAt(pin, pin.mayArriveUntilNanos, pin.trouble);
+            return;
+        }
+        pin.state = State.UNPINNING;
+        pin.askedNanos = nowNanos;
+        if (gathering) {
+            together.add(pin);
+        } else {
+            calls.unpin(
+                    () -> twins(pin) ? Optional.of(TWINS) : Optional.empty(),
+                    () -> pin.backend.unpin(List.of(pin.key.handle)),
+                    outcome -> unpinAnswered(pin, outcome));
+        }
+    }
+
+    private boolean twins(Pin pin) {
+        return pin.backend.traits().needs(Need.UNAMBIGUOUS_HASH) && tree.ambiguous(pin.block);
+    }
+
+    private void unpinAnswered(Pin pin, Outcome outcome) {
+        pin.refused = false;
+        pin.answered |= outcome.kind() != Kind.NOT_SENT;
+        switch (outcome.kind()) {
+            case ACCEPTED, CLIPPED -> gone(pin);
+            case MISSING -> {
+                if (pin.askedNanos < pin.mayArriveUntilNanos) {
+                    dueAt(pin, pin.mayArriveUntilNanos, pin.trouble);
+                } else {
+                    gone(pin);
+                }
+            }
+            case NOT_SENT ->
+                dueAt(
+                        pin,
+                        nowNanos + backOff(pin),
+                        "its unpin is sent again, since it could not be: " + outcome.reason());
+            case REJECTED -> {
+                pin.refused = true;
+                dueAt(
+                        pin,
+                        nowNanos + REFUSED_AGAIN_NANOS,
+                        "the engine refused the unpin, so the block stays pinned; it is asked again every minute: "
+                                + outcome.reason());
+            }
+            case DEFERRED -> {
+                stay(
+                        pin,
+                        State.UNSURE,
+                        Step.UNSURE,
+                        "no clear answer to the unpin, which is not repeated, since that could take a pin of somebody"
+                                + " else: it counts until the engine, at rest, shows that it is gone: "
+                                + outcome.reason());
+            }
+        }
+    }
+
+    private static long backOff(Pin pin) {
+        return SECOND << Math.min(pin.attempts++, LONGEST_BACK_OFF_LOG2);
+    }
+
+    private void dueAt(Pin pin, long nanos, String trouble) {
+        pin.state = State.UNPIN_DUE;
+        pin.dueNanos = nanos;
+        pin.trouble = trouble;
+        tellNotLeft(pin);
+    }
+
+    private void stay(Pin pin, State state, Step step, String trouble) {
+        pin.state = state;
+        pin.trouble = trouble;
+        if (pin.written != step) {
+            pin.written = step;
+            LOG.warn("Block {}: {}", pin.block, trouble);
+            pin.leavers.forEach((id, origin) -> record(pin, step, id, origin));
+        }
+        tellNotLeft(pin);
+    }
+
+    private void gone(Pin pin) {
+        pins.remove(pin.key);
+        if (pin.counted) {
+            tree.unpinPath(pin.block);
+            pin.counted = false;
+        }
+        pin.trouble = "";
+        pin.leavers.forEach((id, origin) -> record(pin, Step.RELEASED, id, origin));
+        List.copyOf(pin.leavers.keySet()).forEach(this::leftUnlessNeeded);
+    }
+
+    /** A hold may have an old pin on its way out while a newer one is made: it has left when both are gone. */
+    private void leftUnlessNeeded(long holdId) {
+        if (!needed.containsKey(holdId) && pins.values().stream().noneMatch(pin -> pin.leavers.containsKey(holdId))) {
+            results.left(holdId);
+        }
+    }
+
+    /** What has to be above the next pin in the ledger; absent when it is there. */
+    private Optional<Header> header() {
+        Optional<EngineIdentity> written = ledger.engine();
+        return engine.filter(known -> !known.equals(EngineIdentity.VOUCHED_FOR))
+                .filter(known -> written.isEmpty()
+                        || (written.get().model().isEmpty() && known.model().isPresent()))
+                .map(known -> new Header(Header.VERSION, known));
+    }
+
+    private Optional<String> write(Optional<Header> header, Entry entry) {
+        try {
+            if (header.isPresent()) {
+                ledger.append(header.get());
+            }
+            ledger.append(entry);
+            return Optional.empty();
+        } catch (IOException | RuntimeException e) {
+            return Optional.of(
+                    "the ledger cannot be written, and without it a pin could outlive us: " + e.getMessage());
+        }
+    }
+
+    /** Writes what is only to be known at the next start; no call waits for it. */
+    private void record(Pin pin, Step step, long holdId, HoldOrigin origin) {
+        if (pin.backend.traits().needsLedger()) {
+            CompletionStage<Boolean> unused = recordLater(pin.entry(step, holdId, origin));
+        }
+    }
+
+    /** Answered with whether the line is on the disk, as soon as that was tried. */
+    public CompletionStage<Boolean> recordLater(LedgerLine line) {
+        CompletableFuture<Boolean> written = new CompletableFuture<>();
+        writing.execute(() -> written.complete(ledger.record(line)), () -> {
+            LOG.warn("A line is not written to the ledger, since {}.", CLOSED);
+            written.complete(false);
+        });
+        return written;
+    }
+}

@@ -1,0 +1,17 @@
+package io.holdfast.core.pin;
+
+import java.util.Optional;
+
+/**
+ * How many pins the engine has, or may have, for us, by how sure that is.
+ *
+ * @param pinned the engine said yes, and somebody needs them
+ * @param leftovers of an earlier life of this process, and not yet answered for
+ * @param unsure whose unpin had no clear answer
+ * @param kept whose unpin could hurt the engine, so that it is not asked
+ * @param refused whose unpin the engine refuses
+ * @param abandoned entries of the ledger whose backend is not in use
+ * @param trouble why the ledger's entries are not released, where a person has to look
+ */
+public record PinsView(
+        int pinned, int leftovers, int unsure, int kept, int refused, int abandoned, Optional<String> trouble) {}

@@ -1,0 +1,47 @@
+package io.holdfast.core.plan;
+
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.index.TreeView;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * All that one plan is made of.
+ *
+ * @param nowNanos on the controller's own clock, as holds and touches are
+ * @param stalled requests wait while nothing runs
+ * @param automaticHolds whether the planner may hold on its own
+ * @param blockTokens tokens in a block, 0 while unknown
+ * @param hindrance why nothing new may be pinned, whatever it is: suspended, a gap, leftovers, no probe yet
+ * @param traits what the backend needs of a prefix and what its pins are
+ * @param capabilities what the backend can do; absent before it was probed
+ * @param measuring why automatic holds are off in this window; absent when they are on
+ * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be pinned
+ * @param freeing of those, the ones that can be expected to go: the unpin is under way or repeated, and the tree counts
+ *     the path
+ * @param holds every hold that is not over, oldest first
+ * @param candidates blocks that ended an insertion after they had been lost
+ * @param nextHoldId the id of the first automatic hold that the plan may make
+ */
+public record PlanInput(
+        long tick,
+        long nowNanos,
+        TreeView tree,
+        Budget budget,
+        boolean stalled,
+        boolean automaticHolds,
+        long capacityTokens,
+        long blockTokens,
+        Optional<String> hindrance,
+        BackendTraits traits,
+        Optional<Capabilities> capabilities,
+        Optional<String> measuring,
+        Set<Long> leaving,
+        Set<Long> freeing,
+        List<Hold> holds,
+        List<Long> candidates,
+        long nextHoldId) {}

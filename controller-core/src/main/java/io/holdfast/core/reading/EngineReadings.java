@@ -1,0 +1,96 @@
+package io.holdfast.core.reading;
+
+/**
+ * The readings of one engine that decisions use.
+ *
+ * @param capacityTokens tokens that the cache can hold
+ * @param blockTokens tokens in one block
+ * @param contextTokens the most tokens that a prompt and its answer may have together
+ * @param largestAcceptedTokens the longest prompt that the engine takes
+ * @param runningRequests requests in the running batch
+ * @param waitingRequests requests in the queue
+ * @param usedTokens tokens that cannot be evicted now: running requests and pins
+ * @param ttftSumSeconds sum over all requests of the time to first token, ever growing within one life
+ * @param ttftCount how many requests that sum covers
+ * @param promptTokens prompt tokens served, ever growing
+ * @param cachedTokens of those, tokens found in the cache
+ */
+public record EngineReadings(
+        Reading capacityTokens,
+        Reading blockTokens,
+        Reading contextTokens,
+        Reading largestAcceptedTokens,
+        Reading runningRequests,
+        Reading waitingRequests,
+        Reading usedTokens,
+        Reading ttftSumSeconds,
+        Reading ttftCount,
+        Reading promptTokens,
+        Reading cachedTokens) {
+    private static final double MOST_REQUESTS = 1e7;
+
+    public static EngineReadings unknown(String why) {
+        Reading unknown = Reading.unknown(why);
+        return new EngineReadings(
+                unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown);
+    }
+
+    /**
+     * The same, but what cannot be true is unknown, with what is wrong with it.
+     *
+     * @param residentBlocks how many blocks the events tell to be in the cache
+     */
+    public EngineReadings plausible(long residentBlocks) {
+        Reading block = checked(blockTokens, blockTokens.number().orElse(1) >= 1, "a block has at least one token");
+        Reading capacity = capacityTokens;
+        double most = capacity.number().orElse(Double.MAX_VALUE);
+        double blockSize = block.number().orElse(0);
+        capacity = checked(capacity, most >= 1, "a cache holds at least one token");
+        capacity = checked(capacity, blockSize <= most, "one block has " + text(blockSize) + " tokens");
+        capacity = checked(
+                capacity,
+                residentBlocks * blockSize <= most,
+                "the events tell of " + residentBlocks + " blocks of " + text(blockSize) + " tokens in it");
+        double used = usedTokens.number().orElse(0);
+        Reading plausibleUsed =
+                checked(usedTokens, used >= 0 && used <= most, "the cache has " + text(most) + " tokens in all");
+        Reading context = checked(contextTokens, contextTokens.number().orElse(1) >= 1, "a request has a token");
+        return with(capacity, block, context, count(runningRequests), count(waitingRequests), plausibleUsed);
+    }
+
+    private static Reading count(Reading requests) {
+        double number = requests.number().orElse(0);
+        return checked(requests, number >= 0 && number <= MOST_REQUESTS, "no engine has so many requests");
+    }
+
+    private static Reading checked(Reading reading, boolean plausible, String because) {
+        return reading instanceof Reading.Known known && !plausible
+                ? Reading.unknown(
+                        known.source() + " says " + text(known.value()) + ", which cannot be true, since " + because)
+                : reading;
+    }
+
+    private static String text(double value) {
+        return value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value);
+    }
+
+    public EngineReadings withBlockTokens(Reading other) {
+        return with(capacityTokens, other, contextTokens, runningRequests, waitingRequests, usedTokens);
+    }
+
+    private EngineReadings with(
+            Reading capacity, Reading block, Reading context, Reading running, Reading waiting, Reading used) {
+        return new EngineReadings(
+                capacity,
+                block,
+                context,
+                largestAcceptedTokens,
+                running,
+                waiting,
+                used,
+                ttftSumSeconds,
+                ttftCount,
+                promptTokens,
+                cachedTokens);
+    }
+}

@@ -1,0 +1,139 @@
+package io.holdfast.core.budget;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
+import io.holdfast.core.reading.Samples;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+final class ForeignPinsTest {
+    private static final long SECOND = 1_000_000_000L;
+    private static final long HOUR = 3_600 * SECOND;
+    private static final long ALWAYS_QUIET = Long.MIN_VALUE / 2;
+
+    private final ForeignPins pins = new ForeignPins();
+
+    @Test
+    void lookAtRest_countsWhatIsNotOurs() {
+        look(0, 0, 1_536, 512, ALWAYS_QUIET, 0);
+        assertThat(pins.tokens(0)).isEqualTo(1_024);
+        assertThat(pins.seenAtRest(0)).isTrue();
+    }
+
+    @Test
+    void lookAtRest_isBelievedUntilALaterOneOrAClear() {
+        look(0, 0, 1_536, 0, ALWAYS_QUIET, 0);
+        look(5, 0, 4_000, 0, ALWAYS_QUIET, 10 * SECOND);
+        assertThat(pins.tokens(10 * SECOND)).isEqualTo(1_536);
+        look(0, 0, 512, 0, ALWAYS_QUIET, 20 * SECOND);
+        assertThat(pins.tokens(20 * SECOND)).isEqualTo(512);
+        pins.forget();
+        assertThat(pins.tokens(20 * SECOND)).isZero();
+    }
+
+    @Test
+    void lookUnderLoad_lowersAndNeverRaises() {
+        look(0, 0, 1_536, 0, ALWAYS_QUIET, 0);
+        look(1, 0, 1_000, 0, ALWAYS_QUIET, SECOND);
+        assertThat(pins.tokens(SECOND)).isEqualTo(1_000);
+        look(1, 0, 3_000, 0, ALWAYS_QUIET, 2 * SECOND);
+        assertThat(pins.tokens(2 * SECOND)).isEqualTo(1_000);
+    }
+
+    @Test
+    void engineThatNeverRests_theSmallestOfTheHourCounts() {
+        look(3, 0, 9_000, 0, ALWAYS_QUIET, 0);
+        look(1, 0, 2_000, 0, ALWAYS_QUIET, SECOND);
+        look(3, 0, 8_000, 0, ALWAYS_QUIET, 2 * SECOND);
+        assertThat(pins.tokens(2 * SECOND)).isEqualTo(2_000);
+        assertThat(pins.seenAtRest(2 * SECOND)).isFalse();
+        look(3, 0, 7_000, 0, ALWAYS_QUIET, HOUR + 10 * SECOND);
+        assertThat(pins.tokens(HOUR + 10 * SECOND)).isEqualTo(7_000);
+    }
+
+    @Test
+    void callOfOurs_noLookCountsBeforeTheNumberIsRenewed() {
+        // Ours is counted from the call on, the engine's number at rest comes up to half a minute later.
+        look(0, 0, 512, 0, 10 * SECOND, 10 * SECOND);
+        look(0, 0, 512, 0, 10 * SECOND, 44 * SECOND);
+        assertThat(pins.tokens(44 * SECOND)).isZero();
+        look(0, 0, 512, 0, 10 * SECOND, 45 * SECOND);
+        assertThat(pins.tokens(45 * SECOND)).isEqualTo(512);
+    }
+
+    @Test
+    void requestServedSinceTheCall_renewsTheNumber() {
+        look(0, 0, 512, 0, 10 * SECOND, 11 * SECOND);
+        readings(0, 0, 768, 1, 0, 10 * SECOND, 12 * SECOND);
+        assertThat(pins.tokens(12 * SECOND)).isEqualTo(768);
+    }
+
+    @Test
+    void numberAskedBeforeTheLastCall_saysNothing() {
+        look(0, 0, 512, 0, 10 * SECOND, 9 * SECOND);
+        assertThat(pins.tokens(50 * SECOND)).isZero();
+    }
+
+    @Test
+    void unknownNumber_saysNothing() {
+        EngineReadings unknown = Samples.with(
+                Samples.readings(10_000, 16, 1_000, 0, 0, 512), "usedTokens", Reading.unknown("not exported"));
+        pins.look(unknown, 0, ALWAYS_QUIET, 0);
+        assertThat(pins.tokens(0)).isZero();
+    }
+
+    /** An engine whose number lags behind, with pins and unpins of ours: others' pins are found, ours never taken for them. */
+    @Test
+    void randomLives_whatIsBelievedIsWhatOthersHold() {
+        for (int seed = 1; seed <= 300; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            ForeignPins found = new ForeignPins();
+            long foreign = 0;
+            long ours = 0;
+            long shown = 0;
+            long shownAt = 0;
+            long quietSince = ALWAYS_QUIET;
+            long now = 0;
+            for (int step = 0; step < 400; step++) {
+                now += SECOND / 2;
+                int what = random.nextInt(40);
+                if (what == 0) {
+                    foreign = 16L * random.nextInt(64);
+                } else if (what == 1) {
+                    ours = 16L * random.nextInt(64);
+                    quietSince = now;
+                }
+                boolean rests = random.nextInt(4) != 0;
+                long running = rests ? 0 : 16L * random.nextInt(1, 200);
+                if (!rests || now - shownAt >= 30 * SECOND) {
+                    shown = foreign + ours + running;
+                    shownAt = now;
+                }
+                EngineReadings readings = Samples.readings(
+                        100_000, 16, 50_000, shown > foreign + ours ? 1 : 0, 0, (double) shown, 0, 0, now);
+                found.look(readings, ours, quietSince, now);
+            }
+            // Two minutes of rest without a call of ours show exactly what others hold.
+            for (int look = 0; look < 240; look++) {
+                now += SECOND / 2;
+                found.look(
+                        Samples.readings(100_000, 16, 50_000, 0, 0, (double) (foreign + ours)), ours, quietSince, now);
+            }
+            assertThat(found.tokens(now)).as("seed %d", seed).isEqualTo(foreign);
+        }
+    }
+
+    private void look(int running, int waiting, long used, long ours, long quietSince, long now) {
+        readings(running, waiting, used, 0, ours, quietSince, now);
+    }
+
+    private void readings(int running, int waiting, long used, long served, long ours, long quietSince, long now) {
+        pins.look(
+                Samples.readings(100_000, 16, 50_000, running, waiting, (double) used, 0, (double) served, now),
+                ours,
+                quietSince,
+                now);
+    }
+}

@@ -1,0 +1,637 @@
+package io.holdfast.core.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.budget.BudgetRule;
+import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.budget.Observed;
+import io.holdfast.core.budget.PromptSizes;
+import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import io.holdfast.core.index.TreeListener;
+import io.holdfast.core.plan.Plan.Action;
+import io.holdfast.core.plan.Plan.Line;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Samples;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** Each reason that a plan can give, and the guard over random states. */
+final class PlannerTest {
+    private static final Capabilities ABLE = new Capabilities(true, "test");
+    private static final BackendTraits HARD = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
+
+    private final List<Long> returned = new ArrayList<>();
+    private final EngineBlocks tree = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
+        @Override
+        public void insertionEnded(long lastBlock, int depth, boolean cameBack) {
+            if (cameBack) {
+                returned.add(lastBlock);
+            }
+        }
+
+        @Override
+        public void pinnedBlockRemoved(long block) {}
+    });
+    private final List<Hold> holds = new ArrayList<>();
+    private long hard = 10_000;
+    private long automatic = 5_000;
+    private Optional<String> unknownHard = Optional.empty();
+    private Optional<String> unknownAutomatic = Optional.empty();
+    private boolean stalled;
+    private Optional<String> hindrance = Optional.empty();
+    private Optional<Capabilities> capabilities = Optional.of(ABLE);
+    private BackendTraits traits = HARD;
+    private Optional<String> measuring = Optional.empty();
+    private Set<Long> leaving = Set.of();
+    private Set<Long> freeing = Set.of();
+
+    @Test
+    void wish_wholePrefixEndedAnInsertion_isPinned() {
+        root(1, 2);
+        wish(1, 1, 2);
+        assertLine(Action.PIN, 1, 2, 2, "the whole prefix is in the cache and ended an insertion");
+    }
+
+    @Test
+    void wish_insertionWentOn_isPinnedClippedAndSaysWhatToDo() {
+        root(1, 2);
+        under(2, 3, 4);
+        wish(1, 1, 2, 3);
+        assertLine(
+                Action.PIN,
+                1,
+                2,
+                2,
+                "clipped: the deepest block that ended an insertion is number 2 of 3; to hold all of it send the prefix"
+                        + " alone once, before anything longer");
+    }
+
+    @Test
+    void wish_noBlockEndedAnInsertion_waits() {
+        root(1, 2, 3);
+        wish(1, 1, 2);
+        assertWaits("in the cache, but none of its blocks ended an insertion");
+    }
+
+    @Test
+    void wish_lastBlockNotStored_waits() {
+        root(1);
+        wish(1, 1, 2);
+        assertWaits("not in the cache as a whole");
+    }
+
+    @Test
+    void wish_holeBeforeItsEnd_waitsAndCounts() {
+        root(1, 2, 3);
+        remove(2);
+        wish(1, 1, 2, 3);
+        assertWaits("only the first 1 of 3 blocks are known to be in the cache");
+    }
+
+    @Test
+    void wish_ambiguousHash_isRefused() {
+        root(1, 2);
+        root(1, 2);
+        wish(1, 1, 2);
+        assertLine(Action.REFUSE, 1, 0, 2, "may name two blocks of the engine");
+    }
+
+    @Test
+    void wish_engineCannotPin_isRefusedWithItsWhy() {
+        capabilities = Optional.of(new Capabilities(false, "HTTP 404 for /hicache/pin_blocks"));
+        root(1, 2);
+        wish(1, 1, 2);
+        assertLine(Action.REFUSE, 1, 0, 2, "this engine cannot pin: HTTP 404 for /hicache/pin_blocks");
+    }
+
+    @Test
+    void wish_largerThanTheCache_isRefused() {
+        // 20000 - 2 x 16 - 200 = 19768 tokens are 1235 blocks.
+        long[] fits = LongStream.range(0, 1_235).toArray();
+        long[] tooLong = LongStream.range(0, 1_236).toArray();
+        hard = 20_000;
+        root(fits);
+        wish(1, fits);
+        wish(2, tooLong);
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN, Action.REFUSE);
+        assertThat(plan().lines().get(1).reason()).contains("its 19776 tokens never fit");
+    }
+
+    @Test
+    void wish_hindered_waitsWithThatReason() {
+        hindrance = Optional.of("holding is suspended: shutting down");
+        root(1, 2);
+        wish(1, 1, 2);
+        assertWaits("holding is suspended: shutting down");
+    }
+
+    @Test
+    void wish_hardBoundUnknown_waitsAndNamesTheReading() {
+        unknownHard = Optional.of("the reading runningRequests is 11 s old: /metrics");
+        root(1, 2);
+        wish(1, 1, 2);
+        assertWaits("nothing new is pinned: the reading runningRequests is 11 s old: /metrics");
+    }
+
+    @Test
+    void wish_noRoom_waitsWithTheArithmetic() {
+        hard = 31;
+        root(1, 2);
+        wish(1, 1, 2);
+        assertWaits("no room: 0 tokens are pinned, it needs 32 more, and the bound is 31: arithmetic");
+        hard = 32;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN);
+    }
+
+    @Test
+    void wish_secondOfTwo_countsWhatTheFirstTakes() {
+        hard = 63;
+        root(1, 2);
+        root(3, 4);
+        wish(1, 1, 2);
+        wish(2, 3, 4);
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN, Action.WAIT);
+    }
+
+    @Test
+    void wish_pathPinnedAlready_costsOnlyTheRest() {
+        root(1, 2);
+        under(2, 3);
+        held(1, 1, 2);
+        wish(2, 1, 2, 3);
+        hard = 48;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.PIN);
+    }
+
+    @Test
+    void wish_blockIsLeaving_waits() {
+        root(1, 2);
+        leaving = Set.of(2L);
+        wish(1, 1, 2);
+        assertWaits("the unpin of its last block has no outcome yet");
+    }
+
+    @Test
+    void wish_toldToWait_isNotTriedBeforeItsTime() {
+        root(1, 2);
+        holds.add(wished(1, HoldOrigin.REQUESTED, 1, 2).waiting(1, "the engine did not have it"));
+        assertWaits("the engine did not have it");
+    }
+
+    @Test
+    void hold_nothingToDo_isKeptWithItsReason() {
+        root(1, 2);
+        held(1, 1, 2);
+        assertLine(Action.KEEP, 1, 2, 2, "held for the test");
+    }
+
+    @Test
+    void hold_expiring_isUnpinnedWithItsReason() {
+        root(1, 2);
+        held(1, 1, 2);
+        holds.set(0, holds.get(0).expiring(false, "its lease of 60 s is over"));
+        assertLine(Action.UNPIN, 1, 2, 2, "its lease of 60 s is over");
+    }
+
+    @Test
+    void stalled_unpinsAllAndPinsNothing() {
+        root(1, 2);
+        root(3, 4);
+        root(5, 6);
+        held(1, 1, 2);
+        held(2, HoldOrigin.AUTOMATIC, 3, 4);
+        wish(3, 5, 6);
+        stalled = true;
+        Plan plan = plan();
+        assertThat(plan.lines()).extracting(Line::action).containsExactly(Action.UNPIN, Action.UNPIN, Action.WAIT);
+        assertThat(plan.lines())
+                .allSatisfy(line -> assertThat(line.reason()).startsWith("requests wait while nothing runs"));
+    }
+
+    @Test
+    void stalled_pinsThatTheEngineMayEvict_stay() {
+        traits = BackendTraits.soft()
+                .needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH)
+                .endingByThemselves();
+        root(1, 2);
+        held(1, 1, 2);
+        stalled = true;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
+    }
+
+    @Test
+    void aboveTheBound_automaticGoFirstThenTheYoungest() {
+        root(1, 2);
+        root(3, 4);
+        root(5, 6);
+        root(7, 8);
+        held(1, 1, 2);
+        held(2, HoldOrigin.AUTOMATIC, 3, 4);
+        held(3, 5, 6);
+        held(4, 7, 8);
+        hard = 96;
+        assertThat(unpinned()).containsExactly(2L);
+        hard = 95;
+        assertThat(unpinned()).containsExactly(2L, 4L);
+        hard = 32;
+        assertThat(unpinned()).containsExactly(2L, 3L, 4L);
+        assertThat(plan().lines().get(1).reason()).isEqualTo("let go: the pins exceed the bound: arithmetic");
+    }
+
+    @Test
+    void aboveTheBound_whatIsLeavingAlready_isNotChargedToOthers() {
+        root(1, 2);
+        root(3, 4);
+        held(1, 1, 2);
+        tree.pinPath(4);
+        leaving = Set.of(4L);
+        freeing = leaving;
+        hard = 32;
+        assertThat(unpinned()).isEmpty();
+    }
+
+    @Test
+    void aboveTheBound_pinThatTheEngineRefusesToTakeBack_isChargedToOthers() {
+        root(1, 2);
+        root(3, 4);
+        held(1, 1, 2);
+        held(2, 3, 4);
+        holds.set(1, holds.get(1).expiring(false, "the engine refused the unpin"));
+        leaving = Set.of(4L);
+        hard = 32;
+        assertThat(unpinned()).containsExactly(1L, 2L);
+    }
+
+    @Test
+    void aboveTheBound_uncountedPinOnAHeldPath_isNotSubtractedFromIt() {
+        root(1, 2);
+        under(2, 3, 4);
+        held(1, 1, 2, 3, 4);
+        leaving = Set.of(2L);
+        hard = 63;
+        assertThat(unpinned()).containsExactly(1L);
+    }
+
+    @Test
+    void aboveTheBound_sharedBlock_isFreedOnlyWithItsLastHold() {
+        root(1, 2);
+        root(3, 4);
+        held(1, 3, 4);
+        held(2, 1, 2);
+        holds.add(wished(3, HoldOrigin.REQUESTED, 1, 2).held(2, 2, "shares"));
+        hard = 32;
+        assertThat(unpinned()).containsExactly(2L, 3L);
+    }
+
+    @Test
+    void aboveTheBound_boundUnknown_takesNothingAway() {
+        root(1, 2);
+        held(1, 1, 2);
+        hard = 0;
+        unknownHard = Optional.of("the reading capacityTokens is unknown: no answer");
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
+    }
+
+    @Test
+    void automatic_prefixLostAndStoredAgain_isPinned() {
+        lostAndBack(1, 2);
+        assertLine(
+                Action.PIN,
+                100,
+                2,
+                2,
+                "lost once and stored again: a shared prefix that this cache does not keep by itself");
+    }
+
+    @Test
+    void automatic_neverLost_isNotPinned() {
+        root(1, 2);
+        assertThat(plan().lines()).isEmpty();
+    }
+
+    @Test
+    void automatic_longestFirstAndWhatItCoversNotAgain() {
+        lostAndBack(1, 2);
+        remove(4, 3);
+        under(2, 3, 4);
+        remove(4, 3);
+        under(2, 3, 4);
+        assertThat(returned).contains(2L, 4L);
+        assertThat(plan().lines()).extracting(Line::lastBlock).containsExactly(4L);
+    }
+
+    @Test
+    void automatic_noRoomUnderItsOwnBound_isNotPinnedThoughRequestedWouldBe() {
+        lostAndBack(1, 2);
+        automatic = 31;
+        assertThat(plan().lines()).isEmpty();
+        wish(1, 1, 2);
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN);
+    }
+
+    @Test
+    void automatic_boundUnknown_isNotPinned() {
+        lostAndBack(1, 2);
+        unknownAutomatic = Optional.of("the reading usedTokens is unknown: not exported");
+        assertThat(plan().lines()).isEmpty();
+        holds.add(wished(1, HoldOrigin.AUTOMATIC, 1, 2));
+        assertWaits("no automatic hold: the reading usedTokens is unknown: not exported");
+    }
+
+    @Test
+    void automatic_waitingWithoutRoom_saysTheArithmetic() {
+        root(1, 2);
+        automatic = 31;
+        holds.add(wished(1, HoldOrigin.AUTOMATIC, 1, 2));
+        assertWaits(
+                "no room for automatic holds: 0 tokens are pinned, it needs 32 more, and the bound is 31: arithmetic");
+    }
+
+    @Test
+    void measuring_automaticHoldsGoAndRequestedStay() {
+        root(1, 2);
+        root(3, 4);
+        root(5, 6);
+        lostAndBack(7, 8);
+        held(1, 1, 2);
+        held(2, HoldOrigin.AUTOMATIC, 3, 4);
+        holds.add(wished(3, HoldOrigin.AUTOMATIC, 5, 6));
+        measuring = Optional.of("measuring: a window without");
+        Plan plan = plan();
+        assertThat(plan.lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.UNPIN, Action.WAIT);
+        assertThat(plan.lines().subList(1, 3))
+                .allSatisfy(line -> assertThat(line.reason()).startsWith("measuring: "));
+    }
+
+    /** Whatever the state: after a plan's pins, the largest request still fits beside what is pinned. */
+    @Test
+    void plan_randomStates_neverPinsAwayTheRoomOfTheLargestRequest() {
+        int rounds = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 100_000 : 3_000;
+        int pinned = 0;
+        for (int seed = 1; seed <= rounds; seed++) {
+            pinned += new PlannerTest().wedgeRound(new SplittableRandom(seed), "seed " + seed);
+        }
+        assertThat(pinned).as("the test must see pins to mean anything").isGreaterThan(rounds / 4);
+    }
+
+    private int wedgeRound(SplittableRandom random, String where) {
+        int blockTokens = 1 << random.nextInt(6);
+        List<Long> ends = new ArrayList<>();
+        for (long prompt = 1; prompt <= random.nextInt(2, 12); prompt++) {
+            long from = prompt * 1_000;
+            long middle = from + random.nextInt(1, 25);
+            root(LongStream.range(from, middle).toArray());
+            if (random.nextBoolean()) {
+                under(
+                        middle - 1,
+                        LongStream.range(middle, middle + random.nextInt(1, 15)).toArray());
+            }
+        }
+        for (long block = 1_000; block < 12_000; block++) {
+            if (tree.endedInsertion(block)) {
+                ends.add(block);
+            }
+        }
+        long id = 1;
+        long outside = 0;
+        leaving = new HashSet<>();
+        freeing = new HashSet<>();
+        for (long end : ends) {
+            int what = random.nextInt(6);
+            HoldOrigin origin = random.nextBoolean() ? HoldOrigin.REQUESTED : HoldOrigin.AUTOMATIC;
+            if (what == 0) {
+                held(id++, origin, tree.path(end));
+            } else if (what < 3) {
+                holds.add(wished(id++, origin, tree.path(end)));
+            } else if (what == 3) {
+                returned.add(end);
+            } else if (what == 4) {
+                // Leaving, and either about to go or refused by the engine.
+                tree.pinPath(end);
+                leaving.add(end);
+                if (random.nextBoolean()) {
+                    freeing.add(end);
+                }
+            } else {
+                // Left over from an earlier life: the tree does not count its path.
+                leaving.add(end);
+                outside += tree.depth(end);
+            }
+        }
+        int capacity = random.nextInt(1, 600) * blockTokens;
+        PromptSizes.Facts prompts = new PromptSizes.Facts(
+                random.nextInt(200),
+                random.nextInt(1, capacity + 1),
+                random.nextInt(1, 50),
+                random.nextInt(1, 50),
+                random.nextInt(3) / 2,
+                random.nextInt(1, capacity + 1),
+                random.nextInt(1, capacity + 1));
+        int running = random.nextInt(3);
+        BudgetSettings settings = new BudgetSettings(1, sizes(random, capacity), "--context-length");
+        int context = random.nextInt(1, capacity + 1);
+        int used = random.nextInt(4) == 0 ? random.nextInt(capacity) : 0;
+        EngineReadings readings = Samples.readings(capacity, blockTokens, context, running, random.nextInt(2), used);
+        long foreign = random.nextInt(8) == 0 ? random.nextInt(capacity) : 0;
+        Observed observed = new Observed(prompts, PromptSizes.Facts.NONE, foreign, true, running);
+        Budget budget = BudgetRule.compute(settings, readings, observed, tree.pinnedBlocks() + outside, true, 0);
+        Plan plan = Planner.plan(new PlanInput(
+                1,
+                0,
+                tree,
+                budget,
+                random.nextInt(8) == 0,
+                true,
+                capacity,
+                blockTokens,
+                Optional.empty(),
+                HARD,
+                Optional.of(ABLE),
+                Optional.empty(),
+                leaving,
+                freeing,
+                holds,
+                returned,
+                100));
+
+        int pins = 0;
+        long pinnedBefore = tree.pinnedBlocks();
+        for (Line line : plan.lines()) {
+            if (line.action() == Action.PIN) {
+                tree.pinPath(line.lastBlock());
+                pins++;
+            }
+        }
+        long needed = largestRequest(settings, prompts, context) + 2L * blockTokens + (capacity + 99) / 100 + foreign;
+        if (pins > 0) {
+            assertThat(capacity - (tree.pinnedBlocks() + outside) * blockTokens)
+                    .as("%s: pinned %d before, %s", where, pinnedBefore, plan)
+                    .isGreaterThanOrEqualTo(needed);
+        }
+        for (Line line : plan.lines()) {
+            if (line.action() == Action.UNPIN) {
+                tree.unpinPath(line.lastBlock());
+            }
+        }
+        freeing.forEach(tree::unpinPath);
+        // Letting go in the same plan brings pins from before within the bound, unless nothing is left to let go.
+        long left = (tree.pinnedBlocks() + outside) * blockTokens;
+        boolean keeps = plan.lines().stream().anyMatch(line -> line.action() == Action.KEEP);
+        assertThat(!keeps || capacity - left >= needed)
+                .as("%s: %d left, %s", where, left, plan)
+                .isTrue();
+        return pins;
+    }
+
+    private static Optional<RequestSizes> sizes(SplittableRandom random, int capacity) {
+        int output = random.nextInt(8) == 0 ? random.nextInt(1, 9_000) : random.nextInt(1, 200);
+        return switch (random.nextInt(3)) {
+            case 0 -> Optional.empty();
+            case 1 -> Optional.of(RequestSizes.measured(output));
+            default -> Optional.of(RequestSizes.of(random.nextInt(1, capacity + 1), output));
+        };
+    }
+
+    /** The rule for the largest request, written down a second time. */
+    private static long largestRequest(BudgetSettings settings, PromptSizes.Facts prompts, long accepted) {
+        if (settings.written().isEmpty()) {
+            return accepted;
+        }
+        RequestSizes written = settings.written().get();
+        if (written.largestPromptTokens().isPresent()) {
+            long prompt = Math.max(written.largestPromptTokens().getAsInt(), prompts.largestPromptEver());
+            return Math.min(accepted, Math.max(prompts.largestEver(), prompt + written.maxOutputTokens()));
+        }
+        boolean enough = prompts.count() >= 100 && prompts.unmeasured() == 0;
+        return enough
+                ? Math.min(accepted, Math.max(prompts.largest(), 2 * prompts.p99()) + written.maxOutputTokens())
+                : accepted;
+    }
+
+    private Plan plan() {
+        List<Budget.Term> terms = List.of(
+                term(Budget.HARD_GUARD, hard, unknownHard), term("operator's share", automatic, unknownAutomatic));
+        Budget budget = new Budget(hard, hard, automatic, tree.pinnedBlocks() * 16L, 0, terms, List.of());
+        return Planner.plan(new PlanInput(
+                1,
+                0,
+                tree,
+                budget,
+                stalled,
+                true,
+                20_000,
+                16,
+                hindrance,
+                traits,
+                capabilities,
+                measuring,
+                leaving,
+                freeing,
+                holds,
+                returned,
+                100));
+    }
+
+    private static Budget.Term term(String name, long tokens, Optional<String> unknown) {
+        return new Budget.Term(
+                name,
+                unknown.isPresent() ? OptionalLong.empty() : OptionalLong.of(tokens),
+                unknown.orElse("arithmetic"));
+    }
+
+    private List<Long> unpinned() {
+        return plan().lines().stream()
+                .filter(line -> line.action() == Action.UNPIN)
+                .map(Line::holdId)
+                .toList();
+    }
+
+    private void assertLine(Action action, long holdId, long lastBlock, int blocks, String reason) {
+        assertThat(plan().lines()).singleElement().satisfies(line -> {
+            assertThat(line.action()).isEqualTo(action);
+            assertThat(line.holdId()).isEqualTo(holdId);
+            assertThat(line.lastBlock()).isEqualTo(lastBlock);
+            assertThat(line.blocks()).isEqualTo(blocks);
+            assertThat(line.reason()).contains(reason);
+        });
+    }
+
+    private void assertWaits(String reason) {
+        assertThat(plan().lines()).singleElement().satisfies(line -> {
+            assertThat(line.action()).isEqualTo(Action.WAIT);
+            assertThat(line.reason()).startsWith(reason);
+        });
+    }
+
+    private void wish(long id, long... path) {
+        holds.add(wished(id, HoldOrigin.REQUESTED, path));
+    }
+
+    private static Hold wished(long id, HoldOrigin origin, long... path) {
+        return Hold.requested(id, origin, new HoldRequest(path, Duration.ofSeconds(60)), 0, "asked for");
+    }
+
+    private void held(long id, long... path) {
+        held(id, HoldOrigin.REQUESTED, path);
+    }
+
+    private void held(long id, HoldOrigin origin, long... path) {
+        long last = path[path.length - 1];
+        tree.pinPath(last);
+        holds.add(wished(id, origin, path).held(last, path.length, "held for the test"));
+    }
+
+    private void lostAndBack(long... path) {
+        root(path);
+        long[] leafFirst = LongStream.range(0, path.length)
+                .map(i -> path[path.length - 1 - (int) i])
+                .toArray();
+        remove(leafFirst);
+        root(path);
+    }
+
+    private void root(long... blocks) {
+        batch(chain(blocks));
+    }
+
+    private void under(long parent, long... blocks) {
+        batch(chain(blocks).under(parent));
+    }
+
+    private void batch(StoredBlocks chain) {
+        tree.batchStarted(0, 0);
+        tree.stored(chain);
+        tree.batchEnded();
+    }
+
+    private void remove(long... blocks) {
+        tree.removed(blocks, 0, blocks.length, Tier.GPU, 0);
+    }
+
+    private static StoredBlocks chain(long... blocks) {
+        StoredBlocks chain = new StoredBlocks().reset();
+        for (long block : blocks) {
+            chain.add(block);
+        }
+        return chain;
+    }
+}

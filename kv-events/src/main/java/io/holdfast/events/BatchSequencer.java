@@ -1,0 +1,433 @@
+package io.holdfast.events;
+
+import io.holdfast.core.index.Gap;
+import io.holdfast.core.index.KvEventSink;
+import java.util.Optional;
+
+/*
+ * The order in which a publisher spoke, put together from what arrives: live batches by connections that come and go, and
+ * the publisher's memory of its last batches, which can be asked for.
+ *
+ * Numbers and lives. A publisher numbers its batches from 0 and begins again with each of its lives. Within a connection
+ * TCP keeps the order, so there the next number is the next batch, a higher one means that batches were dropped, and a
+ * lower one is a second copy (its checksum is known) or another life. Between two connections numbers prove nothing: another
+ * life may have come to the very next number.
+ *
+ * A replay request goes to the publisher of now, by a connection of its own that is made for it, and asks for the *last* batch that
+ * was applied and all after it. The same number with the same bytes is proof of the same life; then nothing is missing
+ * when the answer ends. The same number with other bytes, or no such number, is another life: it is asked for from 0. An
+ * answer that begins above what was asked is a gap, as is one that does not come.
+ *
+ * When a replay is requested: when a connection was made (that finds a quiet engine's past, too), when a number is missing, when
+ * numbers fall back to something above 0, and when nothing was heard for a while, since the last batch before a silence
+ * may have been dropped like any other. Live batches wait meanwhile, within limits, and are applied after the answer; what
+ * the answer had already is known by its checksum.
+ *
+ * Why the newest connection decides. Lives follow each other in time. A replay that was requested after a connection was made is
+ * answered by the life at its other end or by a later one; if by a later one, that connection is dead and a newer will
+ * come, with a request of its own. So after the last request the view is the living publisher's, whatever was mixed up before,
+ * and the batches of older connections that still wait add nothing to a complete answer and are let go. For the same
+ * reason a batch that came before a request and is still missing from its complete answer will never be explained: the
+ * hole before it is told as a gap.
+ *
+ * When asking fails, because nobody answers in time, the answer is nonsense or too much arrives meanwhile, the stream goes
+ * on as one that cannot ask, for a while: the next number after another connection is a gap of no batches then, unless its
+ * batch begins with an empty cache. A request after one that failed is put off for longer.
+ */
+
+/** One cache's batches in the publisher's order, for a sink. */
+final class BatchSequencer {
+    static final long ANSWER_NANOS = 5_000_000_000L;
+    private static final long RETRY_NANOS = 10_000_000_000L;
+    private static final long LONGEST_RETRY_NANOS = 320_000_000_000L;
+    private static final long FIRST_CHECK_NANOS = 1_000_000_000L;
+    private static final long LONGEST_CHECK_NANOS = 32_000_000_000L;
+    private static final long NONE_YET = -1;
+
+    /** Asks the publisher for its past; its answers come back by {@link #answered}, {@link #ended} or {@link #failed}. */
+    interface ReplayRequester {
+        /** Ends what was asked before. */
+        void requestReplay(long from);
+
+        void stop();
+    }
+
+    private final Subscription counts;
+    private final KvEventSink sink;
+    private final KvEventDecoder decoder;
+    private final Optional<ReplayRequester> requester;
+    private final RecentChecksums checksums = new RecentChecksums();
+    private final PendingBatches pending = new PendingBatches();
+
+    private long now;
+    private int applied;
+    private long last = NONE_YET;
+    private long publisher;
+
+    /** The last connection that was made, and the last one whose life is known to be the one that was applied. */
+    private long newest;
+
+    private long proven;
+    private long oldest;
+
+    private boolean connected;
+
+    private boolean awaitingReplay;
+    private int replayRequests;
+    private int complete;
+    private long requestedOver;
+    private long due;
+    private boolean confirmed;
+    private boolean anotherLife;
+    private boolean progress;
+    private Optional<Message> unreadable = Optional.empty();
+
+    /** Whether batches of an answer were applied without those that end it. */
+    private boolean unfinished;
+
+    private Gap.Cause cause = Gap.Cause.DROPPED;
+
+    private long usableAt;
+    private long retryNanos = RETRY_NANOS;
+    private long heardAt;
+    private long checkNanos = FIRST_CHECK_NANOS;
+
+    BatchSequencer(
+            Subscription counts,
+            KvEventSink sink,
+            KvEventDecoder decoder,
+            Optional<ReplayRequester> requester,
+            long now) {
+        this.counts = counts;
+        this.sink = sink;
+        this.decoder = decoder;
+        this.requester = requester;
+        this.now = now;
+        this.usableAt = now;
+        this.heardAt = now;
+    }
+
+    /** Begins a round; {@code connection} is the last one that was made, and may be gone again. */
+    void round(long nanos, long connection, boolean stillThere) {
+        now = nanos;
+        connected = stillThere;
+        if (connection > newest) {
+            newest = connection;
+            usableAt = now;
+            retryNanos = RETRY_NANOS;
+            checkNanos = FIRST_CHECK_NANOS;
+            heardAt = now;
+        }
+        if (awaitingReplay) {
+            if (newest > requestedOver) {
+                // Who was asked may be gone.
+                beginReplay();
+            } else if (now - due >= 0) {
+                failed("it did not answer within " + ANSWER_NANOS / 1_000_000_000L + " seconds");
+            }
+        } else if (connected && canRequestReplay()) {
+            if (newest > proven) {
+                beginReplay();
+            } else if (now - heardAt >= checkNanos) {
+                checkNanos = Math.min(2 * checkNanos, LONGEST_CHECK_NANOS);
+                heardAt = now;
+                beginReplay();
+            }
+        }
+    }
+
+    /** How long nothing needs to be done unless something arrives. */
+    long idleNanos() {
+        if (!awaitingReplay && (requester.isEmpty() || !connected)) {
+            return Long.MAX_VALUE;
+        }
+        return Math.max(0, (awaitingReplay ? due : Math.max(usableAt, heardAt + checkNanos)) - now);
+    }
+
+    int replayRequests() {
+        return replayRequests;
+    }
+
+    /** Batches that reached the sink since the last call. */
+    int takeApplied() {
+        int count = applied;
+        applied = 0;
+        return count;
+    }
+
+    void live(Message batch) {
+        heardAt = now;
+        newest = Math.max(newest, batch.connection);
+        if (awaitingReplay) {
+            if (pending.add(batch)) {
+                return;
+            }
+            progress = false;
+            failed("more than " + PendingBatches.MOST + " batches or " + (PendingBatches.MOST_BYTES >> 20)
+                    + " MiB came before it had answered");
+        }
+        process(batch);
+    }
+
+    /** A batch of the answer. */
+    void answered(Message batch) {
+        due = now + ANSWER_NANOS;
+        if (!confirmed && batch.sequence == last) {
+            boolean forgotten = !checksums.knows(last);
+            if (forgotten) {
+                // The life was doubted, which was told, and nothing was heard since: this one is as good as any.
+                checksums.remember(batch);
+            }
+            if (forgotten || (checksums.has(batch) && !batch.contradicts(publisher))) {
+                confirmed = true;
+                adopt();
+            } else {
+                anotherLife = true;
+                beginReplay();
+            }
+            return;
+        }
+        boolean unreachable = !confirmed;
+        if (!unreachable && !anotherLife && batch.sequence <= last) {
+            if (!checksums.has(batch)) {
+                failed("it contradicts itself about batch " + batch.sequence);
+            }
+            return;
+        }
+        if (!unreachable && !anotherLife && last != NONE_YET && batch.sequence > last + 1 && progress) {
+            beginReplay();
+            return;
+        }
+        if (!read(batch)) {
+            unreadable = Optional.of(batch);
+            return;
+        }
+        if (anotherLife) {
+            anotherLife = false;
+            restarted(batch.sequence);
+        } else if (unreachable && batch.sequence < last) {
+            failed("it began with batch " + batch.sequence + " when it was asked from " + last);
+            return;
+        } else if (unreachable) {
+            confirmed = true;
+            lost(cause, batch.sequence);
+        } else if (batch.sequence != last + 1) {
+            lost(last == NONE_YET ? Gap.Cause.JOINED_LATE : Gap.Cause.DROPPED, batch.sequence);
+        }
+        adopt();
+        progress = true;
+        unfinished = true;
+        counts.replayed();
+        apply(batch);
+    }
+
+    /** The answer is complete. */
+    void ended() {
+        if (!confirmed) {
+            anotherLife = true;
+            beginReplay();
+        } else if (anotherLife && requestedOver == proven) {
+            anotherLife = false;
+            failed("it remembers nothing");
+        } else {
+            if (anotherLife) {
+                // Born and silent. It stays another life until it speaks.
+                doubt(Gap.Cause.DISCONNECTED, last + 1);
+            }
+            unreadable.filter(batch -> batch.sequence > last).ifPresent(this::giveUp);
+            complete = replayRequests;
+            unfinished = false;
+            retryNanos = RETRY_NANOS;
+            settle(!anotherLife);
+        }
+    }
+
+    /** The connection went away in the middle of the answer: it is asked for again while there is time. */
+    void cutOff() {
+        long until = due;
+        beginReplay();
+        due = until;
+    }
+
+    void failed(String why) {
+        if (progress) {
+            beginReplay();
+            return;
+        }
+        counts.replayFailed(why);
+        usableAt = now + retryNanos;
+        retryNanos = Math.min(2 * retryNanos, LONGEST_RETRY_NANOS);
+        boolean lifeUnknown = anotherLife || requestedOver > proven;
+        if (last != NONE_YET && (lifeUnknown || unfinished)) {
+            dropOlder(requestedOver);
+            long next = anotherLife
+                    ? last + 1
+                    : pending.peek()
+                            .map(batch -> batch.sequence)
+                            .filter(s -> s > last)
+                            .orElse(last + 1);
+            if (lifeUnknown) {
+                doubt(anotherLife ? Gap.Cause.DISCONNECTED : cause, next);
+            } else {
+                lost(cause, next);
+                last = next - 1;
+            }
+        }
+        unfinished = false;
+        settle(!lifeUnknown && checksums.knows(last));
+    }
+
+    /** Goes on with what waited. */
+    private void settle(boolean sameLife) {
+        awaitingReplay = false;
+        counts.recovering(false);
+        requester.ifPresent(ReplayRequester::stop);
+        proven = Math.max(proven, requestedOver);
+        oldest = proven;
+        while (!awaitingReplay) {
+            Optional<Message> next = pending.poll();
+            if (next.isEmpty()) {
+                return;
+            }
+            Message batch = next.get();
+            if (sameLife && batch.connection <= proven && batch.sequence <= last) {
+                // The answer had it, or gave it up for lost; its connection is that of the answer's life, or dead.
+                counts.duplicate();
+            } else {
+                process(batch);
+            }
+        }
+    }
+
+    /** Once it is told that the life is not known, silence adds nothing to that. */
+    private void doubt(Gap.Cause why, long next) {
+        if (checksums.knows(last) || next > last + 1) {
+            lost(why, next);
+        }
+        last = next - 1;
+        checksums.forget();
+    }
+
+    /** The publisher said so, and nobody will ever know what. */
+    private void giveUp(Message batch) {
+        lost(last == NONE_YET ? Gap.Cause.JOINED_LATE : Gap.Cause.DROPPED, batch.sequence + 1);
+        last = batch.sequence;
+        checksums.remember(batch);
+    }
+
+    /** The life that answers is the one that is applied: so is that of the newest connection, or it is dead. */
+    private void adopt() {
+        if (requestedOver > proven) {
+            proven = requestedOver;
+            unfinished = true;
+        }
+    }
+
+    private void dropOlder(long connection) {
+        oldest = connection;
+        while (pending.peek().filter(batch -> batch.connection < connection).isPresent()) {
+            pending.poll();
+            counts.duplicate();
+        }
+    }
+
+    private boolean canRequestReplay() {
+        return requester.isPresent() && now - usableAt >= 0;
+    }
+
+    private void beginReplay() {
+        awaitingReplay = true;
+        replayRequests++;
+        requestedOver = newest;
+        if (!unfinished) {
+            cause = newest > proven ? Gap.Cause.DISCONNECTED : Gap.Cause.DROPPED;
+        }
+        confirmed = anotherLife || last == NONE_YET;
+        progress = false;
+        unreadable = Optional.empty();
+        due = now + ANSWER_NANOS;
+        counts.replayRequested();
+        counts.recovering(true);
+        requester.orElseThrow().requestReplay(confirmed ? 0 : last);
+    }
+
+    private void process(Message batch) {
+        if (batch.connection < oldest) {
+            counts.duplicate();
+            return;
+        }
+        if (!read(batch)) {
+            return;
+        }
+        boolean stranger = batch.contradicts(publisher);
+        boolean familiar = publisher != 0 && batch.publisher == publisher;
+        boolean doubtful = batch.connection != proven && !familiar;
+        if (canRequestReplay() && batch.connection > proven) {
+            replayBefore(batch);
+            return;
+        }
+        long sequence = batch.sequence;
+        boolean explained = batch.replayRequests < complete;
+        if (last != NONE_YET && (stranger || (anotherLife && !explained) || sequence <= last)) {
+            if (!doubtful && checksums.has(batch)) {
+                counts.duplicate();
+                return;
+            }
+            if (canRequestReplay() && sequence > 0 && !explained) {
+                anotherLife = true;
+                replayBefore(batch);
+                return;
+            }
+            restarted(sequence);
+        } else if (sequence != last + 1) {
+            if (canRequestReplay() && !explained) {
+                replayBefore(batch);
+                return;
+            }
+            lost(
+                    last == NONE_YET ? Gap.Cause.JOINED_LATE : doubtful ? Gap.Cause.DISCONNECTED : Gap.Cause.DROPPED,
+                    sequence);
+        } else if (last != NONE_YET && doubtful && !decoder.beginsWithClear()) {
+            lost(Gap.Cause.DISCONNECTED, sequence);
+        }
+        proven = batch.connection;
+        anotherLife = false;
+        apply(batch);
+    }
+
+    private void replayBefore(Message batch) {
+        pending.putBack(batch);
+        beginReplay();
+    }
+
+    private boolean read(Message batch) {
+        long unknownBefore = decoder.unknownEvents();
+        if (decoder.read(batch.payload)) {
+            counts.unknown(decoder.unknownEvents() - unknownBefore);
+            return true;
+        }
+        counts.refuse("The payload of batch " + batch.sequence + " from " + counts.endpoint()
+                + " is no batch of events: " + decoder.refusal() + ".");
+        return false;
+    }
+
+    private void apply(Message batch) {
+        last = batch.sequence;
+        publisher = batch.publisher;
+        checksums.remember(batch);
+        applied++;
+        decoder.deliver(batch.sequence, sink);
+    }
+
+    private void lost(Gap.Cause cause, long seen) {
+        Gap gap = new Gap(cause, last + 1, seen);
+        counts.lost(gap);
+        sink.gap(gap);
+    }
+
+    private void restarted(long seen) {
+        checksums.forget();
+        counts.restarted();
+        sink.restarted(seen);
+    }
+}

@@ -1,0 +1,198 @@
+package io.holdfast.loadtest.analysis;
+
+import io.holdfast.evidence.PairOrder;
+import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.HoldReceipt;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.ReleaseReceipt;
+import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.journal.RequestStatus;
+import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.Step;
+import io.holdfast.loadtest.workload.Workload;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.function.Predicate;
+
+/**
+ * The conditions without which a measurement is not about what it claims to be about. Each one that fails is a sentence
+ * and makes the experiment invalid.
+ */
+public final class Gates {
+    private static final double MOST_ERRORS = 0.01;
+    private static final double TOKEN_TOLERANCE = 0.01;
+    private static final long NANOS = 1_000_000;
+
+    private final RunHeader header;
+
+    public Gates(RunHeader header) {
+        this.header = header;
+    }
+
+    /** The gates that a measured leg fails by itself. */
+    public List<String> failedBy(LegRecord leg) {
+        List<String> failed = new ArrayList<>();
+        leg.problem().ifPresent(failed::add);
+        if (leg.problem().isEmpty()) {
+            holdStep(leg, failed);
+            requests(leg, failed);
+        }
+        if (!leg.workloadId().equals(header.workload().id())) {
+            failed.add("it ran another workload than the experiment's");
+        }
+        return failed.stream()
+                .map(why -> "In " + leg.label() + " " + why + (why.endsWith(".") ? "" : "."))
+                .toList();
+    }
+
+    private void holdStep(LegRecord leg, List<String> failed) {
+        if (leg.arm() == Arm.PINNED) {
+            if (!leg.hold().isInFull()) {
+                failed.add("the prefix was not held in full (%d of %d blocks): %s"
+                        .formatted(
+                                leg.hold().heldBlocks(),
+                                leg.hold().wantedBlocks(),
+                                leg.hold().reason()));
+            } else if (leg.release().kind() != ReleaseReceipt.Kind.RELEASED
+                    && leg.release().kind() != ReleaseReceipt.Kind.BROKEN) {
+                failed.add("the hold did not last to the end of the leg: "
+                        + leg.release().reason());
+            }
+        } else if (leg.hold().kind() != HoldReceipt.Kind.SHAM || leg.release().kind() != ReleaseReceipt.Kind.SHAM) {
+            failed.add("the sham of the hold step was skipped, so the arms did not do the same: "
+                    + leg.hold().reason());
+        }
+        if (leg.holdNanos() > header.slotMillis() * NANOS) {
+            failed.add("the hold step's call took %d ms, longer than its slot of %d ms; use a longer slot"
+                    .formatted(leg.holdNanos() / NANOS, header.slotMillis()));
+        } else {
+            slot(leg, failed);
+        }
+    }
+
+    /** The load must begin equally long after the flush in both arms, so every slot has to be as long as was planned. */
+    private void slot(LegRecord leg, List<String> failed) {
+        leg.steps().stream()
+                .filter(step -> step.kind() == Step.Kind.HOLD)
+                .mapToLong(step -> step.ended() - step.began())
+                .filter(length -> Math.abs(length - header.slotMillis() * NANOS) > header.toleranceMillis() * NANOS)
+                .forEach(length -> failed.add(String.format(
+                        Locale.ROOT,
+                        "the hold step took %.1f ms where its slot is %d ms, a settle difference of %+.1f ms; at most"
+                                + " %d ms are allowed, so use a machine with less other load",
+                        length / 1e6,
+                        header.slotMillis(),
+                        length / 1e6 - header.slotMillis(),
+                        header.toleranceMillis())));
+    }
+
+    private static void requests(LegRecord leg, List<String> failed) {
+        List<RequestRecord> bad = leg.requests().stream()
+                .filter(request -> !request.isOk() && request.status() != RequestStatus.EMPTY)
+                .toList();
+        long empty = leg.requests().stream()
+                .filter(request -> request.status() == RequestStatus.EMPTY)
+                .count();
+        if (bad.size() > MOST_ERRORS * leg.requests().size()) {
+            failed.add("%d of %d requests failed, the first because %s"
+                    .formatted(
+                            bad.size(),
+                            leg.requests().size(),
+                            bad.getFirst().status() + ": " + bad.getFirst().problem()));
+        }
+        if (empty > 0) {
+            failed.add("%d of %d requests came back without any output"
+                    .formatted(empty, leg.requests().size()));
+        }
+        if (leg.probeMillis().isEmpty()) {
+            failed.add("no probe was answered");
+        }
+    }
+
+    /** The gates that compare the measured legs with each other. */
+    List<String> failedAmong(List<LegRecord> legs) {
+        List<String> failed = new ArrayList<>();
+        List<LegRecord> whole =
+                legs.stream().filter(leg -> leg.problem().isEmpty()).toList();
+        if (whole.stream().map(Gates::steps).distinct().count() > 1) {
+            failed.add("The legs did not take the same steps.");
+        }
+        for (int position = 1; position < Workload.LEGS_OF_A_LIFE; position++) {
+            int at = position;
+            if (whole.stream()
+                            .filter(leg -> leg.position() == at)
+                            .map(LegRecord::bodies)
+                            .distinct()
+                            .count()
+                    > 1) {
+                failed.add("The arms did not send the same requests as leg " + position + " of a pair.");
+            }
+        }
+        completionTokens(whole, failed);
+        lives(legs, failed);
+        return failed;
+    }
+
+    private static List<String> steps(LegRecord leg) {
+        return leg.steps().stream()
+                .map(step -> step.kind() + " " + step.cycle())
+                .toList();
+    }
+
+    private static void completionTokens(List<LegRecord> legs, List<String> failed) {
+        Map<Arm, OptionalDouble> means = new EnumMap<>(Arm.class);
+        for (Arm arm : Arm.values()) {
+            means.put(arm, completionTokens(legs, leg -> leg.arm() == arm));
+        }
+        double baseline =
+                means.getOrDefault(Arm.BASELINE, OptionalDouble.empty()).orElse(0);
+        double pinned = means.getOrDefault(Arm.PINNED, OptionalDouble.empty()).orElse(0);
+        if (baseline > 0 && pinned > 0 && Math.abs(pinned / baseline - 1) > TOKEN_TOLERANCE) {
+            failed.add(String.format(
+                    Locale.ROOT,
+                    "The arms generated different numbers of tokens: %.2f per request in baseline legs, %.2f in"
+                            + " pinned.",
+                    baseline,
+                    pinned));
+        }
+    }
+
+    /** What these gates could not look at, a sentence each: an unknown is not a pass. */
+    List<String> unknownAmong(List<LegRecord> legs) {
+        List<String> unknown = new ArrayList<>();
+        for (Arm arm : Arm.values()) {
+            List<LegRecord> of = legs.stream().filter(leg -> leg.arm() == arm).toList();
+            if (of.stream().flatMap(leg -> leg.requests().stream()).anyMatch(RequestRecord::isOk)
+                    && completionTokens(of, leg -> true).isEmpty()) {
+                unknown.add("The engine did not tell how many tokens it generated in "
+                        + (arm == Arm.PINNED ? "pinned" : "baseline")
+                        + " legs, so whether both arms generated as many is unknown.");
+            }
+        }
+        return unknown;
+    }
+
+    private static OptionalDouble completionTokens(List<LegRecord> legs, Predicate<LegRecord> chosen) {
+        return legs.stream()
+                .filter(chosen)
+                .flatMap(leg -> leg.requests().stream())
+                .filter(RequestRecord::isOk)
+                .flatMapToInt(request -> request.completionTokens().stream())
+                .average();
+    }
+
+    private void lives(List<LegRecord> legs, List<String> failed) {
+        List<PairOrder> planned = header.plan().lives();
+        boolean asPlanned = legs.stream()
+                .allMatch(leg -> leg.life() <= planned.size()
+                        && leg.order() == planned.get(leg.life() - 1)
+                        && leg.arm() == Arm.of(leg.order(), leg.position()));
+        if (!asPlanned) {
+            failed.add("The legs did not run in the order of the plan.");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+package io.holdfast.loadtest.client;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.loadtest.workload.LoadRequest;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/** How an engine is asked for tokens, by token ids, and how its stream is read. */
+public enum CompletionRoute {
+    /** SGLang's own route. Always tells the cached tokens; the default, because a proof needs them. */
+    SGLANG_GENERATE("/generate") {
+        @Override
+        ObjectNode question(Optional<String> model, ArrayNode tokens, int maxTokens) {
+            ObjectNode body = JSON.createObjectNode();
+            body.set("input_ids", tokens);
+            body.putObject("sampling_params")
+                    .put("temperature", 0.0)
+                    .put("max_new_tokens", maxTokens)
+                    .put("ignore_eos", true);
+            return body.put("stream", true);
+        }
+
+        @Override
+        StreamEvent read(JsonNode event) {
+            JsonNode facts = event.path("meta_info");
+            OptionalInt tokens = count(facts.path("completion_tokens"));
+            String text = event.path("text").asText("");
+            // A first token that is half a character has no text yet: its count still says that it is there.
+            boolean content = !text.isEmpty() || !event.path("output_ids").isEmpty() || tokens.orElse(0) > 0;
+            return new StreamEvent(
+                    content,
+                    !text.isBlank(),
+                    facts.path("finish_reason").isObject()
+                            || facts.path("finish_reason").isTextual(),
+                    count(facts.path("prompt_tokens")),
+                    tokens,
+                    count(facts.path("cached_tokens")));
+        }
+    },
+
+    /**
+     * The OpenAI completions route of SGLang and vLLM. Tells the cached tokens only where the engine was started with
+     * its cache report on, and some versions leave them out when they are 0.
+     */
+    OPENAI_COMPLETIONS("/v1/completions") {
+        @Override
+        ObjectNode question(Optional<String> model, ArrayNode tokens, int maxTokens) {
+            ObjectNode body = JSON.createObjectNode();
+            model.ifPresent(name -> body.put("model", name));
+            body.set("prompt", tokens);
+            body.put("max_tokens", maxTokens)
+                    .put("temperature", 0.0)
+                    .put("ignore_eos", true)
+                    .put("stream", true);
+            body.putObject("stream_options").put("include_usage", true);
+            return body;
+        }
+
+        @Override
+        StreamEvent read(JsonNode event) {
+            JsonNode choice = event.path("choices").path(0);
+            JsonNode usage = event.path("usage");
+            String text = choice.path("text").asText("");
+            return new StreamEvent(
+                    !text.isEmpty(),
+                    !text.isBlank(),
+                    choice.path("finish_reason").isTextual(),
+                    count(usage.path("prompt_tokens")),
+                    count(usage.path("completion_tokens")),
+                    count(usage.path("prompt_tokens_details").path("cached_tokens")));
+        }
+    };
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final String path;
+
+    CompletionRoute(String path) {
+        this.path = path;
+    }
+
+    String path() {
+        return path;
+    }
+
+    abstract ObjectNode question(Optional<String> model, ArrayNode tokens, int maxTokens);
+
+    abstract StreamEvent read(JsonNode event);
+
+    /** The request's body; the same request always has the same bytes. */
+    byte[] body(Optional<String> model, LoadRequest request) {
+        ArrayNode tokens = JSON.createArrayNode();
+        for (int token : request.tokens()) {
+            tokens.add(token);
+        }
+        try {
+            return JSON.writeValueAsBytes(question(model, tokens, request.maxTokens()));
+        } catch (JsonProcessingException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Reads one event of a stream.
+     *
+     * @throws IOException when it is no JSON or says that the engine failed
+     */
+    StreamEvent read(byte[] bytes, int length) throws IOException {
+        JsonNode event = JSON.readTree(bytes, 0, length);
+        if (!event.isObject()) {
+            throw new IOException("an event of the stream is no JSON object");
+        }
+        JsonNode error = event.path("error");
+        if (!error.isMissingNode() && !error.isNull()) {
+            throw new IOException("the engine reported " + error.path("message").asText(error.toString()));
+        }
+        return read(event);
+    }
+
+    private static OptionalInt count(JsonNode number) {
+        return number.isIntegralNumber() && number.canConvertToInt() && number.intValue() >= 0
+                ? OptionalInt.of(number.intValue())
+                : OptionalInt.empty();
+    }
+
+    /**
+     * What one event of a stream says.
+     *
+     * @param content whether it brings output
+     * @param visible whether it has text other than white space
+     * @param finished whether it gives a reason for the end
+     */
+    record StreamEvent(
+            boolean content,
+            boolean visible,
+            boolean finished,
+            OptionalInt promptTokens,
+            OptionalInt completionTokens,
+            OptionalInt cachedTokens) {}
+}

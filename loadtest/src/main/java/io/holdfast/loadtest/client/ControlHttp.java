@@ -1,0 +1,117 @@
+package io.holdfast.loadtest.client;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import io.holdfast.loadtest.LoadTestException;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Blocking HTTP for what is not load: readiness, flush, the sidecar's API. */
+final class ControlHttp implements AutoCloseable {
+    static final ObjectMapper JSON = new ObjectMapper();
+
+    private final HttpClient http;
+    private final String base;
+    private final Map<String, String> headers;
+    /** The most that a whole exchange may take. */
+    private final Duration limit;
+
+    ControlHttp(URI base, Map<String, String> headers, Duration limit) {
+        this.http = HttpClient.newBuilder()
+                .version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(limit)
+                .build();
+        this.base = withoutEndSlashes(base.toString());
+        this.headers = Map.copyOf(headers);
+        this.limit = limit;
+    }
+
+    /** What a path that begins with a slash can be put after. */
+    static String withoutEndSlashes(String text) {
+        int end = text.length();
+        while (end > 0 && text.charAt(end - 1) == '/') {
+            end--;
+        }
+        return text.substring(0, end);
+    }
+
+    Answer get(String path) throws IOException {
+        return send(request(path).GET());
+    }
+
+    Answer post(String path, String json) throws IOException {
+        return send(request(path).header("content-type", "application/json").POST(BodyPublishers.ofString(json)));
+    }
+
+    Answer delete(String path) throws IOException {
+        return send(request(path).DELETE());
+    }
+
+    private HttpRequest.Builder request(String path) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path));
+        headers.forEach(request::header);
+        return request;
+    }
+
+    private Answer send(HttpRequest.Builder request) throws IOException {
+        // The time-out of a request ends with the headers of its answer; this bound includes the body.
+        CompletableFuture<HttpResponse<String>> exchange = http.sendAsync(request.build(), BodyHandlers.ofString());
+        try {
+            HttpResponse<String> response = exchange.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+            return new Answer(response.statusCode(), response.body());
+        } catch (TimeoutException e) {
+            throw new IOException("There was no whole answer within " + limit.toMillis() + " ms.", e);
+        } catch (ExecutionException e) {
+            throw new IOException(String.valueOf(e.getCause()), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new LoadTestException("The load test was interrupted while it waited for " + base + ".", e);
+        } finally {
+            exchange.cancel(true);
+        }
+    }
+
+    @Override
+    public void close() {
+        http.shutdownNow();
+        http.close();
+    }
+
+    /** What was answered. */
+    record Answer(int status, String text) {
+        boolean isOk() {
+            return status >= 200 && status < 300;
+        }
+
+        /** The body; a missing node when it is no JSON. */
+        JsonNode json() {
+            try {
+                return JSON.readTree(text);
+            } catch (JsonProcessingException e) {
+                return MissingNode.getInstance();
+            }
+        }
+
+        /** The error that the answer names, or its first line. */
+        String problem() {
+            JsonNode error = json().path("error");
+            if (error.isTextual()) {
+                return error.asText();
+            }
+            return status + " " + text.strip().lines().findFirst().orElse("");
+        }
+    }
+}

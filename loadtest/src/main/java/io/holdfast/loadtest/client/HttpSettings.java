@@ -1,0 +1,84 @@
+package io.holdfast.loadtest.client;
+
+import io.holdfast.loadtest.LoadTestException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * How an engine behind HTTP is asked.
+ *
+ * @param route its completion route
+ * @param model its name for the OpenAI route; vLLM insists on it
+ * @param headers sent to the engine with every request, such as an authorization; never written to the journal
+ * @param flushPath the engine's route that empties its cache
+ * @param requestTimeout the most that one request may take
+ * @param flushTimeout the most that a busy engine may take to flush
+ * @param readyTimeout the most that a server life may take to begin
+ */
+public record HttpSettings(
+        CompletionRoute route,
+        Optional<String> model,
+        Map<String, String> headers,
+        String flushPath,
+        Duration requestTimeout,
+        Duration flushTimeout,
+        Duration readyTimeout) {
+    public HttpSettings {
+        headers = Map.copyOf(headers);
+        atLeastAMillisecond("request time-out", requestTimeout);
+        atLeastAMillisecond("flush time-out", flushTimeout);
+        atLeastAMillisecond("ready time-out", readyTimeout);
+        if (!flushPath.startsWith("/")) {
+            throw new LoadTestException(
+                    "The flush path is " + flushPath + "; it starts with a slash, as /flush_cache.");
+        }
+    }
+
+    private static void atLeastAMillisecond(String what, Duration value) {
+        if (value.toMillis() < 1) {
+            throw new LoadTestException("The " + what + " must be at least one millisecond, not " + value + ".");
+        }
+    }
+
+    /** SGLang's own route, and patience for a large engine. */
+    public static HttpSettings defaults() {
+        return new HttpSettings(
+                CompletionRoute.SGLANG_GENERATE,
+                Optional.empty(),
+                Map.of(),
+                "/flush_cache",
+                Duration.ofMinutes(2),
+                Duration.ofSeconds(30),
+                Duration.ofMinutes(10));
+    }
+
+    public HttpSettings withRoute(CompletionRoute value) {
+        return new HttpSettings(value, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout);
+    }
+
+    public HttpSettings withModel(String value) {
+        return new HttpSettings(
+                route, Optional.of(value), headers, flushPath, requestTimeout, flushTimeout, readyTimeout);
+    }
+
+    public HttpSettings withHeaders(Map<String, String> value) {
+        return new HttpSettings(route, model, value, flushPath, requestTimeout, flushTimeout, readyTimeout);
+    }
+
+    public HttpSettings withFlushPath(String value) {
+        return new HttpSettings(route, model, headers, value, requestTimeout, flushTimeout, readyTimeout);
+    }
+
+    public HttpSettings withRequestTimeout(Duration value) {
+        return new HttpSettings(route, model, headers, flushPath, value, flushTimeout, readyTimeout);
+    }
+
+    public HttpSettings withFlushTimeout(Duration value) {
+        return new HttpSettings(route, model, headers, flushPath, requestTimeout, value, readyTimeout);
+    }
+
+    public HttpSettings withReadyTimeout(Duration value) {
+        return new HttpSettings(route, model, headers, flushPath, requestTimeout, flushTimeout, value);
+    }
+}

@@ -1,0 +1,140 @@
+package io.holdfast.loadtest.run;
+
+import io.holdfast.evidence.Criteria;
+import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.journal.Statistic;
+import java.time.Duration;
+
+/**
+ * How a load test is run and judged, whatever engine it runs against.
+ *
+ * @param rounds rounds of one AA, one BP and one PB pair each
+ * @param seed draws the order of the pairs
+ * @param concurrency requests of a flood that are under way at a time
+ * @param burnIn whether each server life begins with a leg that is not measured
+ * @param rehearsal whether one server life runs before all others and is not counted
+ * @param statistic what a leg is reduced to
+ * @param criteria what counts as an effect
+ * @param holdSlot how long the hold step takes in both arms
+ * @param slotTolerance by how much a hold step may differ from its slot
+ */
+public record LoadTestSettings(
+        int rounds,
+        long seed,
+        int concurrency,
+        boolean burnIn,
+        boolean rehearsal,
+        Statistic statistic,
+        Criteria criteria,
+        Duration holdSlot,
+        Duration slotTolerance) {
+
+    private static final int MOST_ROUNDS = 1_000;
+    private static final int MOST_LANES = 4_096;
+
+    public LoadTestSettings {
+        between("rounds", rounds, 1, MOST_ROUNDS);
+        between("concurrency", concurrency, 1, MOST_LANES);
+        positive("hold slot", holdSlot);
+        positive("slot tolerance", slotTolerance);
+    }
+
+    /** Five rounds, concurrency 8, a burn-in leg in every life, probes judged by their median. */
+    public static LoadTestSettings defaults() {
+        return new Builder().build();
+    }
+
+    public Builder toBuilder() {
+        return new Builder(this);
+    }
+
+    private static void between(String what, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new LoadTestException(
+                    "The " + what + " must be between " + least + " and " + most + ", not " + value + ".");
+        }
+    }
+
+    private static void positive(String what, Duration value) {
+        if (value.toMillis() < 1) {
+            throw new LoadTestException("The " + what + " must be at least one millisecond, not " + value + ".");
+        }
+    }
+
+    /** Settings in the making. */
+    public static final class Builder {
+        private int rounds = 5;
+        private long seed = 42;
+        private int concurrency = 8;
+        private boolean burnIn = true;
+        private boolean rehearsal;
+        private Statistic statistic = Statistic.PROBE_P50;
+        private Criteria criteria = Criteria.standard();
+        private Duration holdSlot = Duration.ofMillis(150);
+        private Duration slotTolerance = Duration.ofMillis(50);
+
+        private Builder() {}
+
+        private Builder(LoadTestSettings from) {
+            rounds = from.rounds;
+            seed = from.seed;
+            concurrency = from.concurrency;
+            burnIn = from.burnIn;
+            rehearsal = from.rehearsal;
+            statistic = from.statistic;
+            criteria = from.criteria;
+            holdSlot = from.holdSlot;
+            slotTolerance = from.slotTolerance;
+        }
+
+        public Builder rounds(int value) {
+            rounds = value;
+            return this;
+        }
+
+        public Builder seed(long value) {
+            seed = value;
+            return this;
+        }
+
+        public Builder concurrency(int value) {
+            concurrency = value;
+            return this;
+        }
+
+        public Builder burnIn(boolean value) {
+            burnIn = value;
+            return this;
+        }
+
+        public Builder rehearsal(boolean value) {
+            rehearsal = value;
+            return this;
+        }
+
+        public Builder statistic(Statistic value) {
+            statistic = value;
+            return this;
+        }
+
+        public Builder criteria(Criteria value) {
+            criteria = value;
+            return this;
+        }
+
+        public Builder holdSlot(Duration value) {
+            holdSlot = value;
+            return this;
+        }
+
+        public Builder slotTolerance(Duration value) {
+            slotTolerance = value;
+            return this;
+        }
+
+        public LoadTestSettings build() {
+            return new LoadTestSettings(
+                    rounds, seed, concurrency, burnIn, rehearsal, statistic, criteria, holdSlot, slotTolerance);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package io.holdfast.loadtest.run;
+
+import io.holdfast.evidence.CrossoverPlan;
+import io.holdfast.evidence.PairOrder;
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.Step;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalDouble;
+
+/** Told how a run gets on, on the thread that runs it; what it does here takes time from nothing that is measured. */
+@FunctionalInterface
+public interface Progress {
+    void on(Event event);
+
+    /** Tells nobody. */
+    static Progress silent() {
+        return event -> {};
+    }
+
+    /** What can be told. */
+    sealed interface Event {}
+
+    /**
+     * The counted part of a run begins.
+     *
+     * @param legs how many it has, burn-in legs included
+     * @param left the time it will take, known only after a rehearsal
+     */
+    record RunStarted(CrossoverPlan plan, int legs, Optional<Duration> left) implements Event {}
+
+    /**
+     * A server life begins.
+     *
+     * @param life from 1; 0 is the rehearsal
+     */
+    record LifeStarted(int life, int lives, PairOrder order) implements Event {}
+
+    record StepStarted(int life, int position, Arm arm, Step.Kind step, int cycle) implements Event {}
+
+    /**
+     * A leg is over and written down.
+     *
+     * @param cachedTokens median of its probes, absent when the engine did not always say
+     * @param left the time that the rest of the run will take
+     */
+    record LegFinished(LegRecord leg, OptionalDouble probeMillis, OptionalDouble cachedTokens, Duration left)
+            implements Event {}
+
+    record RunFinished(Result result) implements Event {}
+}

@@ -1,0 +1,83 @@
+package io.holdfast.loadtest.workload;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * Draws workloads in which a prefix lies idle under a flood.
+ *
+ * <p>Every leg primes the same prefix and then, cycle by cycle, floods the cache with prompts that share nothing and
+ * probes whether the prefix is still there. The prefix has to lie idle meanwhile: one that running requests use cannot be
+ * evicted, so a pin could not show any effect. Floods and suffixes differ from leg to leg of a life, so that no leg
+ * finds what an earlier one left behind, but have the same sizes.
+ */
+public final class IdlePrefixFlood {
+    /** Ids above the special tokens and below the vocabulary of any model of today. */
+    private static final int FIRST_TOKEN = 1_000;
+
+    private static final int TOKENS = 29_000;
+
+    private final FloodShape shape;
+    private final int[] prefix;
+
+    private IdlePrefixFlood(FloodShape shape, SplittableRandom random) {
+        this.shape = shape;
+        this.prefix = draw(random, shape.prefixTokens(), FIRST_TOKEN - 1);
+    }
+
+    /** The same seed and shape give the same requests. */
+    public static Workload workload(long seed, FloodShape shape) {
+        // Seeds that lie one step apart would give one stream shifted by one token; split streams share nothing.
+        SplittableRandom root = new SplittableRandom(seed);
+        IdlePrefixFlood flood = new IdlePrefixFlood(shape, root.split());
+        List<List<Phase>> legs = new ArrayList<>();
+        for (int position = 0; position < Workload.LEGS_OF_A_LIFE; position++) {
+            legs.add(flood.leg(position, root.split()));
+        }
+        return new Workload(shape.text(), seed, flood.prefix, shape.floodDemand(), legs);
+    }
+
+    private List<Phase> leg(int position, SplittableRandom random) {
+        int perCycle = shape.floodRequests() + shape.probesPerCycle();
+        int serial = position * shape.cycles() * perCycle;
+        List<Phase> phases = new ArrayList<>();
+        phases.add(new Phase(Role.PRIME, 0, List.of(new LoadRequest(Role.PRIME, 0, prefix, 1))));
+        for (int cycle = 1; cycle <= shape.cycles(); cycle++) {
+            List<LoadRequest> flood = new ArrayList<>();
+            for (int i = 0; i < shape.floodRequests(); i++) {
+                int[] tokens = draw(random, shape.floodTokens(), own(serial++));
+                flood.add(new LoadRequest(Role.FLOOD, cycle, tokens, shape.floodOutputTokens()));
+            }
+            phases.add(new Phase(Role.FLOOD, cycle, flood));
+            List<LoadRequest> probes = new ArrayList<>();
+            for (int i = 0; i < shape.probesPerCycle(); i++) {
+                int[] suffix = draw(random, shape.suffixTokens(), own(serial++));
+                probes.add(new LoadRequest(Role.PROBE, cycle, join(prefix, suffix), shape.probeOutputTokens()));
+            }
+            phases.add(new Phase(Role.PROBE, cycle, probes));
+        }
+        return phases;
+    }
+
+    /** A first token that no other prompt begins with, so that even engines with pages of one token share nothing. */
+    private static int own(int serial) {
+        return FIRST_TOKEN + serial % TOKENS;
+    }
+
+    private static int[] draw(SplittableRandom random, int length, int first) {
+        int[] tokens = new int[length];
+        tokens[0] = first;
+        for (int i = 1; i < length; i++) {
+            tokens[i] = FIRST_TOKEN + random.nextInt(TOKENS);
+        }
+        return tokens;
+    }
+
+    private static int[] join(int[] head, int[] tail) {
+        int[] joined = new int[head.length + tail.length];
+        System.arraycopy(head, 0, joined, 0, head.length);
+        System.arraycopy(tail, 0, joined, head.length, tail.length);
+        return joined;
+    }
+}

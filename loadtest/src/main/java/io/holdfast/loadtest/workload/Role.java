@@ -1,0 +1,11 @@
+package io.holdfast.loadtest.workload;
+
+/** What a request is for. */
+public enum Role {
+    /** The prefix alone, so that it is in the cache before the hold step. */
+    PRIME,
+    /** An unrelated prompt that presses on the cache. */
+    FLOOD,
+    /** The prefix and a suffix of its own: tells whether the prefix is still cached. */
+    PROBE
+}

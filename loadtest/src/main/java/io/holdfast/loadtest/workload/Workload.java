@@ -1,0 +1,94 @@
+package io.holdfast.loadtest.workload;
+
+import io.holdfast.loadtest.Sha256;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.security.DigestOutputStream;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import java.util.List;
+
+/**
+ * The immutable list of all requests that the legs of one server life send, in phases.
+ *
+ * <p>Every leg begins with the phase that primes the prefix; the hold step follows it, and then the other phases. Both
+ * arms send the same requests at the same position.
+ */
+public final class Workload {
+    public static final int LEGS_OF_A_LIFE = 3;
+
+    private final WorkloadFacts facts;
+    private final int[] prefix;
+    private final List<List<Phase>> legs;
+
+    /**
+     * @param name what kind of workload, with its sizes, for people
+     * @param seed that its prompts were drawn with
+     * @param prefix what is held and what the probes ask for
+     * @param pressureTokens tokens that come into the cache before a probe asks for the prefix again
+     * @param legs the phases of each leg, the unmeasured one first
+     */
+    Workload(String name, long seed, int[] prefix, long pressureTokens, List<List<Phase>> legs) {
+        this.prefix = prefix.clone();
+        this.legs = legs.stream().map(List::copyOf).toList();
+        this.facts = new WorkloadFacts(digest(), name, seed, prefix.length, pressureTokens);
+    }
+
+    /** SHA-256 over all requests, in hexadecimal. */
+    public String id() {
+        return facts.id();
+    }
+
+    public int[] prefix() {
+        return prefix.clone();
+    }
+
+    public WorkloadFacts facts() {
+        return facts;
+    }
+
+    /** Tokens of the longest request, its answer included. */
+    public long longestRequest() {
+        return legs.stream()
+                .flatMap(List::stream)
+                .flatMap(phase -> phase.requests().stream())
+                .mapToLong(request -> (long) request.length() + request.maxTokens())
+                .max()
+                .orElse(0);
+    }
+
+    /** The phases of the leg at a position in its server life, in their order. */
+    public List<Phase> phases(int position) {
+        return legs.get(position);
+    }
+
+    /** All requests of that leg, in the order in which they are sent. */
+    public List<LoadRequest> requests(int position) {
+        return phases(position).stream()
+                .flatMap(phase -> phase.requests().stream())
+                .toList();
+    }
+
+    private String digest() {
+        MessageDigest sha = Sha256.start();
+        try (DataOutputStream out =
+                new DataOutputStream(new DigestOutputStream(OutputStream.nullOutputStream(), sha))) {
+            for (int position = 0; position < legs.size(); position++) {
+                for (LoadRequest request : requests(position)) {
+                    out.writeUTF(request.role().name());
+                    out.writeInt(request.cycle());
+                    out.writeInt(request.maxTokens());
+                    out.writeInt(request.length());
+                    for (int token : request.tokens()) {
+                        out.writeInt(token);
+                    }
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return HexFormat.of().formatHex(sha.digest());
+    }
+}

@@ -1,0 +1,12 @@
+package io.holdfast.loadtest.workload;
+
+/**
+ * What the analysis has to know of a workload, whichever one it is.
+ *
+ * @param id a hash over all its requests
+ * @param name what kind of workload, with its sizes, for people
+ * @param seed that its prompts were drawn with
+ * @param prefixTokens tokens of the prefix that is held and that the probes ask for
+ * @param pressureTokens tokens that come into the cache before a probe asks for the prefix again
+ */
+public record WorkloadFacts(String id, String name, long seed, int prefixTokens, long pressureTokens) {}

@@ -1,0 +1,294 @@
+package io.holdfast.loadtest.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.loadtest.client.EngineClient.Prepared;
+import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.journal.RequestStatus;
+import io.holdfast.loadtest.testing.StubEngine;
+import io.holdfast.loadtest.workload.LoadRequest;
+import io.holdfast.loadtest.workload.Role;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+final class EngineClientTest {
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final String TOKEN = "data: {\"text\":\"a\",\"meta_info\":{\"completion_tokens\":1}}\n\n";
+
+    private final Vertx vertx = Vertx.vertx();
+    private final StubEngine engine = StubEngine.start(vertx, 64);
+    private final List<EngineClient> clients = new ArrayList<>();
+
+    @BeforeEach
+    void answerProperly() {
+        engine.answers = body -> StubEngine.stream(3, 4, OptionalInt.of(2));
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        clients.forEach(EngineClient::close);
+        engine.close();
+        vertx.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void wholeStream_isOkWithStampsInOrderAndCounts() {
+        RequestRecord record = sendOne();
+        assertThat(record.status()).isEqualTo(RequestStatus.OK);
+        assertThat(record.scheduled()).isLessThanOrEqualTo(record.sent());
+        assertThat(record.sent()).isLessThanOrEqualTo(record.firstByte().orElseThrow());
+        assertThat(record.firstByte().orElseThrow())
+                .isLessThanOrEqualTo(record.firstToken().orElseThrow());
+        assertThat(record.firstToken().orElseThrow())
+                .isLessThanOrEqualTo(record.lastToken().orElseThrow());
+        assertThat(record.lastToken().orElseThrow()).isLessThanOrEqualTo(record.done());
+        assertThat(record.promptTokens()).hasValue(3);
+        assertThat(record.completionTokens()).hasValue(4);
+        assertThat(record.cachedTokens()).hasValue(2);
+        assertThat(record.ttftMillis()).isPresent();
+        assertThat(record.problem()).isEmpty();
+    }
+
+    @Test
+    void streamWithoutCachedTokens_isOkAndTheyAreUnknown() {
+        engine.answers = body -> StubEngine.stream(3, 4, OptionalInt.empty());
+        RequestRecord record = sendOne();
+        assertThat(record.status()).isEqualTo(RequestStatus.OK);
+        assertThat(record.cachedTokens()).isEmpty();
+    }
+
+    @Test
+    void errorStatus_isAnHttpErrorWithItsReason() {
+        engine.answers = body -> StubEngine.status(500, "{\"error\":\"no memory\"}\nmore");
+        RequestRecord record = sendOne();
+        assertThat(record.status()).isEqualTo(RequestStatus.HTTP_ERROR);
+        assertThat(record.problem()).isEqualTo("the engine answered 500: {\"error\":\"no memory\"}");
+        assertThat(record.ttftMillis()).isEmpty();
+    }
+
+    @Test
+    void connectionClosedInTheStream_isABrokenStreamWithoutTtft() {
+        engine.answers = body -> StubEngine.breakAfter(TOKEN);
+        RequestRecord record = sendOne();
+        assertThat(record.status()).isEqualTo(RequestStatus.BROKEN_STREAM);
+        assertThat(record.firstToken()).isPresent();
+        assertThat(record.ttftMillis()).isEmpty();
+    }
+
+    @Test
+    void streamWithoutEndMark_isABrokenStream() {
+        engine.answers = body -> StubEngine.events(TOKEN);
+        assertThat(sendOne().problem()).isEqualTo("the stream ended without saying that it was over");
+    }
+
+    @Test
+    void errorInTheStream_isABrokenStream() {
+        engine.answers =
+                body -> StubEngine.events(TOKEN + "data: {\"error\":{\"message\":\"aborted\"}}\n\ndata: [DONE]\n\n");
+        RequestRecord record = sendOne();
+        assertThat(record.status()).isEqualTo(RequestStatus.BROKEN_STREAM);
+        assertThat(record.problem()).contains("aborted");
+    }
+
+    @Test
+    void streamOfNonsense_isABrokenStream() {
+        engine.answers = body -> StubEngine.events("data: {nonsense\n\ndata: [DONE]\n\n");
+        assertThat(sendOne().status()).isEqualTo(RequestStatus.BROKEN_STREAM);
+    }
+
+    @Test
+    void noOutputAtAll_isEmpty() {
+        engine.answers = body -> StubEngine.events("data: [DONE]\n\n");
+        assertThat(sendOne().status()).isEqualTo(RequestStatus.EMPTY);
+    }
+
+    @Test
+    void noTokensCounted_isEmptyHoweverMuchTextThereIs() {
+        engine.answers = body ->
+                StubEngine.events("data: {\"text\":\" \",\"meta_info\":{\"completion_tokens\":0}}\n\ndata: [DONE]\n\n");
+        assertThat(sendOne().status()).isEqualTo(RequestStatus.EMPTY);
+    }
+
+    @Test
+    void blankTextWithoutACount_isEmpty() {
+        engine.answers = body -> StubEngine.events("data: {\"text\":\" \"}\n\ndata: [DONE]\n\n");
+        assertThat(sendOne().status()).isEqualTo(RequestStatus.EMPTY);
+    }
+
+    @Test
+    void stalledStream_timesOutAndTheLaneGoesOn() {
+        AtomicInteger turn = new AtomicInteger();
+        engine.answers =
+                body -> turn.getAndIncrement() == 0 ? StubEngine.stall() : StubEngine.stream(3, 1, OptionalInt.of(0));
+        List<RequestRecord> records = send(client(Duration.ofMillis(200)), 2, 1, 1);
+        assertThat(records)
+                .extracting(RequestRecord::status)
+                .containsExactly(RequestStatus.TIMED_OUT, RequestStatus.OK);
+        assertThat(records.getFirst().problem()).contains("200 ms");
+    }
+
+    @Test
+    void requestThatTimedOutBeforeItsConnection_isNeverSent() throws Exception {
+        try (SlowNames names = new SlowNames()) {
+            Vertx slow = names.vertx();
+            URI host = URI.create("http://engine.test:" + engine.uri().getPort());
+            EngineClient client = new EngineClient(slow, host, settings(Duration.ofMillis(200)), System::nanoTime);
+            Future<Void> open = client.open(1);
+            assertThat(loop(client, requests(2), 1))
+                    .extracting(RequestRecord::status)
+                    .containsExactly(RequestStatus.TIMED_OUT, RequestStatus.TIMED_OUT);
+            names.tell();
+            EngineClient.await(open, LIMIT, "opening");
+            LoadRequest last = new LoadRequest(Role.FLOOD, 1, new int[] {5000, 1, 2}, 4);
+            Prepared prepared =
+                    new Prepared(0, last, Buffer.buffer(CompletionRoute.SGLANG_GENERATE.body(Optional.empty(), last)));
+            loop(client, List.of(prepared), 1);
+            assertThat(engine.bodies)
+                    .extracting(body -> body.path("input_ids").toString())
+                    .containsOnly("[5000,1,2]");
+            assertThat(engine.connections).hasValue(1);
+            client.close();
+            slow.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void slashesAtTheEndOfTheAddress_areNotDoubled() {
+        for (String end : List.of("", "/", "//")) {
+            URI address = URI.create(engine.uri() + end);
+            EngineClient client = new EngineClient(vertx, address, settings(LIMIT), System::nanoTime);
+            clients.add(client);
+            assertThat(send(client, 1, 1, 1)).allMatch(RequestRecord::isOk);
+        }
+        assertThat(engine.paths).hasSize(3).containsOnly("POST /generate");
+    }
+
+    @Test
+    void brokenConnection_isOpenedAgainForTheNextRequest() {
+        AtomicInteger turn = new AtomicInteger();
+        engine.answers = body ->
+                turn.getAndIncrement() == 0 ? StubEngine.breakAfter(TOKEN) : StubEngine.stream(3, 1, OptionalInt.of(0));
+        assertThat(send(client(LIMIT), 3, 1, 1))
+                .extracting(RequestRecord::status)
+                .containsExactly(RequestStatus.BROKEN_STREAM, RequestStatus.OK, RequestStatus.OK);
+        assertThat(engine.connections).hasValue(2);
+    }
+
+    @Test
+    void connectionClosedAfterAnAnswer_isOpenedAgain() {
+        engine.answers = body -> request -> {
+            request.response().putHeader("connection", "close");
+            StubEngine.stream(3, 1, OptionalInt.of(0)).play(request);
+        };
+        assertThat(send(client(LIMIT), 5, 1, 1))
+                .allSatisfy(record -> assertThat(record.isOk()).isTrue());
+    }
+
+    @Test
+    void connections_areOpenBeforeTheLoadAndUsedAgain() {
+        EngineClient client = client(LIMIT);
+        EngineClient.await(client.open(4), LIMIT, "opening");
+        assertThat(engine.bodies).isEmpty();
+        assertThat(loop(client, requests(40), 4)).hasSize(40);
+        assertThat(engine.connections).hasValue(4);
+    }
+
+    @Test
+    void closedLoop_neverHasMoreThanItsConcurrencyUnderWay() {
+        engine.answers = body -> request -> vertx.setTimer(
+                3, fired -> StubEngine.stream(3, 1, OptionalInt.of(0)).play(request));
+        assertThat(send(client(LIMIT), 60, 8, 5))
+                .allSatisfy(record -> assertThat(record.isOk()).isTrue());
+        assertThat(engine.mostInFlight.get()).isEqualTo(5);
+    }
+
+    @Test
+    void records_keepTheOrderOfTheList() {
+        assertThat(send(client(LIMIT), 30, 8, 8))
+                .extracting(RequestRecord::number)
+                .isEqualTo(IntStream.range(0, 30).boxed().toList());
+    }
+
+    @Test
+    void thousandsOfRequestsOnOneLane_doNotOverflow() {
+        engine.answers = body -> StubEngine.status(503, "busy");
+        assertThat(send(client(LIMIT), 6_000, 1, 1)).hasSize(6_000);
+    }
+
+    @Test
+    void emptyList_isOverAtOnce() {
+        assertThat(loop(opened(client(LIMIT), 1), List.of(), 1)).isEmpty();
+    }
+
+    @Test
+    void engineThatWentAway_isARecordNotAnException() {
+        EngineClient client = opened(client(LIMIT), 1);
+        engine.close();
+        RequestRecord record = loop(client, requests(1), 1).getFirst();
+        assertThat(record.status()).isEqualTo(RequestStatus.BROKEN_STREAM);
+        assertThat(record.problem()).isNotEmpty();
+    }
+
+    @Test
+    void headersAndBody_arriveAsTheyAre() {
+        AtomicInteger seen = new AtomicInteger();
+        engine.answers = body -> request -> {
+            seen.set("Bearer k".equals(request.getHeader("authorization")) ? 1 : 0);
+            StubEngine.stream(3, 1, OptionalInt.of(0)).play(request);
+        };
+        sendOne();
+        assertThat(seen).hasValue(1);
+        assertThat(engine.bodies.getFirst().path("input_ids").toString()).isEqualTo("[1000,1,2]");
+    }
+
+    private RequestRecord sendOne() {
+        return send(client(LIMIT), 1, 1, 1).getFirst();
+    }
+
+    private EngineClient client(Duration timeout) {
+        EngineClient client = new EngineClient(vertx, engine.uri(), settings(timeout), System::nanoTime);
+        clients.add(client);
+        return client;
+    }
+
+    private static HttpSettings settings(Duration timeout) {
+        return HttpSettings.defaults().withRequestTimeout(timeout).withHeaders(Map.of("authorization", "Bearer k"));
+    }
+
+    private static EngineClient opened(EngineClient client, int lanes) {
+        EngineClient.await(client.open(lanes), LIMIT, "opening");
+        return client;
+    }
+
+    private static List<RequestRecord> send(EngineClient client, int count, int lanes, int concurrency) {
+        return loop(opened(client, lanes), requests(count), concurrency);
+    }
+
+    private static List<RequestRecord> loop(EngineClient client, List<Prepared> requests, int concurrency) {
+        return EngineClient.await(client.closedLoop(requests, concurrency), LIMIT, "the load");
+    }
+
+    private static List<Prepared> requests(int count) {
+        List<Prepared> requests = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            LoadRequest request = new LoadRequest(Role.FLOOD, 1, new int[] {1000 + i, 1, 2}, 4);
+            byte[] body = CompletionRoute.SGLANG_GENERATE.body(Optional.empty(), request);
+            requests.add(new Prepared(i, request, Buffer.buffer(body)));
+        }
+        return requests;
+    }
+}

@@ -1,0 +1,42 @@
+package io.holdfast.loadtest.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.journal.Statistic;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+final class LoadTestSettingsTest {
+    @Test
+    void defaults_areFiveRoundsWithBurnIn() {
+        LoadTestSettings settings = LoadTestSettings.defaults();
+        assertThat(settings.rounds()).isEqualTo(5);
+        assertThat(settings.burnIn()).isTrue();
+        assertThat(settings.slotTolerance()).isEqualTo(Duration.ofMillis(50));
+        assertThat(settings.statistic()).isEqualTo(Statistic.PROBE_P50);
+    }
+
+    @Test
+    void builder_keepsWhatIsNotChanged() {
+        LoadTestSettings settings =
+                LoadTestSettings.defaults().toBuilder().seed(7).rehearsal(true).build();
+        assertThat(settings.toBuilder().build()).isEqualTo(settings);
+    }
+
+    @Test
+    void badValues_areRefusedInOneSentence() {
+        LoadTestSettings settings = LoadTestSettings.defaults();
+        assertThatThrownBy(() -> settings.toBuilder().rounds(0).build())
+                .isInstanceOf(LoadTestException.class)
+                .hasMessage("The rounds must be between 1 and 1000, not 0.");
+        assertThatThrownBy(() -> settings.toBuilder().concurrency(0).build()).hasMessageContaining("concurrency");
+        assertThatThrownBy(() -> settings.toBuilder().holdSlot(Duration.ZERO).build())
+                .hasMessageContaining("hold slot");
+        assertThatThrownBy(() -> HttpSettings.defaults().withFlushPath("flush"))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessage("The flush path is flush; it starts with a slash, as /flush_cache.");
+    }
+}

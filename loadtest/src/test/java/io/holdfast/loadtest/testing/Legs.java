@@ -1,0 +1,225 @@
+package io.holdfast.loadtest.testing;
+
+import io.holdfast.evidence.Criteria;
+import io.holdfast.evidence.CrossoverPlan;
+import io.holdfast.evidence.PairOrder;
+import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.FlushReceipt;
+import io.holdfast.loadtest.journal.HoldReceipt;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.ReleaseReceipt;
+import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.journal.RequestStatus;
+import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.journal.Step;
+import io.holdfast.loadtest.workload.Role;
+import io.holdfast.loadtest.workload.Workload;
+import io.holdfast.loadtest.workload.WorkloadFacts;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.function.UnaryOperator;
+
+/** Legs made up for tests of what is concluded from them. */
+public final class Legs {
+    public static final int PREFIX = 64;
+    public static final int ROUNDS = 4;
+    public static final String WORKLOAD = "w";
+
+    private Legs() {}
+
+    public static RunHeader header() {
+        return new RunHeader(
+                RunHeader.FORMAT,
+                "2026-11-21T00:00:00Z",
+                Map.of("java", "25", "model", "a model"),
+                new WorkloadFacts(WORKLOAD, "a flood", 1, PREFIX, 404),
+                new CrossoverPlan(Collections.nCopies(ROUNDS, List.of(PairOrder.AA, PairOrder.BP, PairOrder.PB))),
+                42,
+                2,
+                true,
+                false,
+                Statistic.PROBE_P50,
+                Criteria.standard(),
+                150,
+                50,
+                "a unit",
+                true,
+                "a holder",
+                new EngineFacts(OptionalInt.of(4), OptionalLong.of(300), OptionalLong.empty(), Optional.empty()));
+    }
+
+    /** All legs of a run in which pinned probes find the prefix and take {@code pinnedMillis}. */
+    public static List<LegRecord> run(double baselineMillis, double pinnedMillis) {
+        List<LegRecord> legs = new ArrayList<>();
+        List<PairOrder> lives = header().plan().lives();
+        for (int life = 1; life <= lives.size(); life++) {
+            for (int position = 0; position < Workload.LEGS_OF_A_LIFE; position++) {
+                boolean pinned = Arm.of(lives.get(life - 1), position) == Arm.PINNED;
+                // A little noise that differs from life to life, so that intervals have a width.
+                double millis =
+                        (pinned ? pinnedMillis : baselineMillis) * (1 + 0.001 * ((life * 7 + position * 3) % 5));
+                legs.add(leg(life, lives.get(life - 1), position, millis, OptionalInt.of(pinned ? PREFIX : 0)));
+            }
+        }
+        return legs;
+    }
+
+    public static LegRecord leg(int life, PairOrder order, int position, double probeMillis, OptionalInt cached) {
+        Arm arm = Arm.of(order, position);
+        List<RequestRecord> requests = new ArrayList<>();
+        List<Step> steps = new ArrayList<>();
+        steps.add(new Step(Step.Kind.FLUSH, 0, 0, 1_000_000));
+        steps.add(new Step(Step.Kind.CONNECT, 0, 1_000_000, 2_000_000));
+        steps.add(new Step(Step.Kind.PRIME, 0, 2_000_000, 3_000_000));
+        steps.add(new Step(Step.Kind.HOLD, 0, 3_000_000, 153_100_000));
+        requests.add(request(0, Role.PRIME, 0, 1, OptionalInt.of(0)));
+        for (int cycle = 1; cycle <= 2; cycle++) {
+            steps.add(new Step(Step.Kind.FLOOD, cycle, 0, 1));
+            steps.add(new Step(Step.Kind.PROBE, cycle, 1, 2));
+            for (int i = 0; i < 4; i++) {
+                requests.add(request(requests.size(), Role.FLOOD, cycle, 5, OptionalInt.of(0)));
+            }
+            requests.add(request(requests.size(), Role.PROBE, cycle, probeMillis, cached));
+        }
+        steps.add(new Step(Step.Kind.RELEASE, 0, 2, 3));
+        return new LegRecord(
+                life,
+                order,
+                position,
+                arm,
+                WORKLOAD,
+                "bodies of leg " + position,
+                new FlushReceipt("i" + life, 1, Optional.empty()),
+                arm == Arm.PINNED ? HoldReceipt.held("7", 4, 4, PREFIX, "held") : HoldReceipt.sham("seen"),
+                5_000_000,
+                arm == Arm.PINNED ? ReleaseReceipt.released("done") : ReleaseReceipt.sham("seen"),
+                steps,
+                requests,
+                Optional.empty());
+    }
+
+    public static RequestRecord request(int number, Role role, int cycle, double ttftMillis, OptionalInt cached) {
+        long token = 1_000 + (long) (ttftMillis * 1e6);
+        return new RequestRecord(
+                number,
+                role,
+                cycle,
+                RequestStatus.OK,
+                500,
+                1_000,
+                OptionalLong.of(token),
+                OptionalLong.of(token),
+                OptionalLong.of(token + 10),
+                token + 20,
+                OptionalInt.of(72),
+                OptionalInt.of(16),
+                cached,
+                "");
+    }
+
+    public static RequestRecord failed(RequestRecord from, RequestStatus status, String problem) {
+        return new RequestRecord(
+                from.number(),
+                from.role(),
+                from.cycle(),
+                status,
+                from.scheduled(),
+                from.sent(),
+                from.firstByte(),
+                from.firstToken(),
+                from.lastToken(),
+                from.done(),
+                from.promptTokens(),
+                OptionalInt.empty(),
+                from.cachedTokens(),
+                problem);
+    }
+
+    public static LegRecord withRequests(LegRecord leg, UnaryOperator<RequestRecord> change) {
+        return new LegRecord(
+                leg.life(),
+                leg.order(),
+                leg.position(),
+                leg.arm(),
+                leg.workloadId(),
+                leg.bodies(),
+                leg.flush(),
+                leg.hold(),
+                leg.holdNanos(),
+                leg.release(),
+                leg.steps(),
+                leg.requests().stream().map(change).toList(),
+                leg.problem());
+    }
+
+    public static LegRecord withHold(LegRecord leg, HoldReceipt hold, ReleaseReceipt release, long holdNanos) {
+        return new LegRecord(
+                leg.life(),
+                leg.order(),
+                leg.position(),
+                leg.arm(),
+                leg.workloadId(),
+                leg.bodies(),
+                leg.flush(),
+                hold,
+                holdNanos,
+                release,
+                leg.steps(),
+                leg.requests(),
+                leg.problem());
+    }
+
+    public static LegRecord withBodies(LegRecord leg, String workloadId, String bodies) {
+        return new LegRecord(
+                leg.life(),
+                leg.order(),
+                leg.position(),
+                leg.arm(),
+                workloadId,
+                bodies,
+                leg.flush(),
+                leg.hold(),
+                leg.holdNanos(),
+                leg.release(),
+                leg.steps(),
+                leg.requests(),
+                leg.problem());
+    }
+
+    public static LegRecord withSteps(LegRecord leg, List<Step> steps, Optional<String> problem) {
+        return new LegRecord(
+                leg.life(),
+                leg.order(),
+                leg.position(),
+                leg.arm(),
+                leg.workloadId(),
+                leg.bodies(),
+                leg.flush(),
+                leg.hold(),
+                leg.holdNanos(),
+                leg.release(),
+                steps,
+                leg.requests(),
+                problem);
+    }
+
+    /** The run with one of its legs changed. */
+    public static List<LegRecord> change(List<LegRecord> legs, Arm arm, UnaryOperator<LegRecord> change) {
+        List<LegRecord> changed = new ArrayList<>(legs);
+        for (int i = 0; i < changed.size(); i++) {
+            LegRecord leg = changed.get(i);
+            if (leg.isMeasured() && leg.arm() == arm) {
+                changed.set(i, change.apply(leg));
+                return changed;
+            }
+        }
+        throw new IllegalArgumentException("There is no leg of arm " + arm);
+    }
+}

@@ -1,0 +1,92 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.sidecar.SharedServices.Seams;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The page that people read and what a running sidecar exports say the same. */
+class MetricsPageTest {
+    private static final Pattern ROW =
+            Pattern.compile("\\| `(\\w+)` \\| (gauge|counter|summary) \\| [^|]+ \\| ([^|]+) \\| ([^|]+) \\|");
+    private static final Pattern SAMPLE = Pattern.compile("(\\w+)(?:\\{.*})? \\S+");
+    private static final Pattern LABEL = Pattern.compile("(\\w+)=\"");
+
+    @TempDir
+    Path state;
+
+    /** @param labels in their order, separated by commas; "none" where there are none */
+    private record Metric(String type, String labels, String meaning) {}
+
+    @Test
+    void documentedMetrics_areThoseOfARunningSidecar() throws IOException {
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        Vertx vertx = Sidecar.instrumented(registry);
+        SidecarConfig config = TestBed.config(state, URI.create("http://127.0.0.1:1"), "");
+        try (Sidecar sidecar = Sidecar.start(vertx, config, registry, Seams.none());
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.hold(new long[] {1}, 1);
+            // What Vert.x measures of an answer is there when the answer is.
+            client.http.get("/metrics");
+
+            assertThat(exported(client.http.get("/metrics").text())).isEqualTo(documented());
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+    }
+
+    private static Map<String, Metric> documented() throws IOException {
+        Map<String, Metric> documented = new TreeMap<>();
+        for (String line : Files.readAllLines(Path.of("..", "docs", "metrics.md"))) {
+            Matcher row = ROW.matcher(line);
+            if (row.matches()) {
+                Metric metric = new Metric(row.group(2), row.group(3), row.group(4));
+                assertThat(documented.put(row.group(1), metric)).isNull();
+            }
+        }
+        return documented;
+    }
+
+    private static Map<String, Metric> exported(String text) {
+        Map<String, String> meanings = new TreeMap<>();
+        Map<String, String> types = new TreeMap<>();
+        Map<String, Set<String>> labels = new TreeMap<>();
+        text.lines().forEach(line -> {
+            String[] words = line.split(" ", 4);
+            if (line.startsWith("# HELP ")) {
+                meanings.put(words[2], words[3]);
+            } else if (line.startsWith("# TYPE ")) {
+                types.put(words[2], words[3]);
+            } else {
+                Matcher sample = SAMPLE.matcher(line);
+                assertThat(sample.matches()).as(line).isTrue();
+                String series = sample.group(1).replaceFirst("_(count|sum)$", "");
+                Set<String> seen = labels.computeIfAbsent(series, name -> new TreeSet<>());
+                LABEL.matcher(line).results().forEach(label -> seen.add(label.group(1)));
+            }
+        });
+        Map<String, Metric> exported = new TreeMap<>();
+        types.forEach((name, type) -> {
+            Set<String> told = labels.getOrDefault(name, Set.of());
+            exported.put(
+                    name,
+                    new Metric(
+                            type, told.isEmpty() ? "none" : String.join(", ", told), meanings.getOrDefault(name, "")));
+        });
+        return exported;
+    }
+}
