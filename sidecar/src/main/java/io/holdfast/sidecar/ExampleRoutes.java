@@ -25,9 +25,8 @@ final class ExampleRoutes {
 
     private void start(RoutingContext context) {
         EngineLink engine = api.engine(context);
-        String seconds = context.queryParams().contains("seconds")
-                ? context.queryParams().get("seconds")
-                : "60";
+        String written = context.request().getParam("seconds");
+        String seconds = written == null ? "60" : written;
         if (!seconds.matches("[0-9]{1,3}") || Integer.parseInt(seconds) < 1 || Integer.parseInt(seconds) > 600) {
             throw ApiError.badRequest("seconds is " + ConfigException.shown(seconds) + "; write 1 to 600.");
         }

@@ -192,6 +192,33 @@ class LastingHoldsTest {
         }
     }
 
+    @Test
+    void texts_areShownOnlyByASidecarThatIsToldTo() throws IOException {
+        try (Emulator emulator = engine(sessions())) {
+            SidecarConfig config = SidecarConfig.load(config(emulator, "backend: session_hold"));
+            String id;
+            try (Sidecar sidecar = Sidecar.start(vertx, config);
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.ready();
+                id = client.http
+                        .post(
+                                SidecarClient.HOLDS,
+                                new JsonObject()
+                                        .put("text", RULES)
+                                        .put("leaseSeconds", 60)
+                                        .encode())
+                        .json()
+                        .getString("id");
+                assertThat(client.http.get("/api/v1/engines/demo").text()).doesNotContain("name the page");
+                assertThat(client.holdById(id).getMap()).doesNotContainKeys("text", "tokens");
+            }
+            try (Sidecar sidecar = Sidecar.start(vertx, config.withShowText(true));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                assertThat(client.holdById(id).getString("text")).isEqualTo(RULES);
+            }
+        }
+    }
+
     private static JsonObject named(SidecarClient client, String name) {
         return Eventually.see(
                         "the hold " + name,
