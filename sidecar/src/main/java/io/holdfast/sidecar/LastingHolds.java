@@ -259,7 +259,7 @@ final class LastingHolds {
     }
 
     private void asked(DeclaredHold declared, String digest, PrefixSource source, HoldRequest request, HoldView hold) {
-        if (hold.state() == HoldState.RELEASED || hold.state() == HoldState.LOST) {
+        if (hold.state() == HoldState.RELEASED) {
             trouble(declared, hold.reason(), REFUSED_AGAIN);
         } else {
             boolean _ = write(kept(hold.id(), declared.name(), digest, source, request));
@@ -306,7 +306,7 @@ final class LastingHolds {
         return active.contains(id)
                 && controller.view().holds().stream()
                         .filter(hold -> hold.id() == id)
-                        .noneMatch(hold -> hold.state() == HoldState.RELEASED || hold.state() == HoldState.LOST);
+                        .noneMatch(hold -> hold.state() == HoldState.RELEASED);
     }
 
     private synchronized void trouble(DeclaredHold declared, String sentence, Duration pause) {

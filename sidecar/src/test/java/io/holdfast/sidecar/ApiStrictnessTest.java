@@ -52,7 +52,7 @@ class ApiStrictnessTest {
         POST   | /api/v1/engines/demo/holds            |      | 415 | The body must be JSON and say so, and its type is empty
         POST   | /api/v1/engines/nope/resume           |      | 404 | There is no engine 'nope'
         POST   | /api/v1/engines/demo/holds            | nope | 400 | The body is not valid JSON at line 1
-        POST   | /api/v1/engines/demo/holds            | {"leaseSeconds":1} | 400 | The body has neither tokens
+        POST   | /api/v1/engines/demo/holds            | {"leaseSeconds":1} | 400 | The body has none of tokens
         POST   | /api/v1/engines/demo/holds            | {"tokens":[1],"leaseSeconds":-1} | 400 | leaseSeconds is '-1'
         POST   | /api/v1/engines/demo/holds            | {"tokens":[1,2],"leaseSeconds":1} | 400 | The prefix has 2 tokens
         POST   | /api/v1/engines/demo/holds            | {"hashes":["x"],"leaseSeconds":1} | 400 | hashes[0] is 'x'

@@ -61,9 +61,10 @@ public final class Holds {
     /** A requested hold under the number that it had; later ones are numbered from there on. */
     public void restore(long id, HoldRequest request, String reason) {
         over.remove(id);
-        nextId = Math.max(nextId, id + 1);
-        living.put(id, Hold.requested(id, HoldOrigin.REQUESTED, request, nowNanos, reason));
-        weight += request.weight();
+        long next = Math.max(nextId, id + 1);
+        nextId = id;
+        register(HoldOrigin.REQUESTED, request, reason);
+        nextId = next;
     }
 
     /** Whether there are as many as there may be. */
