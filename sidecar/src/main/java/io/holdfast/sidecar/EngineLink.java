@@ -398,6 +398,17 @@ final class EngineLink implements AutoCloseable {
         return Controller.mostBlocks(view().readings());
     }
 
+    /** Completed when the holds of earlier processes are there to be seen, or after a second, whatever keeps them. */
+    CompletableFuture<Boolean> restored() {
+        // What was handed to the controller before comes before this.
+        return controller
+                .example(0)
+                .thenApply(none -> true)
+                .toCompletableFuture()
+                .completeOnTimeout(false, 1, TimeUnit.SECONDS)
+                .exceptionally(failure -> false);
+    }
+
     /** The holds that last through restarts. */
     LastingHolds lasting() {
         return lasting;

@@ -1,7 +1,6 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.sidecar.HoldLines.Line;
-import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -29,12 +28,13 @@ final class HoldFile implements Closeable {
      * other line that cannot be read is somebody else's doing. Such a file is refused and left as it is: it may list what
      * somebody asked to have kept.
      *
-     * Opening writes what is alive into a second file and renames it over the first, so that the file does not grow for
-     * ever; where the disk takes no write, what was read counts all the same, and every later line says why it is not
+     * Opening writes what is alive into a second file and renames it over the first, and so does a line behind which the
+     * file would be twice what it was then; where the disk takes no write, what was read counts all the same, and every later line says why it is not
      * kept. The lock of the engine's ledger, which is taken before, keeps other sidecars away.
      */
 
     private static final Logger LOG = LoggerFactory.getLogger(HoldFile.class);
+    private static final long SMALL_BYTES = 1 << 20;
     private static final Set<PosixFilePermission> OWNER = PosixFilePermissions.fromString("rw-------");
 
     private final Path directory;
@@ -44,6 +44,7 @@ final class HoldFile implements Closeable {
     private volatile Optional<FileChannel> writing = Optional.empty();
     private volatile boolean closed;
     private long end;
+    private long rewriteAt = SMALL_BYTES;
 
     private HoldFile(Path directory, String engineId, LedgerFiles files) {
         this.directory = directory;
@@ -135,7 +136,7 @@ final class HoldFile implements Closeable {
         if (closed) {
             throw new IOException("The kept holds " + file + " were closed here.");
         }
-        if (writing.isEmpty()) {
+        if (writing.isEmpty() || end > rewriteAt) {
             // What is to be written is in the map only after this.
             rewrite();
         }
@@ -144,9 +145,9 @@ final class HoldFile implements Closeable {
             if (channel.size() > end) {
                 channel.truncate(end);
             }
-            write(channel, end, line);
+            int length = write(channel, end, line);
             channel.force(true);
-            end += line.length;
+            end += length;
         } catch (IOException e) {
             // Whatever the file has now, the next line writes it anew.
             closeChannel();
@@ -155,16 +156,18 @@ final class HoldFile implements Closeable {
     }
 
     private void rewrite() throws IOException {
-        ByteArrayOutputStream all = new ByteArrayOutputStream();
-        all.writeBytes(HoldLines.head());
-        kept.values().forEach(hold -> all.writeBytes(HoldLines.kept(hold)));
         Path next = file.resolveSibling(file.getFileName() + ".next");
         Optional<FileChannel> fresh = Optional.empty();
+        long size = 0;
         try {
             makeForOwner(next);
-            fresh = Optional.of(files.open(next, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE));
-            write(fresh.get(), 0, all.toByteArray());
-            fresh.get().force(true);
+            FileChannel channel = files.open(next, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);
+            fresh = Optional.of(channel);
+            size += write(channel, size, HoldLines.head());
+            for (KeptHold hold : kept.values()) {
+                size += write(channel, size, HoldLines.kept(hold));
+            }
+            channel.force(true);
             Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
             try (FileChannel renamed = files.open(directory, StandardOpenOption.READ)) {
                 renamed.force(true);
@@ -177,7 +180,8 @@ final class HoldFile implements Closeable {
         }
         closeChannel();
         writing = fresh;
-        end = all.size();
+        end = size;
+        rewriteAt = Math.max(SMALL_BYTES, 2 * size);
     }
 
     /** Texts of prompts are in it. */
@@ -196,11 +200,12 @@ final class HoldFile implements Closeable {
         }
     }
 
-    private static void write(FileChannel channel, long position, byte[] bytes) throws IOException {
+    private static int write(FileChannel channel, long position, byte[] bytes) throws IOException {
         ByteBuffer buffer = ByteBuffer.wrap(bytes);
         for (long at = position; buffer.hasRemaining(); ) {
             at += channel.write(buffer, at);
         }
+        return bytes.length;
     }
 
     private IOException notWritten(IOException cause) {

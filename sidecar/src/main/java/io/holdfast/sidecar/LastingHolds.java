@@ -49,6 +49,7 @@ final class LastingHolds {
 
     private static final Logger LOG = LoggerFactory.getLogger(LastingHolds.class);
     private static final Duration DECLARED_LEASE = Duration.ofDays(365);
+    private static final int MOST_CHARACTERS = 8 << 20;
     private static final Duration ANSWER = Duration.ofSeconds(90);
     private static final Duration AGAIN = Duration.ofSeconds(1);
     private static final Duration REFUSED_AGAIN = Duration.ofMinutes(1);
@@ -111,6 +112,39 @@ final class LastingHolds {
         return CompletableFuture.supplyAsync(() -> write(kept), executor);
     }
 
+    /** Texts are remembered for those who may see them, within a bound; the blocks say all that is needed. */
+    private PrefixSource remembered(PrefixSource asked, HoldRequest request, long[] blocks) {
+        PrefixSource plain = request.tokens()
+                .<PrefixSource>map(PrefixSource.Tokens::new)
+                .orElseGet(() -> new PrefixSource.Hashes(blocks));
+        return switch (asked) {
+            case PrefixSource.Text text -> fits(text.text().length()) ? asked : plain;
+            case PrefixSource.Messages conversation ->
+                fits(conversation.messages().toString().length()
+                                + conversation
+                                        .tools()
+                                        .map(tools -> tools.toString().length())
+                                        .orElse(0))
+                        ? asked
+                        : plain;
+            case PrefixSource.Tokens tokens -> plain;
+            case PrefixSource.Hashes hashes -> plain;
+            case PrefixSource.Example example -> plain;
+        };
+    }
+
+    private boolean fits(int characters) {
+        long all = characters;
+        for (KeptHold hold : known.values()) {
+            all += hold.asked() instanceof PrefixSource.Text text
+                    ? text.text().length()
+                    : hold.asked() instanceof PrefixSource.Messages conversation
+                            ? conversation.messages().toString().length()
+                            : 0;
+        }
+        return all <= MOST_CHARACTERS;
+    }
+
     private KeptHold kept(long id, String name, String declaration, PrefixSource asked, HoldRequest request) {
         long[] blocks = new long[request.blocks()];
         for (int i = 0; i < blocks.length; i++) {
@@ -124,11 +158,7 @@ final class LastingHolds {
                 engine.get().flatMap(EngineIdentity::model),
                 blocks,
                 request.tokens(),
-                asked instanceof PrefixSource.Example
-                        ? request.tokens()
-                                .<PrefixSource>map(PrefixSource.Tokens::new)
-                                .orElseGet(() -> new PrefixSource.Hashes(blocks))
-                        : asked);
+                remembered(asked, request, blocks));
     }
 
     private synchronized boolean write(KeptHold hold) {

@@ -155,6 +155,9 @@ public final class Sidecar implements AutoCloseable {
                 seams.hangLimit().toMillis() / LOOKS,
                 Math.max(1, seams.hangLimit().toMillis() / LOOKS),
                 TimeUnit.MILLISECONDS);
+        engines.values().forEach(engine -> {
+            boolean _ = engine.restored().join();
+        });
         HttpApi served =
                 new HttpApi(vertx, access, HttpLimits.defaults(), clock, engines, thread, registry, closing::get);
         api = Optional.of(served);

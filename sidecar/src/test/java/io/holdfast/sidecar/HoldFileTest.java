@@ -134,6 +134,18 @@ class HoldFileTest {
     }
 
     @Test
+    void fileOfHoldsThatComeAndGo_doesNotGrow() throws IOException {
+        PrefixSource text = new PrefixSource.Text("a".repeat(100_000));
+        try (HoldFile file = open()) {
+            for (int i = 0; i < 60; i++) {
+                file.keep(hold(i, text));
+                file.end(i);
+            }
+            assertThat(Files.size(file())).isLessThan(2 << 20);
+        }
+    }
+
+    @Test
     void diskThatTakesNoLine_isTold_andTheNextLineBringsAllOfIt() throws IOException {
         boolean[] full = {false};
         LedgerFiles files = (path, options) -> {

@@ -214,7 +214,7 @@ class LastingHoldsTest {
             }
             try (Sidecar sidecar = Sidecar.start(vertx, config.withShowText(true));
                     SidecarClient client = new SidecarClient(sidecar.uri())) {
-                assertThat(client.holdById(id).getString("text")).isEqualTo(RULES);
+                Eventually.see("the text", () -> client.holdById(id), hold -> RULES.equals(hold.getString("text")));
             }
         }
     }
