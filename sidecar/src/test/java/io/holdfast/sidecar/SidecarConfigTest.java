@@ -128,6 +128,17 @@ class SidecarConfigTest {
         {E}, readingsMillis: 1}]      | engines[0].readingsMillis is '1'; write 50 to 60000
         {E}, tickMillis: 0}]          | engines[0].tickMillis is '0'; write 10 to 10000
         {E}, automaticLeaseSeconds: 0}] | engines[0].automaticLeaseSeconds is '0'; write 1 to 86400
+        {E}, hashAlgorithm: sha256}]  | engines[0].hashAlgorithm is 'sha256'; only vLLM lets one choose it: leave the key out
+        {E}, hashAlgorithm: md5}]     | engines[0].hashAlgorithm is 'md5'; write sha256 or sha256_cbor or xxhash
+        {E}, hashSeed: '0'}]          | engines[0].hashSeed is '0'; only vLLM's names of blocks have a seed
+        {E}, holds: [{text: a}]}]     | engines[0].holds[0].name is missing; give the hold a short name
+        {E}, holds: [{name: a b, text: a}]}] | engines[0].holds[0].name is 'a b'; write 1 to 64 letters
+        {E}, holds: [{name: a, text: a}, {name: a, text: b}]}] | engines[0].holds[0].name is 'a'; another hold has that name
+        {E}, holds: [{name: a}]}]     | engines[0].holds[0] has none of text, file, messages and tokens; write one
+        {E}, holds: [{name: a, text: a, file: b}]}] | engines[0].holds[0] has several of text, file, messages and tokens
+        {E}, holds: [{name: a, text: a, tools: [{}]}]}] | engines[0].holds[0].tools are a part of a conversation
+        {E}, holds: [{name: a, messages: [a]}]}] | engines[0].holds[0].messages[0] is the text 'a'; write a mapping
+        {E}, holds: [{name: a, tokens: [-1]}]}] | engines[0].holds[0].tokens[0] is the value '-1'; write a token id
         {E}, ttftWindowSeconds: -1}]  | engines[0].ttftWindowSeconds is '-1'; write 1 to 86400
         {E}, ttftWindowSeconds: 20}]  | engines[0].ttftWindowSeconds is '20'; nothing would be measured without automatic holds
         {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true or false
