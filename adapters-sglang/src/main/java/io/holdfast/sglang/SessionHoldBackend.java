@@ -8,7 +8,6 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.Reply;
-import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
@@ -107,12 +106,8 @@ public final class SessionHoldBackend implements Backend {
                     Outcome.Kind.REJECTED, "A session is made by sending the prefix, and its tokens are not known."));
         }
         int[] held = command.prefix().tokensOf(command.blocks());
-        return http.post(GENERATE, body(handle(command), held)).thenApply(reply -> pinned(reply, held.length));
-    }
-
-    private static String body(String session, int[] tokens) {
-        return "{\"session_id\":\"" + session + "\",\"input_ids\":" + Arrays.toString(tokens)
-                + ",\"sampling_params\":{\"max_new_tokens\":1,\"temperature\":0}}";
+        return http.post(GENERATE, GenerateSender.body(held, handle(command)))
+                .thenApply(reply -> pinned(reply, held.length));
     }
 
     private static Outcome pinned(Reply reply, int tokens) {

@@ -56,7 +56,10 @@ final class TreeIndex implements PrefixIndex, TreeListener {
     }
 
     @Override
-    public void insertionEnded(long lastBlock, int depth, boolean returned) {
+    public void parted(long above, long first) {}
+
+    @Override
+    public void insertionEnded(long lastBlock, int depth, boolean ended) {
         chains++;
     }
 

@@ -30,6 +30,7 @@ import io.holdfast.core.pin.Pins;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.PlanInput;
 import io.holdfast.core.plan.Planner;
+import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
@@ -37,8 +38,11 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -55,7 +59,12 @@ import java.util.stream.Stream;
  */
 public final class Controller {
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
+    private static final long AFTER_PRESSURE_NANOS = 10_000_000_000L;
+    private static final long PRIME_AGAIN_NANOS = 60_000_000_000L;
+    private static final int LOOKS_UNTIL_LOST = 3;
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
+    private static final String BEFORE_RESTART = "the engine restarted and was not asked since";
+    private static final String EMPTIED = "the engine emptied its cache, and with it the pins";
 
     private final ControllerSettings settings;
     private final RequestRules rules;
@@ -67,6 +76,7 @@ public final class Controller {
     /** Of the other data-parallel ranks, by rank from the second on: followed, and never decided about. */
     private final List<EngineObserver> others = new ArrayList<>();
 
+    private final OwnRequests own;
     private final EngineBlocks tree;
     private final Holds holds;
     private final Pins pins;
@@ -82,7 +92,9 @@ public final class Controller {
     private boolean probing;
     private boolean probeWanted = true;
     private boolean answering;
+    private int looksShort;
     private long seenRestarts;
+    private long restartedNanos = -1;
     private long certainLife;
     private long certainSinceNanos;
     private EngineReadings lastReadings = EngineReadings.unknown("the engine was not asked yet");
@@ -140,12 +152,13 @@ public final class Controller {
             Executor acting,
             RandomGenerator random) {
         this.rules = requests;
-        this.events = new EngineObserver(requests, this::engineForgot);
+        this.own = new OwnRequests(backends.sender(), acting, mailbox::outcome);
+        this.events = new EngineObserver(requests, own::isOwn, this::engineForgot);
         this.tree = events.tree();
         this.settings = settings;
         this.backends = backends;
         this.acting = acting;
-        this.holds = new Holds(ledger.largestId() + 1, tree, acting);
+        this.holds = new Holds(ledger.largestId() + 1, tree, events.prefixes(), acting);
         this.pins = new Pins(ledger, backends, acting, mailbox::outcome, tree, this::lastLook, new PinResults());
         this.suspended = ledger.paused();
         this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
@@ -163,7 +176,7 @@ public final class Controller {
      */
     public KvEventSink events(int rank) {
         while (others.size() < rank) {
-            EngineObserver other = new EngineObserver(rules, () -> {});
+            EngineObserver other = new EngineObserver(rules, own::isOwn, () -> {});
             other.now(nowNanos);
             others.add(other);
         }
@@ -272,6 +285,41 @@ public final class Controller {
                     + Holds.MOST_BLOCKS + ": release one first."));
         }
         return Optional.empty();
+    }
+
+    /** Answers the shared prefixes that are known, those first whose losses cost the most prefill. */
+    public CompletionStage<List<PrefixReport>> prefixes() {
+        return ask(answer -> holds.complete(
+                answer, events.prefixes().all().stream().map(this::report).toList()));
+    }
+
+    private PrefixReport report(SharedPrefix prefix) {
+        long last = prefix.lastBlock();
+        String why = plan.lines().stream()
+                .filter(line -> line.prefix() == last)
+                .findFirst()
+                .map(Plan.Line::reason)
+                .orElseGet(
+                        () -> tree.pinned(last) ? "a longer path that is held goes over it" : whyNoCandidate(prefix));
+        return new PrefixReport(
+                prefix,
+                prefix.blocks() * blockTokens(lastReadings),
+                tree.resident(last),
+                tree.resident(last) && tree.pinned(last),
+                why);
+    }
+
+    private String whyNoCandidate(SharedPrefix prefix) {
+        if (prefix.losses() == 0) {
+            return "never lost: the cache keeps it by itself";
+        }
+        if (!prefix.worthHolding()) {
+            return "seen before " + prefix.ways() + " continuations and by " + prefix.requests()
+                    + " requests: from 3 of each on it is worth a hold";
+        }
+        return settings.automaticHolds()
+                ? "not touched within the lease of automatic holds"
+                : "worth a hold, and automatic holds are switched off: ask for it, or switch them on";
     }
 
     /**
@@ -407,7 +455,8 @@ public final class Controller {
         return answer;
     }
 
-    private void accept(EngineReadings readings) {
+    private void accept(EngineReadings fresh) {
+        EngineReadings readings = ofThisProcess(fresh);
         lastReadings = readings;
         boolean answers = readings.runningRequests().number().isPresent();
         probeWanted |= answers && !answering;
@@ -415,6 +464,13 @@ public final class Controller {
         events.readings(readings, originNanos, others);
         lookAt(plausible(readings));
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
+    }
+
+    /** What was asked before the engine restarted, tells of a process that is gone. */
+    private EngineReadings ofThisProcess(EngineReadings readings) {
+        boolean stale = readings.capacityTokens() instanceof Reading.Known capacity
+                && capacity.atNanos() - originNanos <= restartedNanos;
+        return stale ? EngineReadings.unknown(BEFORE_RESTART) : readings;
     }
 
     private void noticeCalls() {
@@ -429,13 +485,39 @@ public final class Controller {
         guard.look(readings, ours, events.counters().batches(), asked, nowNanos);
         long block = blockTokens(readings);
         if (block > 0) {
-            guard.restedWith().ifPresent(used -> pins.rested((used + block - 1) / block, asked));
+            guard.restedWith().ifPresent(used -> {
+                pins.rested((used + block - 1) / block, asked);
+                compareWithRest((used + block - 1) / block, block);
+            });
+        }
+    }
+
+    /**
+     * What is believed to be pinned cannot be evicted, so an engine at rest has to count at least that. What is lost by that
+     * is unpinned all the same: a number may be wrong, and a pin that nobody remembers stays for ever.
+     */
+    private void compareWithRest(long usedBlocks, long blockTokens) {
+        long believed = pins.surelyPinnedBlocks();
+        if (!hardPins() || usedBlocks >= believed) {
+            looksShort = 0;
+            return;
+        }
+        if (++looksShort < LOOKS_UNTIL_LOST) {
+            return;
+        }
+        looksShort = 0;
+        String evidence = "the engine, at rest, keeps " + usedBlocks * blockTokens + " tokens where "
+                + believed * blockTokens + " were pinned, so it has let go of pins by itself";
+        for (Hold hold : holds.living()) {
+            if (hold.state() == HoldState.HELD) {
+                lose(hold, evidence);
+            }
         }
     }
 
     private void giveUp(Hold hold, String reason) {
         if (hold.state() != HoldState.EXPIRING) {
-            holds.update(hold.expiring(false, reason));
+            holds.update(hold.expiring(reason));
         }
         pins.leave(hold.id());
         planNow = true;
@@ -443,11 +525,19 @@ public final class Controller {
 
     private void noticeRemovedPins() {
         for (Hold hold : hardPins() ? holds.living() : List.<Hold>of()) {
-            if (hold.state() == HoldState.HELD && tree.match(hold.request()) < hold.heldBlocks()) {
-                holds.update(hold.expiring(true, "the engine removed it although it was pinned"));
-                planNow = true;
+            if (hold.state() == HoldState.HELD
+                    && (tree.match(hold.request()) < hold.heldBlocks() || !tree.resident(hold.lastBlock()))) {
+                lose(hold, "the engine removed it although it was pinned");
             }
         }
+    }
+
+    /** What the engine let go of is wanted still, unless it was only wanted because it was there. */
+    private void lose(Hold hold, String evidence) {
+        Hold lost = hold.lost(evidence);
+        holds.update(hold.automatic() ? lost.expiring("lost: " + evidence) : lost);
+        pins.leave(hold.id());
+        planNow = true;
     }
 
     private void engineForgot() {
@@ -456,8 +546,10 @@ public final class Controller {
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.EXPIRING) {
                 holds.update(hold.ended(hold.reason()));
-            } else if (hold.state() == HoldState.HELD || hold.automatic()) {
-                holds.update(hold.expiring(true, "").ended("the engine emptied its cache, and with it the pins"));
+            } else if (hold.automatic()) {
+                holds.update(hold.ended("lost: " + EMPTIED));
+            } else if (hold.state() == HoldState.HELD) {
+                holds.update(hold.lost(EMPTIED + "; it is held again when its prefix is stored again"));
             }
         }
         switchback.ifPresent(Switchback::interrupted);
@@ -467,6 +559,8 @@ public final class Controller {
             seenRestarts = restarts;
             capabilities = Optional.empty();
             probeWanted = true;
+            restartedNanos = nowNanos;
+            lastReadings = ofThisProcess(lastReadings);
         }
         planNow = true;
     }
@@ -509,12 +603,14 @@ public final class Controller {
         tick++;
         boolean holding = holds.living().stream().anyMatch(hold -> hold.automatic() && hold.state() == HoldState.HELD);
         switchback.ifPresent(loop -> loop.tick(nowNanos, holding));
+        own.now(nowNanos);
+        noticeOwnRequest();
         holds.age();
         EngineReadings readings = effectiveReadings(clockNanos);
         budget = BudgetRule.compute(
                 settings.budget(),
                 readings,
-                guard.observed(events.prompts(), events.answers(), nowNanos),
+                guard.observed(events.prompts(), need(readings), events.answers(), nowNanos),
                 pins.pinnedBlocks(),
                 hardPins(),
                 clockNanos);
@@ -531,12 +627,12 @@ public final class Controller {
                 backends.chosen().traits(),
                 capabilities,
                 switchback.flatMap(Switchback::off),
+                notPrimed(readings),
                 pins.leaving(),
                 pins.freeing(),
                 holds.living(),
-                settings.automaticHolds()
-                        ? events.candidates(settings.automaticLease().toNanos())
-                        : List.of(),
+                events.prefixes(),
+                candidates(),
                 holds.nextId()));
         if (guard.stalled(nowNanos)) {
             pins.atOnce(() -> plan.lines().forEach(this::carryOut));
@@ -552,6 +648,34 @@ public final class Controller {
             giveUp(hold, "withdrawn: nothing became of it in time");
         }
         noticeCalls();
+    }
+
+    /** What nine of ten prompts need beyond what is held, or is about to be, in tokens. */
+    private OptionalLong need(EngineReadings readings) {
+        Set<Long> held = new HashSet<>();
+        for (Hold hold : holds.living()) {
+            if (hold.state() == HoldState.HELD) {
+                held.add(hold.end());
+            }
+        }
+        plan.lines().stream().filter(line -> line.action() == Plan.Action.PIN).forEach(line -> held.add(line.prefix()));
+        OptionalLong blocks = events.prefixes().needBeside(held);
+        return blocks.isPresent() ? OptionalLong.of(blocks.getAsLong() * blockTokens(readings)) : blocks;
+    }
+
+    private List<SharedPrefix> candidates() {
+        if (!settings.automaticHolds()) {
+            return List.of();
+        }
+        Map<Long, SharedPrefix> candidates = new LinkedHashMap<>();
+        events.prefixes()
+                .worthHolding(settings.automaticLease().toNanos())
+                .forEach(prefix -> candidates.put(prefix.lastBlock(), prefix));
+        holds.living().stream()
+                .filter(Hold::automatic)
+                .flatMap(hold -> events.prefixes().find(hold.end()).stream())
+                .forEach(prefix -> candidates.putIfAbsent(prefix.lastBlock(), prefix));
+        return List.copyOf(candidates.values());
     }
 
     private Optional<String> hindrance() {
@@ -604,15 +728,15 @@ public final class Controller {
                     return;
                 }
                 Hold hold = holds.living(line.holdId()).orElseGet(() -> automatic(line));
-                if (hold.state() == HoldState.REQUESTED) {
+                if (hold.waits()) {
                     holds.update(hold.because(line.reason()));
-                    pins.want(hold, line.blocks());
+                    pins.want(hold, pathOf(hold.request(), line), line.blocks());
                 }
             }
             case UNPIN ->
                 holds.living(line.holdId()).ifPresent(hold -> {
                     if (hold.state() == HoldState.HELD) {
-                        holds.update(hold.waiting(nowNanos, line.reason()));
+                        holds.update(hold.waiting(nowNanos + backOff(hold), line.reason()));
                     }
                     pins.leave(line.holdId());
                 });
@@ -624,17 +748,59 @@ public final class Controller {
                 });
             case REFUSE ->
                 holds.living(line.holdId()).ifPresent(hold -> {
-                    holds.update(hold.expiring(false, line.reason()));
+                    holds.update(hold.expiring(line.reason()));
                     pins.leave(line.holdId());
+                });
+            case PRIME ->
+                holds.living(line.holdId()).ifPresent(hold -> {
+                    Hold waiting = hold.because(line.reason());
+                    holds.update(waiting);
+                    holds.decided(waiting);
+                    own.send(hold.id(), hold.request());
                 });
             case KEEP -> {}
         }
     }
 
+    /** Why no prefix is stored by a request of our own; empty when one may be. */
+    private Optional<String> notPrimed(EngineReadings readings) {
+        Optional<String> hindrance = own.hindrance();
+        if (hindrance.isPresent()) {
+            return hindrance;
+        }
+        if (!events.certain()) {
+            return Optional.of("the sidecar does not store it by itself while it may be there unseen");
+        }
+        return readings.waitingRequests().number().orElse(1) > 0
+                ? Optional.of("the sidecar does not store it by itself while requests wait")
+                : Optional.empty();
+    }
+
+    private void noticeOwnRequest() {
+        own.finished(prefix -> tree.endedInsertion(prefix.block(prefix.blocks() - 1)))
+                .flatMap(done -> done.trouble()
+                        .flatMap(why -> holds.living(done.holdId())
+                                .filter(Hold::waits)
+                                .map(hold ->
+                                        hold.waiting(nowNanos + PRIME_AGAIN_NANOS, "sent alone, in vain: " + why))))
+                .ifPresent(holds::update);
+    }
+
+    /** What goes for want of room comes back a while later, or a bound that wavers would pin and unpin with every reading. */
+    private long backOff(Hold hold) {
+        boolean toHoldMore = hold.heldBlocks() < hold.request().blocks();
+        boolean measuring = switchback.flatMap(Switchback::off).isPresent();
+        return toHoldMore || measuring ? 0 : AFTER_PRESSURE_NANOS;
+    }
+
     private Hold automatic(Plan.Line line) {
-        events.takeCandidate(line.lastBlock());
-        HoldRequest path = new HoldRequest(tree.path(line.lastBlock()), settings.automaticLease());
+        HoldRequest path = new HoldRequest(tree.path(line.prefix()), settings.automaticLease());
         return holds.register(HoldOrigin.AUTOMATIC, path, line.reason());
+    }
+
+    /** The path to pin: of the prefix itself, or one over it. */
+    private HoldRequest pathOf(HoldRequest prefix, Plan.Line line) {
+        return line.blocks() <= prefix.blocks() ? prefix : new HoldRequest(tree.path(line.lastBlock()), prefix.lease());
     }
 
     private boolean hardPins() {
@@ -645,44 +811,39 @@ public final class Controller {
     private final class PinResults implements Pins.Results {
         @Override
         public void pinned(long holdId, long block, int blocks, String reason) {
-            holds.living(holdId)
-                    .filter(hold -> hold.state() == HoldState.REQUESTED)
-                    .ifPresent(hold -> {
-                        int wanted = hold.request().blocks();
-                        String why = hold.automatic()
-                                ? hold.reason()
-                                : "asked for; "
-                                        + Planner.pinReason(backends.chosen().traits(), blocks, wanted) + ". " + reason;
-                        Hold held = hold.held(block, blocks, why);
-                        boolean stillThere = !hardPins() || tree.match(hold.request()) >= blocks;
-                        Hold next = stillThere
-                                ? held
-                                : held.expiring(true, "the engine removed a part of it while its pin was under way");
-                        holds.update(next);
-                        holds.decided(next);
-                        planNow = true;
-                    });
+            holds.living(holdId).filter(Hold::waits).ifPresent(hold -> {
+                int wanted = hold.request().blocks();
+                String why = hold.automatic()
+                        ? hold.reason()
+                        : "asked for; " + Planner.pinReason(backends.chosen().traits(), blocks, wanted) + ". " + reason;
+                Hold held = hold.held(block, blocks, why);
+                boolean stillThere = !hardPins() || tree.match(hold.request()) >= held.heldBlocks();
+                holds.update(held);
+                if (!stillThere) {
+                    lose(held, "the engine removed a part of it while its pin was under way");
+                }
+                holds.living(holdId).ifPresent(holds::decided);
+                planNow = true;
+            });
         }
 
         @Override
         public void notPinned(long holdId, Outcome outcome) {
-            holds.living(holdId)
-                    .filter(hold -> hold.state() == HoldState.REQUESTED)
-                    .ifPresent(hold -> {
-                        Hold next = switch (outcome.kind()) {
-                            case REJECTED -> hold.ended("refused: " + outcome.reason());
-                            case MISSING -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, outcome.reason());
-                            case NOT_SENT ->
-                                hold.waiting(nowNanos + PIN_AGAIN_NANOS, "its pin was not sent: " + outcome.reason());
-                            case DEFERRED, ACCEPTED, CLIPPED ->
-                                hold.waiting(
-                                        nowNanos + PIN_AGAIN_NANOS,
-                                        "no clear answer to the pin, so it is taken back before it is tried again: "
-                                                + outcome.reason());
-                        };
-                        holds.update(next);
-                        holds.decided(next);
-                    });
+            holds.living(holdId).filter(Hold::waits).ifPresent(hold -> {
+                Hold next = switch (outcome.kind()) {
+                    case REJECTED -> hold.ended("refused: " + outcome.reason());
+                    case MISSING -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, outcome.reason());
+                    case NOT_SENT ->
+                        hold.waiting(nowNanos + PIN_AGAIN_NANOS, "its pin was not sent: " + outcome.reason());
+                    case DEFERRED, ACCEPTED, CLIPPED ->
+                        hold.waiting(
+                                nowNanos + PIN_AGAIN_NANOS,
+                                "no clear answer to the pin, so it is taken back before it is tried again: "
+                                        + outcome.reason());
+                };
+                holds.update(next);
+                holds.decided(next);
+            });
         }
 
         @Override
@@ -767,6 +928,8 @@ public final class Controller {
                 switchback
                         .map(Switchback::effect)
                         .orElse(TtftEffect.unproven("not measured: no window length is configured")),
+                events.prefixes().sharing(),
+                new EngineView.OwnRequests(own.sent(), own.failed()),
                 guard.stalls(),
                 hardPins() ? guard.alarms(budget, nowNanos) : List.of());
     }

@@ -9,6 +9,7 @@ import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
+import io.holdfast.core.prefix.SharedPrefixes;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.InvisibleShare;
@@ -16,26 +17,26 @@ import io.holdfast.core.requests.RequestListener;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
-import java.util.Set;
+import java.util.function.Predicate;
 
 /** What the events of one engine tell: its blocks, its requests, and what is worth a decision. */
 final class EngineObserver implements KvEventSink, TreeListener, RequestListener {
-    private static final int MOST_CANDIDATES = 64;
-
     /** What an engine that runs nothing has to tell is here this much later. */
     private static final long SETTLE_NANOS = 100_000_000;
 
+    private static final long HEAT_HALVES_NANOS = 300_000_000_000L;
+
     private final EngineBlocks tree;
     private final VisibleRequests requests;
+    private final SharedPrefixes prefixes;
     private final InvisibleShare invisible = new InvisibleShare();
     private final PromptSizes prompts = new PromptSizes();
     private final PromptSizes answers = new PromptSizes();
     private final Examples examples;
-    private final Set<Long> candidates = new LinkedHashSet<>();
+    private final Predicate<VisibleRequest> own;
     private final Runnable onEmptied;
 
     private long nowNanos;
@@ -54,13 +55,20 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private long lostBatches;
     private long restarts;
 
-    /** {@code onEmptied} is called when the engine's cache was emptied, before the tree is. */
-    EngineObserver(RequestRules rules, Runnable onEmptied) {
+    /**
+     * Of one cache.
+     *
+     * @param own knows requests that we sent ourselves, which teach nothing
+     * @param onEmptied called when the engine's cache was emptied, before the tree is
+     */
+    EngineObserver(RequestRules rules, Predicate<VisibleRequest> own, Runnable onEmptied) {
         // Who stores what was generated when a request ends is SGLang.
         this.tree = new EngineBlocks(
                 rules.decoding() == RequestRules.Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), this);
+        this.prefixes = new SharedPrefixes(tree, HEAT_HALVES_NANOS);
         this.requests = new VisibleRequests(rules, tree, this);
         this.examples = new Examples(tree);
+        this.own = own;
         this.onEmptied = onEmptied;
     }
 
@@ -68,6 +76,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     void now(long nanos) {
         nowNanos = nanos;
         tree.now(nanos);
+        prefixes.now(nanos);
         examples.now(nanos, blockTokens);
     }
 
@@ -126,16 +135,8 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return answers.facts(nowNanos);
     }
 
-    /** Blocks that ended an insertion after they had been lost and were touched within {@code nanos}, oldest first. */
-    List<Long> candidates(long nanos) {
-        candidates.removeIf(block ->
-                !tree.endedInsertion(block) || tree.pinned(block) || tree.lastTouch(block) + nanos <= nowNanos);
-        return List.copyOf(candidates);
-    }
-
-    /** A hold was made for this block: it is none again before it is lost again. */
-    void takeCandidate(long block) {
-        candidates.remove(block);
+    SharedPrefixes prefixes() {
+        return prefixes;
     }
 
     long incarnation() {
@@ -248,7 +249,6 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         lostBatches += missing.batches();
         incarnation++;
         justRestarted = false;
-        candidates.clear();
     }
 
     @Override
@@ -263,18 +263,23 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     }
 
     @Override
-    public void insertionEnded(long lastBlock, int depth, boolean returned) {
-        if (returned) {
-            candidates.remove(lastBlock);
-            candidates.add(lastBlock);
-            if (candidates.size() > MOST_CANDIDATES) {
-                candidates.remove(candidates.iterator().next());
-            }
+    public void insertionEnded(long lastBlock, int depth, boolean ended) {
+        if (ended) {
+            prefixes.insertionEnded(lastBlock);
         }
     }
 
     @Override
+    public void parted(long above, long first) {
+        prefixes.parted(above, first);
+    }
+
+    @Override
     public void prompt(VisibleRequest request, int before) {
+        if (own.test(request)) {
+            return;
+        }
+        prefixes.prompt(request, before);
         examples.prompt(request, before);
         if (request.blocks() > 0 && blockTokens > 0) {
             prompts.grew((long) before * blockTokens, (long) request.promptBlocks() * blockTokens, nowNanos);
@@ -286,6 +291,9 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     /** What was taken for its output may have been the prompt of another. */
     @Override
     public void completed(VisibleRequest request) {
+        if (own.test(request)) {
+            return;
+        }
         prompts.reached((long) request.blocks() * blockTokens, nowNanos);
         int answer = request.blocks() - request.promptBlocks();
         if (answer > 0) {
@@ -304,7 +312,6 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     }
 
     private void emptied() {
-        candidates.clear();
         pinnedRemoved = false;
         onEmptied.run();
     }

@@ -6,6 +6,7 @@ import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
+import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import java.util.List;
@@ -22,6 +23,8 @@ import java.util.Optional;
  * @param ghosts removed blocks that are still remembered
  * @param paused why nothing is held, until holding is resumed; absent while it is not paused
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
+ * @param sharing what became of requests that went over a shared prefix
+ * @param own what became of our own requests to the engine
  * @param stalls how often requests waited while nothing ran
  * @param alarms what an operator has to know about room and stalls, one sentence each
  */
@@ -43,12 +46,21 @@ public record EngineView(
         List<HoldView> holds,
         Plan lastPlan,
         TtftEffect ttft,
+        Sharing sharing,
+        OwnRequests own,
         long stalls,
         List<Budget.Alarm> alarms) {
     public EngineView {
         alarms = List.copyOf(alarms);
         holds = List.copyOf(holds);
     }
+
+    /**
+     * Requests that the sidecar sent itself.
+     *
+     * @param failed of those, the ones that did not store their prefix
+     */
+    public record OwnRequests(long sent, long failed) {}
 
     /**
      * What was counted since we follow the engine.

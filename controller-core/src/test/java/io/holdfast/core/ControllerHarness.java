@@ -3,6 +3,7 @@ package io.holdfast.core;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
@@ -13,10 +14,12 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
 import io.holdfast.core.reading.Samples;
+import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -47,6 +50,10 @@ public final class ControllerHarness {
     public final Engine engine;
     public final Controller controller;
     public final Deque<Runnable> acting = new ArrayDeque<>();
+    /** Requests of the sidecar's own. */
+    public final List<int[]> own = new ArrayList<>();
+
+    public Outcome ownAnswer = new Outcome(Outcome.Kind.ACCEPTED, "answered");
     public long now = 7 * SECOND;
     private long sequence;
     private int requests;
@@ -191,10 +198,22 @@ public final class ControllerHarness {
         disk.log = log;
         engine.log = log;
         try {
-            controller = new Controller(settings, engine, disk, acting::add, new SplittableRandom(1));
+            controller = new Controller(
+                    settings,
+                    RequestRules.sglang(),
+                    new Backends(engine, List.of(), Optional.of(this::sent)),
+                    new Ledger(disk),
+                    acting::add,
+                    new SplittableRandom(1));
+            controller.engineIs(EngineIdentity.VOUCHED_FOR);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private CompletionStage<Outcome> sent(int[] tokens) {
+        own.add(tokens);
+        return CompletableFuture.completedFuture(ownAnswer);
     }
 
     /** A bench whose engine is probed and idle, with 10000 tokens in blocks of 16. */

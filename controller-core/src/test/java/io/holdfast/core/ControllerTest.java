@@ -62,10 +62,12 @@ final class ControllerTest {
     void request_clipped_saysSoAndWhatToDo() {
         harness.stored(1, 2);
         harness.storedUnder(2, 3, 4);
+        harness.storedUnder(4, 5);
+        harness.removed(5, 4);
         HoldView held = harness.hold(1, 2, 3);
         assertThat(held.heldBlocks()).isEqualTo(2);
         assertThat(held.wantedBlocks()).isEqualTo(3);
-        assertThat(held.reason()).startsWith("asked for; clipped: ").contains("send the prefix alone once");
+        assertThat(held.reason()).startsWith("asked for; clipped: 2 of 3 blocks");
         assertThat(harness.engine.pins).containsOnlyKeys(2L);
     }
 
@@ -196,7 +198,7 @@ final class ControllerTest {
         assertThat(asked.join().state()).isNotEqualTo(HoldState.HELD);
         assertThat(harness.holdNow(1)).satisfies(hold -> {
             assertThat(hold.state()).isEqualTo(HoldState.LOST);
-            assertThat(hold.reason()).isEqualTo("the engine removed a part of it while its pin was under way");
+            assertThat(hold.reason()).startsWith("the engine removed a part of it while its pin was under way; ");
         });
         assertThat(harness.engine.pins).isEmpty();
         assertThat(harness.disk.outstanding()).isEmpty();
@@ -390,7 +392,7 @@ final class ControllerTest {
         harness.stored(LongStream.range(5_000, 5_501).toArray());
         harness.pass(Duration.ofMillis(100));
         assertThat(harness.engine.pins).isEmpty();
-        assertThat(harness.holdNow(held.id()).reason()).startsWith("no room: ");
+        assertThat(harness.holdNow(held.id()).reason()).startsWith("let go: the pins exceed the bound: ");
     }
 
     @Test
@@ -477,7 +479,9 @@ final class ControllerTest {
                 .contains("number 3")
                 .contains("heals");
         assertThat(view.blocks()).isEqualTo(2);
-        assertThat(harness.hold(8, 9).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.hold(8, 9).reason()).contains("the engine restarted and was not asked since");
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(1).state()).isEqualTo(HoldState.HELD);
         harness.controller.events().restarted(0);
         harness.settle();
         assertThat(harness.controller.view().certain()).isTrue();
@@ -638,7 +642,7 @@ final class ControllerTest {
         harness.removed(2);
         harness.settle();
         assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.LOST);
-        assertThat(harness.holdNow(id).reason()).isEqualTo("the engine removed it although it was pinned");
+        assertThat(harness.holdNow(id).reason()).startsWith("the engine removed it although it was pinned; ");
         assertThat(harness.disk.outstanding()).isEmpty();
         assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
     }
@@ -654,21 +658,23 @@ final class ControllerTest {
     }
 
     @Test
-    void automatic_lostPrefixComesBack_isHeldUntilUntouchedForItsLease() {
+    void automatic_sharedPrefixLostAndBack_isHeldUntilUntouchedForItsLease() {
         ControllerHarness own = ControllerHarness.ready(AUTOMATIC);
-        own.stored(1, 2);
-        own.removed(2, 1);
-        own.stored(1, 2);
+        shareAndLose(own);
+        assertThat(own.controller.view().holds()).isEmpty();
+        own.stored(1, 2, 34);
         own.pass(Duration.ofMillis(100));
         HoldView hold = own.holdNow(1);
         assertThat(hold.origin()).isEqualTo(HoldOrigin.AUTOMATIC);
         assertThat(hold.state()).isEqualTo(HoldState.HELD);
-        assertThat(hold.reason()).startsWith("lost once and stored again");
+        assertThat(hold.heldTokens()).isEqualTo(32);
+        assertThat(hold.beyondTokens()).isEqualTo(16);
+        assertThat(hold.reason()).startsWith("shared by 4 requests and lost once");
 
         own.pass(Duration.ofSeconds(50));
-        own.storedUnder(2, 3);
+        own.storedUnder(2, 35);
         own.pass(Duration.ofSeconds(50));
-        assertThat(own.holdNow(1).state()).as("touched by a longer prompt").isEqualTo(HoldState.HELD);
+        assertThat(own.holdNow(1).state()).as("touched by another text").isEqualTo(HoldState.HELD);
         own.pass(Duration.ofSeconds(11));
         assertThat(own.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
         assertThat(own.holdNow(1).reason()).isEqualTo("not touched for 60 s");
@@ -676,10 +682,160 @@ final class ControllerTest {
     }
 
     @Test
+    void request_prefixThatOnlyBeganTexts_isHeldByTheShortestOfThem() {
+        harness.stored(1, 2, 31, 41);
+        harness.storedUnder(2, 32);
+        HoldView held = harness.hold(1, 2);
+        assertThat(held.heldBlocks()).isEqualTo(2);
+        assertThat(held.beyondTokens()).isEqualTo(16);
+        assertThat(harness.engine.pins).containsOnlyKeys(32L);
+    }
+
+    @Test
+    void request_clippedAtFirst_isHeldWholeWhenATextGoesOnFromIt() {
+        harness.stored(1, 2);
+        harness.storedUnder(2, 3, 4);
+        harness.removed(4);
+        long id = harness.hold(1, 2, 3).id();
+        assertThat(harness.holdNow(id).heldBlocks()).isEqualTo(2);
+        harness.storedUnder(3, 41);
+        harness.pass(Duration.ofMillis(100));
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).heldBlocks()).isEqualTo(3);
+        assertThat(harness.engine.pins).containsOnlyKeys(41L);
+    }
+
+    @Test
+    void prefixThatIsGone_isSentAloneAndHeldAndTeachesNothing() {
+        harness.stored(8);
+        harness.removed(8);
+        long id = askWithTokens(1, 2);
+        assertThat(harness.own)
+                .singleElement()
+                .satisfies(tokens -> assertThat(tokens).hasSize(32));
+        harness.stored(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.holdNow(id).beyondTokens()).isZero();
+        assertThat(harness.controller.view().budget().terms())
+                .as("its own prompt is none of the users', who sent one of one block")
+                .anySatisfy(term -> assertThat(term.why()).contains("8 x 16, which nine of ten prompts need"));
+    }
+
+    @Test
+    void prefixSentInVain_waitsAMinuteAndSaysWhy() {
+        harness.stored(8);
+        harness.ownAnswer = new Outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP 400: no.");
+        long id = askWithTokens(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).reason())
+                .isEqualTo("sent alone, in vain: The engine refused with HTTP 400: no.");
+        harness.pass(Duration.ofSeconds(59));
+        assertThat(harness.own).hasSize(1);
+        harness.pass(Duration.ofSeconds(2));
+        assertThat(harness.own).hasSize(2);
+    }
+
+    @Test
+    void ownRequests_areAtMostTwelveAnHour() {
+        harness.stored(8);
+        harness.ownAnswer = new Outcome(Outcome.Kind.NOT_SENT, "nothing listens");
+        long id = askWithTokens(1, 2);
+        for (int minute = 0; minute < 40; minute++) {
+            harness.pass(Duration.ofSeconds(61));
+        }
+        assertThat(harness.own).hasSize(12);
+        assertThat(harness.holdNow(id).reason())
+                .endsWith("the sidecar has sent 12 requests of its own within an hour, which is the most");
+        for (int minute = 0; minute < 21; minute++) {
+            harness.pass(Duration.ofSeconds(61));
+        }
+        assertThat(harness.own).hasSizeGreaterThan(12);
+    }
+
+    @Test
+    void prefixThatMayBeThereUnseen_isNotSent() {
+        harness.controller.events().gap(new Gap(Gap.Cause.DROPPED, 3, 5));
+        long id = askWithTokens(1, 2);
+        assertThat(harness.own).isEmpty();
+        assertThat(harness.holdNow(id).reason()).endsWith("while it may be there unseen");
+    }
+
+    private long askWithTokens(long... blocks) {
+        HoldRequest request = new HoldRequest(blocks, new int[blocks.length * 16], Duration.ofHours(3));
+        var asked = harness.controller.request(request).toCompletableFuture();
+        harness.settle();
+        return asked.join().id();
+    }
+
+    @Test
+    void requestedHold_outlivesAFlushAndIsHeldAgain() throws Exception {
+        harness.stored(1, 2);
+        long id = harness.hold(Duration.ofHours(1), 1, 2).id();
+        harness.engine.pins.clear();
+        harness.cleared();
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.LOST);
+        assertThat(harness.holdNow(id).reason())
+                .startsWith("the engine emptied its cache, and with it the pins; it is held"
+                        + " again when its prefix is stored again");
+        harness.stored(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.holdNow(id).timesLost()).isEqualTo(1);
+        assertThat(harness.engine.pins).containsOnlyKeys(2L);
+        harness.pass(Duration.ofHours(1));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(harness.disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void engineLetGoByItself_isSeenAtTheThirdLookAtRest() throws Exception {
+        harness.stored(1, 2);
+        long id = harness.hold(Duration.ofHours(1), 1, 2).id();
+        rest(10, 32);
+        harness.engine.pins.clear();
+        for (int look = 1; look <= 3; look++) {
+            assertThat(harness.holdNow(id).state()).as("before look %d", look).isEqualTo(HoldState.HELD);
+            rest(10 + look, 0);
+        }
+        assertThat(harness.holdNow(id).timesLost()).isEqualTo(1);
+        assertThat(harness.holdNow(id).reason())
+                .contains("It was lost before: the engine, at rest, keeps 0 tokens where 32 were pinned, so it has let"
+                        + " go of pins by itself");
+        assertThat(harness.takeLog()).as("to be sure").contains("unpin 2");
+    }
+
+    @Test
+    void engineThatKeepsWhatIsPinned_losesNothing() {
+        harness.stored(1, 2);
+        long id = harness.hold(Duration.ofHours(1), 1, 2).id();
+        for (int look = 1; look <= 9; look++) {
+            rest(10 + look, look % 3 == 0 ? 32 : 0);
+        }
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+    }
+
+    /** A request was served, and nothing runs. */
+    private void rest(int served, int usedTokens) {
+        harness.now += ControllerHarness.SECOND;
+        harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, usedTokens, 0, served, harness.now));
+        harness.settle();
+    }
+
+    /** Three texts after one prefix, all of which the cache loses. */
+    private static void shareAndLose(ControllerHarness harness) {
+        harness.stored(1, 2, 31);
+        harness.storedUnder(2, 32);
+        harness.storedUnder(2, 33);
+        harness.removed(33, 32, 31, 2, 1);
+    }
+
+    @Test
     void automatic_notAllowed_holdsNothing() {
-        harness.stored(1, 2);
-        harness.removed(2, 1);
-        harness.stored(1, 2);
+        shareAndLose(harness);
+        harness.stored(1, 2, 34);
         harness.pass(Duration.ofMillis(100));
         assertThat(harness.controller.view().holds()).isEmpty();
     }
@@ -714,9 +870,8 @@ final class ControllerTest {
                 Duration.ofHours(1),
                 Duration.ofMillis(100),
                 Optional.of(Duration.ofSeconds(10))));
-        own.stored(1, 2);
-        own.removed(2, 1);
-        own.stored(1, 2);
+        shareAndLose(own);
+        own.stored(1, 2, 34);
         own.stored(5, 6);
         var asked = own.ask(Duration.ofHours(1), 5, 6);
         own.settle();
@@ -728,7 +883,7 @@ final class ControllerTest {
             assertThat(own.engine.pins).as("requested holds are never touched").containsKey(6L);
             boolean measuringWithout = own.controller.view().lastPlan().lines().stream()
                     .anyMatch(line -> line.reason().startsWith("measuring: "));
-            if (own.engine.pins.containsKey(2L)) {
+            if (own.engine.pins.containsKey(34L)) {
                 on = true;
             } else if (measuringWithout) {
                 off = true;

@@ -199,7 +199,10 @@ final class VisibleRecordingsTest {
                 session.rules().decoding() == Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm();
         return new EngineBlocks(traits, new TreeListener() {
             @Override
-            public void insertionEnded(long lastBlock, int depth, boolean returned) {}
+            public void parted(long above, long first) {}
+
+            @Override
+            public void insertionEnded(long lastBlock, int depth, boolean ended) {}
 
             @Override
             public void pinnedBlockRemoved(long block) {}

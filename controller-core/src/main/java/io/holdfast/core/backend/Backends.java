@@ -8,15 +8,16 @@ import java.util.Optional;
  *
  * @param chosen pins from now on
  * @param earlier never pin; each releases its own entries of the ledger
+ * @param sender sends prefixes as requests of our own; absent where none are to be sent
  */
-public record Backends(Backend chosen, List<Backend> earlier) {
+public record Backends(Backend chosen, List<Backend> earlier, Optional<PrefixSender> sender) {
     public Backends {
         earlier = List.copyOf(earlier);
     }
 
     /** One backend for everything; what another one pinned is left alone. */
     public static Backends only(Backend backend) {
-        return new Backends(backend, List.of());
+        return new Backends(backend, List.of(), Optional.empty());
     }
 
     public Optional<Backend> named(String name) {

@@ -32,6 +32,8 @@ public record Budget(
 
     public static final String HARD_GUARD = "hard guard";
     static final String NEW_PINS = "new pins";
+    static final String RESERVE = "room less 8 p90 prompts";
+    static final String ROOM = "room beside running requests";
 
     /** Before anything was computed. */
     public static Budget none() {
@@ -60,6 +62,24 @@ public record Budget(
                 .filter(term -> term.tokens().isEmpty())
                 .map(Term::why)
                 .findFirst();
+    }
+
+    /** The automatic bound but for its reserve, which depends on what is held. */
+    public long automaticBesideReserve() {
+        return terms.stream()
+                .filter(term -> !term.name().equals(RESERVE))
+                .mapToLong(term -> term.tokens().orElse(0))
+                .min()
+                .orElse(0);
+    }
+
+    /** What running requests leave of the cache. */
+    public long room() {
+        return terms.stream()
+                .filter(term -> term.name().equals(ROOM))
+                .mapToLong(term -> term.tokens().orElse(0))
+                .findFirst()
+                .orElse(0);
     }
 
     /** Why nothing at all can be pinned hard, and what makes room; absent while something can. */

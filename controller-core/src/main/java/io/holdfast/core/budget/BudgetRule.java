@@ -70,6 +70,9 @@ public final class BudgetRule {
     static final long STALE_NANOS = 10_000_000_000L;
     private static final int ENOUGH_ANSWERS = 100;
 
+    /** So many prompts beyond what is held have to find room beside automatic holds. */
+    public static final int RESERVED_PROMPTS = 8;
+
     private final BudgetSettings settings;
     private final EngineReadings readings;
     private final Observed observed;
@@ -127,7 +130,8 @@ public final class BudgetRule {
         long fresh = Math.min(hard, allowed(terms.get(1)));
         terms.add(term("operator's share", this::share));
         terms.add(term("0.8 of the room", () -> eightTenths(pinned)));
-        terms.add(term("room less 8 p90 prompts", () -> reserve(pinned)));
+        terms.add(term(Budget.ROOM, () -> new Bound(room(pinned), "capacity less what running requests take")));
+        terms.add(term(Budget.RESERVE, () -> reserve(pinned)));
         terms.add(term("room less growth", () -> growth(pinned)));
         long automatic = terms.stream().mapToLong(BudgetRule::allowed).min().orElse(0);
         return new Budget(hard, fresh, automatic, pinned, observed.foreignTokens(), terms, alarms);
@@ -200,17 +204,16 @@ public final class BudgetRule {
         long used = known("usedTokens", readings.usedTokens());
         long busy = known("runningRequests", readings.runningRequests())
                 + known("waitingRequests", readings.waitingRequests());
-        if (busy == 0) {
-            return new Bound(capacity, "nothing runs: the hard guard alone bounds new pins");
-        }
-        long beside = Math.max(0, used - pinned);
+        long beside = beside(used, pinned);
         LargestRequest largest = largestRequest();
         long bound = capacity - beside - largest.tokens() - slack;
         return new Bound(
                 bound,
                 "capacity " + capacity + " - in use beside our pins " + beside + " - largest request "
                         + largest.tokens() + " - slack " + slack + " = " + bound
-                        + ": new pins take no memory that was promised to what runs");
+                        + (busy == 0
+                                ? ": what is in use while nothing runs may be pinned by somebody else"
+                                : ": new pins take no memory that was promised to what runs"));
     }
 
     private Bound soft() throws MissingReading {
@@ -233,7 +236,12 @@ public final class BudgetRule {
     private long room(long pinned) throws MissingReading {
         long capacity = known("capacityTokens", readings.capacityTokens());
         long used = known("usedTokens", readings.usedTokens());
-        return capacity - Math.max(0, used - pinned);
+        return capacity - beside(used, pinned);
+    }
+
+    /** Both numbers are of the moment when the engine was asked: a pin that was made or taken back since is in neither. */
+    private long beside(long used, long pinned) {
+        return observed.beside().orElse(Math.max(0, used - pinned));
     }
 
     private Bound eightTenths(long pinned) throws MissingReading {
@@ -244,12 +252,15 @@ public final class BudgetRule {
 
     private Bound reserve(long pinned) throws MissingReading {
         long room = room(pinned);
-        if (observed.prompts().count() == 0) {
-            throw new MissingReading("no prompt was seen in the last hour, so its p90 is unknown");
+        if (observed.need().isEmpty()) {
+            throw new MissingReading("no prompt was seen yet, so what nine of ten of them need is unknown");
         }
-        long p90 = observed.prompts().p90();
-        long bound = room - 8 * p90;
-        return new Bound(bound, "room " + room + " - 8 prompts of the p90 " + p90 + " = " + bound);
+        long need = observed.need().getAsLong();
+        long bound = room - RESERVED_PROMPTS * need;
+        return new Bound(
+                bound,
+                "room " + room + " - " + RESERVED_PROMPTS + " x " + need
+                        + ", which nine of ten prompts need beyond what is held = " + bound);
     }
 
     private Bound growth(long pinned) throws MissingReading {

@@ -3,6 +3,7 @@ package io.holdfast.core.budget;
 import io.holdfast.core.budget.Budget.Alarm;
 import io.holdfast.core.budget.Budget.AlarmKind;
 import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -13,6 +14,8 @@ public final class GuardWatch {
     private final StallWatch stalls = new StallWatch();
     private final ForeignPins foreign = new ForeignPins();
     private final RunningPeak peak = new RunningPeak();
+
+    private OptionalLong beside = OptionalLong.empty();
 
     /** Since when no call of ours is under way; before all time where none ever was. */
     private long quietSinceNanos = Long.MIN_VALUE / 2;
@@ -31,6 +34,9 @@ public final class GuardWatch {
      */
     public void look(EngineReadings readings, long ourTokens, long batches, long askedNanos, long nowNanos) {
         stalls.look(readings, batches, nowNanos);
+        beside = readings.usedTokens() instanceof Reading.Known used
+                ? OptionalLong.of(Math.max(0, (long) used.value() - ourTokens))
+                : OptionalLong.empty();
         peak.look(readings, nowNanos);
         if (readings.blockTokens().number().isPresent()) {
             foreign.look(readings, ourTokens, quietSinceNanos, askedNanos);
@@ -65,9 +71,15 @@ public final class GuardWatch {
         return foreign.restedWith();
     }
 
-    public Observed observed(PromptSizes.Facts prompts, PromptSizes.Facts answers, long nowNanos) {
+    public Observed observed(PromptSizes.Facts prompts, OptionalLong need, PromptSizes.Facts answers, long nowNanos) {
         return new Observed(
-                prompts, answers, foreign.tokens(nowNanos), foreign.seenAtRest(nowNanos), peak.requests(nowNanos));
+                prompts,
+                need,
+                answers,
+                foreign.tokens(nowNanos),
+                foreign.seenAtRest(nowNanos),
+                peak.requests(nowNanos),
+                beside);
     }
 
     /** What an operator has to know of an engine whose pins take memory for good. */

@@ -8,6 +8,6 @@ public enum HoldState {
     /** Its lease is over or it was given up; the unpin is under way. */
     EXPIRING,
     RELEASED,
-    /** Not by our doing: the engine cleared, restarted, or no longer has the block. */
+    /** Wanted, and not pinned any more, not by our doing: it is held again when its prefix comes back. */
     LOST
 }

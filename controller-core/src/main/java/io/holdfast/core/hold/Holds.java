@@ -1,6 +1,7 @@
 package io.holdfast.core.hold;
 
 import io.holdfast.core.index.TreeView;
+import io.holdfast.core.prefix.SharedPrefixes;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,6 +22,7 @@ public final class Holds {
 
     private final Executor answering;
     private final TreeView tree;
+    private final SharedPrefixes prefixes;
     private final Map<Long, Hold> living = new LinkedHashMap<>();
     /** As they were last seen: the names of their blocks are not kept. */
     private final Map<Long, HoldView> over = new LinkedHashMap<>();
@@ -36,9 +38,10 @@ public final class Holds {
     private record Undecided(CompletableFuture<HoldView> answer, long untilNanos) {}
 
     /** Answers are completed on {@code answering}, so that nobody's continuation runs on the controller's thread. */
-    public Holds(long firstId, TreeView tree, Executor answering) {
+    public Holds(long firstId, TreeView tree, SharedPrefixes prefixes, Executor answering) {
         this.nextId = firstId;
         this.tree = tree;
+        this.prefixes = prefixes;
         this.answering = answering;
     }
 
@@ -52,19 +55,21 @@ public final class Holds {
     }
 
     public Hold register(HoldOrigin origin, HoldRequest request, String reason) {
-        Hold hold = Hold.requested(nextId++, origin, request, nowNanos, reason);
+        return add(Hold.requested(nextId++, origin, request, nowNanos, reason));
+    }
+
+    private Hold add(Hold hold) {
         living.put(hold.id(), hold);
-        weight += request.weight();
+        weight += hold.request().weight();
+        prefixes.want(hold.end(), hold.request().blocks());
         return hold;
     }
 
     /** A requested hold under the number that it had; later ones are numbered from there on. */
     public void restore(long id, HoldRequest request, String reason) {
         over.remove(id);
-        long next = Math.max(nextId, id + 1);
-        nextId = id;
-        register(HoldOrigin.REQUESTED, request, reason);
-        nextId = next;
+        nextId = Math.max(nextId, id + 1);
+        add(Hold.requested(id, HoldOrigin.REQUESTED, request, nowNanos, reason));
     }
 
     /** Whether there are as many as there may be. */
@@ -98,6 +103,7 @@ public final class Holds {
         }
         if (living.remove(hold.id()) != null) {
             weight -= hold.request().weight();
+            prefixes.unwant(hold.end());
         }
         over.put(hold.id(), view(hold));
         if (over.size() > REMEMBERED) {
@@ -161,12 +167,14 @@ public final class Holds {
             long seconds = hold.request().lease().toSeconds();
             if (deadline(hold) <= nowNanos) {
                 update(hold.expiring(
-                        false,
                         hold.automatic()
                                 ? "not touched for " + seconds + " s"
                                 : "its lease of " + seconds + " s is over"));
-            } else if (hold.automatic() && hold.state() == HoldState.REQUESTED && !tree.resident(last(hold))) {
-                update(hold.expiring(false, "evicted before it could be pinned"));
+            } else if (hold.automatic() && hold.waits() && !tree.resident(hold.end())) {
+                update(hold.expiring(
+                        hold.state() == HoldState.LOST
+                                ? "lost: " + hold.evidence()
+                                : "evicted before it could be pinned"));
             }
         }
     }
@@ -209,11 +217,7 @@ public final class Holds {
 
     /** A requested hold ages from its request, an automatic one from its last touch. */
     private long deadline(Hold hold) {
-        long from = hold.automatic() ? Math.max(hold.sinceNanos(), tree.lastTouch(last(hold))) : hold.sinceNanos();
+        long from = hold.automatic() ? Math.max(hold.sinceNanos(), tree.lastTouch(hold.end())) : hold.sinceNanos();
         return from + hold.request().lease().toNanos();
-    }
-
-    private static long last(Hold hold) {
-        return hold.request().block(hold.request().blocks() - 1);
     }
 }

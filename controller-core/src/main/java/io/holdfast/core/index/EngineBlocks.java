@@ -1,5 +1,7 @@
 package io.holdfast.core.index;
 
+import java.util.function.LongConsumer;
+
 /**
  * The blocks that one engine's cache holds, as its events tell, and what was learned about them.
  *
@@ -20,6 +22,14 @@ public final class EngineBlocks implements TreeView, KvEventSink {
      * naming any other block of it can lead to a node that is gone; unpinning that kills the engine. Only a block that
      * ended an insertion always names either a living node or nothing, and the mark goes with the block. A chain of stores
      * in one batch is taken for one insertion; where two happen to touch, the first one's end stays unmarked: careful.
+     *
+     * Where ways part
+     * ---------------
+     * What several requests share is the path down to where they part: an insertion that begins below a block which has
+     * another way on below it already. The other way may be evicted by then, and is remembered by this: only the last
+     * block of an insertion has none, so what begins below any other block parts there. A next turn, which begins where
+     * the one before ended, parts nowhere. And where the path was lost as well, all of it is stored anew: what of it had been
+     * there before shows as far as it went together.
      */
     private final TreeListener listener;
     private final BlockTree tree = new BlockTree(BlockTree.Naming.ENGINE_HASH);
@@ -28,7 +38,6 @@ public final class EngineBlocks implements TreeView, KvEventSink {
 
     private boolean chainOpen;
     private boolean chainHoldable;
-    private boolean chainReturned;
     private long chainEnd;
     private int chainEndPosition;
 
@@ -53,18 +62,63 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     public void stored(StoredBlocks stores) {
         boolean decides = cache.decides(stores);
         boolean insertion = decides && stores.tier() == Tier.GPU && stores.count() > 0;
-        if (insertion && (stores.rooted() || !chainOpen || stores.parent() != chainEnd)) {
+        boolean begins = insertion && (stores.rooted() || !chainOpen || stores.parent() != chainEnd);
+        if (begins) {
             endChain();
         }
+        boolean forked = begins && !stores.rooted() && forksAt(tree.find(stores.parent()));
         LastStore store = learned.storeBegins(stores, decides && stores.count() > 0);
         cache.stored(stores);
+        if (insertion && !stores.namespaced()) {
+            if (learned.cameBack() != 0) {
+                noticeReturn(stores, tree.strips.name(learned.cameBack()));
+            } else if (begins) {
+                noticeParting(stores, store.leadingOnGpu(), forked);
+            }
+        }
         if (insertion) {
             chainOpen = true;
             chainEnd = stores.hash(stores.count() - 1);
             chainEndPosition = cache.last(chainEnd);
             chainHoldable = learned.holdable(chainEndPosition);
-            chainReturned = learned.returned(chainEndPosition);
             store.endsAt(learned.depth(chainEndPosition));
+        }
+    }
+
+    /** What came back went on another way before. */
+    private void noticeReturn(StoredBlocks stores, long deepest) {
+        int at = stores.count() - 1;
+        while (at > 0 && stores.hash(at) != deepest) {
+            at--;
+        }
+        if (at < stores.count() - 1 && depth(deepest) > 0) {
+            listener.parted(deepest, stores.hash(at + 1));
+        }
+    }
+
+    private boolean forksAt(int position) {
+        return position > Strips.ROOT && tree.strips.forks(position);
+    }
+
+    private void noticeParting(StoredBlocks stores, int there, boolean forked) {
+        if (there == stores.count() || (there == 0 && stores.rooted())) {
+            return;
+        }
+        long above = there == 0 ? stores.parent() : stores.hash(there - 1);
+        int position = tree.find(above);
+        int child = tree.find(stores.hash(there));
+        if (position == 0 || child == 0 || learned.depth(position) == 0) {
+            return;
+        }
+        int next = position + 1;
+        boolean nextInStrip = (next & Strips.OFFSETS - 1) != 0
+                && (next & Strips.OFFSETS - 1) < tree.strips.length(position >>> Strips.OFFSET_BITS);
+        boolean otherWay = nextInStrip || (there == 0 && forked);
+        if (nextInStrip && child == next) {
+            otherWay = tree.strips.forks(position);
+        }
+        if (otherWay || (!learned.endedInsertion(position) && !learned.ambiguous(position))) {
+            listener.parted(above, stores.hash(there));
         }
     }
 
@@ -250,6 +304,32 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return count;
     }
 
+    /** Shows this block to {@link #watchedOn} from now on, also when it is lost and comes back. */
+    public void watch(long block) {
+        learned.watch(block, tree.find(block));
+    }
+
+    /** Takes {@link #watch} back. */
+    public void unwatch(long block) {
+        learned.unwatch(block, tree.find(block));
+    }
+
+    /** Shows the watched blocks on the path down to this block, the deepest first. */
+    public void watchedOn(long lastBlock, LongConsumer visitor) {
+        int position = tree.find(lastBlock);
+        if (position != 0) {
+            learned.watchedOn(position, visitor);
+        }
+    }
+
+    /** Shows all blocks at or below this one that ended an insertion. It looks at the whole tree: not for every event. */
+    public void endsBelow(long block, LongConsumer visitor) {
+        int position = tree.find(block);
+        if (position != 0) {
+            learned.endsBelow(position, end -> visitor.accept(tree.strips.name(end)));
+        }
+    }
+
     /** How often the block was touched, as far as it is known. */
     int touches(long block) {
         int position = tree.find(block);
@@ -266,6 +346,6 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         if (ended) {
             learned.endsInsertion(chainEndPosition);
         }
-        listener.insertionEnded(chainEnd, learned.depth(chainEndPosition), ended && chainReturned);
+        listener.insertionEnded(chainEnd, learned.depth(chainEndPosition), ended);
     }
 }

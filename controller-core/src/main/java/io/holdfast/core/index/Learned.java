@@ -1,6 +1,8 @@
 package io.holdfast.core.index;
 
 import java.util.Arrays;
+import java.util.function.IntConsumer;
+import java.util.function.LongConsumer;
 
 /** What is learned about the blocks of one engine's cache: side arrays over the positions of its {@link BlockTree}. */
 final class Learned implements Overlay {
@@ -35,6 +37,12 @@ final class Learned implements Overlay {
      * shared prefixes. The first count is a bit, further ones stand in a table. What is pinned stays in the tree though
      * nobody holds it, and in the cache when events are lost: the engine was told to keep it.
      *
+     * Watched blocks
+     * --------------
+     * The ends of shared prefixes are few, and whoever passes one is to be told of cheaply: a bit for each place, so that
+     * a path is looked at strip by strip. Their names are kept as well, since a watched block that is lost may come back
+     * at another position; so each block that is stored anew is looked for in a table that fits the nearest cache.
+     *
      * Depth
      * -----
      * It is computed when asked and kept: when an orphan's way to the root becomes known, nothing is pushed down.
@@ -52,6 +60,7 @@ final class Learned implements Overlay {
         final int[] marks = new int[PER_PAGE];
 
         final char[] pinned = new char[PER_PAGE];
+        final char[] watched = new char[PER_PAGE];
         /** Of the strip's first block; 0 is not known. */
         final int[] depth = new int[PER_PAGE];
     }
@@ -61,6 +70,7 @@ final class Learned implements Overlay {
     private final TreeListener listener;
     private final Ghosts ghosts = new Ghosts();
     private final LongCounts morePins = new LongCounts();
+    private final LongCounts watchedNames = new LongCounts();
     private final LastStore lastStore = new LastStore();
     private Page[] pages = {new Page()};
     private int now;
@@ -69,11 +79,11 @@ final class Learned implements Overlay {
     private int mostResident;
     private int pinned;
 
-    /* Of the last offsets that were held on the GPU, and the last block whose ghost was looked for. */
+    /* Of the last places that were held on the GPU. */
     private int lastStrip;
     private int lastTwice;
-    private int soughtPosition;
-    private boolean soughtFound;
+    /** The deepest block of the announcement that had been lost; 0 where none was. */
+    private int cameBack;
 
     Learned(BlockTree tree, CacheTraits traits, TreeListener listener) {
         this.tree = tree;
@@ -89,9 +99,14 @@ final class Learned implements Overlay {
     /** An announcement comes. */
     LastStore storeBegins(StoredBlocks stores, boolean decides) {
         namespaced = stores.namespaced();
-        soughtPosition = 0;
+        cameBack = 0;
         lastStore.begin(decides);
         return lastStore;
+    }
+
+    /** The position of the deepest block of the last announcement that had been lost; 0 where none was. */
+    int cameBack() {
+        return cameBack;
     }
 
     LastStore lastStore() {
@@ -113,11 +128,14 @@ final class Learned implements Overlay {
         int first = first(strip);
         for (int left = offsets & ~(twice | elsewhere); left != 0; left &= left - 1) {
             int offset = Integer.numberOfTrailingZeros(left);
+            long name = tree.strips.name(strip << Strips.OFFSET_BITS | offset);
             if (page.touched[first + offset] == 0) {
-                soughtPosition = strip << Strips.OFFSET_BITS | offset;
-                int ghost = ghosts.find(tree.strips.name(soughtPosition));
-                soughtFound = ghost != HashSlots.NONE;
-                page.touches[first + offset] = soughtFound ? ghosts.touches(ghost) : 0;
+                int ghost = ghosts.find(name);
+                page.touches[first + offset] = ghost == HashSlots.NONE ? 0 : ghosts.touches(ghost);
+                cameBack = ghost == HashSlots.NONE ? cameBack : strip << Strips.OFFSET_BITS | offset;
+            }
+            if (watchedNames.get(name) != 0) {
+                page.watched[strip & PAGE_MASK] |= (char) (1 << offset);
             }
         }
         boolean onGpu = tier == Tier.GPU;
@@ -182,6 +200,7 @@ final class Learned implements Overlay {
         Arrays.fill(page.touches, first + from, first + to, (short) 0);
         int living = (1 << from) - 1;
         page.marks[strip & PAGE_MASK] &= living | living << AMBIGUOUS_SHIFT;
+        page.watched[strip & PAGE_MASK] &= (char) living;
         if (from == 0) {
             page.depth[strip & PAGE_MASK] = 0;
         }
@@ -199,11 +218,6 @@ final class Learned implements Overlay {
         boolean twice = position >>> Strips.OFFSET_BITS == lastStrip
                 && (lastTwice >>> (position & Strips.OFFSETS - 1) & 1) != 0;
         return !twice && !namespaced;
-    }
-
-    /** Whether the block was lost before and is still remembered. */
-    boolean returned(int position) {
-        return position == soughtPosition ? soughtFound : ghosts.find(tree.strips.name(position)) != HashSlots.NONE;
     }
 
     void endsInsertion(int position) {
@@ -268,6 +282,63 @@ final class Learned implements Overlay {
             value -= (above & Strips.OFFSETS - 1) + 1;
         }
         return depthOf(strip) + (position & Strips.OFFSETS - 1);
+    }
+
+    /* Watched blocks. */
+
+    /** From now on a path over the block shows it to {@link #watchedOn}; position 0 where it is not there. */
+    void watch(long name, int position) {
+        if (watchedNames.get(name) == 0) {
+            watchedNames.add(name, 1);
+        }
+        if (position != 0) {
+            page(position >>> Strips.OFFSET_BITS).watched[position >>> Strips.OFFSET_BITS & PAGE_MASK] |=
+                    (char) bit(position);
+        }
+    }
+
+    void unwatch(long name, int position) {
+        watchedNames.remove(name);
+        if (position != 0) {
+            page(position >>> Strips.OFFSET_BITS).watched[position >>> Strips.OFFSET_BITS & PAGE_MASK] &=
+                    (char) ~bit(position);
+        }
+    }
+
+    /** Shows the watched blocks of a path, the deepest first. */
+    void watchedOn(int lastPosition, LongConsumer visitor) {
+        for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
+            int strip = last >>> Strips.OFFSET_BITS;
+            int seen = upTo(last) & page(strip).watched[strip & PAGE_MASK];
+            while (seen != 0) {
+                int place = 31 - Integer.numberOfLeadingZeros(seen);
+                seen &= ~(1 << place);
+                visitor.accept(tree.strips.name(strip << Strips.OFFSET_BITS | place));
+            }
+        }
+    }
+
+    /** Shows the positions of all blocks at or below this one that ended an insertion. */
+    void endsBelow(int position, IntConsumer visitor) {
+        for (int strip = 1; strip < tree.strips.used(); strip++) {
+            for (int left = page(strip).marks[strip & PAGE_MASK] & Strips.ALL_OFFSETS; left != 0; left &= left - 1) {
+                int end = strip << Strips.OFFSET_BITS | Integer.numberOfTrailingZeros(left);
+                if (passes(end, position)) {
+                    visitor.accept(end);
+                }
+            }
+        }
+    }
+
+    /** Whether the path down to {@code end} goes over this position. */
+    private boolean passes(int end, int position) {
+        int strip = position >>> Strips.OFFSET_BITS;
+        for (int last = end; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
+            if (last >>> Strips.OFFSET_BITS == strip) {
+                return (last & Strips.OFFSETS - 1) >= (position & Strips.OFFSETS - 1);
+            }
+        }
+        return false;
     }
 
     /* Pins. */

@@ -180,6 +180,12 @@ final class Strips {
         return position > ROOT && offset < OFFSETS && length(page(strip), strip) == offset;
     }
 
+    /** Whether children may hang under this position. */
+    boolean forks(int position) {
+        int strip = position >>> OFFSET_BITS;
+        return forks(page(strip), strip, position & OFFSETS - 1);
+    }
+
     /** Adds a block behind the last one of its strip and returns its position. */
     int extend(int position, long name) {
         int strip = position >>> OFFSET_BITS;

@@ -8,6 +8,7 @@ import io.holdfast.core.backend.Outcome.Kind;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.pin.LedgerLine.Entry;
 import io.holdfast.core.pin.LedgerLine.Header;
@@ -470,12 +471,14 @@ public final class Pins {
     /**
      * Pins the block for the hold, or lets it join; does nothing while an earlier call about the block, or for this hold
      * about another one, is under way.
+     *
+     * @param path the hold's own, or one over it
      */
-    public void want(Hold hold, int blocks) {
+    public void want(Hold hold, HoldRequest path, int blocks) {
         if (needed.containsKey(hold.id())) {
             return;
         }
-        PinCommand command = new PinCommand(hold.id(), attempts++, hold.request(), blocks);
+        PinCommand command = new PinCommand(hold.id(), attempts++, path, blocks);
         long block = command.lastBlock();
         Backend backend = backends.chosen();
         Key key = new Key(backend.name(), backend.handle(command));
@@ -584,6 +587,18 @@ public final class Pins {
             results.pinned(
                     entry.holdId(), entry.lastBlock(), entry.blocks(), "shares the pin of another hold on this block");
         }
+    }
+
+    /** Blocks that the engine has to hold for us unless it let go by itself: not what may have been unpinned by now. */
+    public long surelyPinnedBlocks() {
+        boolean all = pins.values().stream().allMatch(pin -> pin.state == State.PINNED);
+        return all
+                ? pinnedBlocks()
+                : pins.values().stream()
+                        .filter(pin -> pin.state == State.PINNED)
+                        .mapToLong(pin -> pin.blocks)
+                        .max()
+                        .orElse(0);
     }
 
     /** The hold needs its block no more. */

@@ -13,6 +13,8 @@ public record Plan(long tick, List<Line> lines) {
         PIN,
         UNPIN,
         KEEP,
+        /** Its prefix is gone, and stored by a request of our own. */
+        PRIME,
         /** Wanted, and not possible now. */
         WAIT,
         /** Wanted, and never possible. */
@@ -22,8 +24,10 @@ public record Plan(long tick, List<Line> lines) {
     /**
      * One decision.
      *
-     * @param lastBlock the block to pin or unpin; 0 where the action touches none
+     * @param holdId 0 for a shared prefix that is not held
+     * @param prefix the last block of the prefix that it is about
+     * @param lastBlock the block to pin or unpin, at the end of the prefix, above or below; 0 where the action touches none
      * @param blocks blocks on its path
      */
-    public record Line(Action action, long holdId, long lastBlock, int blocks, String reason) {}
+    public record Line(Action action, long holdId, long prefix, long lastBlock, int blocks, String reason) {}
 }

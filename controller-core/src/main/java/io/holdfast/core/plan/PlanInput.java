@@ -5,6 +5,8 @@ import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.index.TreeView;
+import io.holdfast.core.prefix.PrefixView;
+import io.holdfast.core.prefix.SharedPrefix;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -20,11 +22,13 @@ import java.util.Set;
  * @param traits what the backend needs of a prefix and what its pins are
  * @param capabilities what the backend can do; absent before it was probed
  * @param measuring why automatic holds are off in this window; absent when they are on
+ * @param notPrimed why no prefix is stored by a request of our own now; empty when one may be
  * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be pinned
  * @param freeing of those, the ones that can be expected to go: the unpin is under way or repeated, and the tree counts
  *     the path
  * @param holds every hold that is not over, oldest first
- * @param candidates blocks that ended an insertion after they had been lost
+ * @param prefixes the shared prefixes that are followed
+ * @param candidates those of them that are worth a hold, and those that are held automatically
  * @param nextHoldId the id of the first automatic hold that the plan may make
  */
 public record PlanInput(
@@ -40,8 +44,10 @@ public record PlanInput(
         BackendTraits traits,
         Optional<Capabilities> capabilities,
         Optional<String> measuring,
+        Optional<String> notPrimed,
         Set<Long> leaving,
         Set<Long> freeing,
         List<Hold> holds,
-        List<Long> candidates,
+        PrefixView prefixes,
+        List<SharedPrefix> candidates,
         long nextHoldId) {}

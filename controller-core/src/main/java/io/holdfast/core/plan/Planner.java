@@ -9,6 +9,7 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.plan.Plan.Action;
 import io.holdfast.core.plan.Plan.Line;
+import io.holdfast.core.prefix.SharedPrefix;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -18,6 +19,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /** Decides what one tick pins and unpins: a pure function from {@link PlanInput} to {@link Plan}. */
@@ -42,19 +44,29 @@ public final class Planner {
      *
      * The automatic rule
      * ------------------
-     * A block that was lost and came back ended at least two insertions: the prefix up to it is shared, and this cache is
-     * too small to keep it by itself. Of such prefixes the longest are held first, as far as the automatic bound goes. A
-     * rank by expected reuse will take the place of this order; nothing else has to change.
+     * A prefix that several requests share and that this cache has lost is worth a hold. Which of them, says Selection, as
+     * a set; one that is held and does not belong to it any more goes with the same plan.
+     *
+     * Where a pin ends
+     * ----------------
+     * A backend may only be able to pin where an insertion ended, and no insertion ends with a prefix that nobody sends
+     * alone. Then the shortest living path over the prefix is pinned, and what it holds beyond is counted and said. While
+     * there is none, the longest part of the prefix that ended an insertion has to do, until there is one.
      */
     private final PlanInput in;
     private final List<Line> lines = new ArrayList<>();
+    private final Optional<Selection> selection;
     private final long bound;
     private long planned;
+    private boolean primes;
 
     private Planner(PlanInput in) {
         this.in = in;
         this.bound = in.budget().newTokens();
         this.planned = in.budget().pinnedTokens();
+        this.selection = in.automaticHolds() && in.budget().automaticUnknown().isEmpty()
+                ? Optional.of(Selection.of(in))
+                : Optional.empty();
     }
 
     public static Plan plan(PlanInput in) {
@@ -78,8 +90,12 @@ public final class Planner {
                                         + in.budget().hardWhy());
                     } else if (hold.automatic() && in.measuring().isPresent()) {
                         unpin(hold, in.measuring().get());
+                    } else if (hold.automatic() && !stays(hold.end())) {
+                        unpin(hold, "let go: " + whyNot(hold.end()));
+                    } else if (hold.heldBlocks() < hold.request().blocks() && whole(hold.request())) {
+                        unpin(hold, "let go for a moment: all of it can be held now");
                     } else {
-                        line(Action.KEEP, hold.id(), hold.lastBlock(), hold.heldBlocks(), hold.reason());
+                        line(Action.KEEP, hold, hold.lastBlock(), hold.pinnedBlocks(), hold.reason());
                     }
                 }
                 default -> {}
@@ -87,12 +103,7 @@ public final class Planner {
         }
         wishes(HoldOrigin.REQUESTED, stalled);
         wishes(HoldOrigin.AUTOMATIC, stalled);
-        if (!stalled
-                && in.automaticHolds()
-                && in.measuring().isEmpty()
-                // Events name the blocks of a candidate, and no tokens are kept of them.
-                && !in.traits().needs(Need.TOKENS)
-                && hindrance().isEmpty()) {
+        if (in.automaticHolds() && !stalled && in.measuring().isEmpty()) {
             candidates();
         }
         return new Plan(in.tick(), lines);
@@ -103,7 +114,7 @@ public final class Planner {
 
     private void wishes(HoldOrigin origin, boolean stalled) {
         for (Hold hold : in.holds()) {
-            if (hold.state() == HoldState.REQUESTED && hold.origin() == origin) {
+            if (hold.waits() && hold.origin() == origin) {
                 lines.add(wish(hold, stalled));
             }
         }
@@ -114,7 +125,7 @@ public final class Planner {
         long last = path.block(path.blocks() - 1);
         Optional<String> never = never(path, last);
         if (never.isPresent()) {
-            return new Line(Action.REFUSE, hold.id(), 0, path.blocks(), never.get());
+            return new Line(Action.REFUSE, hold.id(), last, 0, path.blocks(), never.get());
         }
         Optional<String> hindrance = stalled ? Optional.of(STALLED) : hindrance();
         if (hindrance.isPresent()) {
@@ -126,8 +137,11 @@ public final class Planner {
         if (in.nowNanos() < hold.retryNanos()) {
             return wait(hold, hold.reason());
         }
+        if (hold.automatic() && !selected(last)) {
+            return wait(hold, whyNot(last));
+        }
         if (!in.tree().resident(last)) {
-            return wait(hold, "not in the cache as a whole: it is pinned when a request stores its last block");
+            return absent(hold);
         }
         int matched = in.tree().match(path);
         if (matched < path.blocks()) {
@@ -136,18 +150,18 @@ public final class Planner {
                     "only the first " + matched + " of " + path.blocks()
                             + " blocks are known to be in the cache: it is pinned when the rest is stored");
         }
-        int end = in.traits().needs(Need.INSERTION_END) ? in.tree().insertionEnd(path, matched) : matched;
-        if (end == 0) {
+        Optional<End> end = end(path);
+        if (end.isEmpty()) {
             return wait(
                     hold,
-                    "in the cache, but none of its blocks ended an insertion, so none can be pinned safely: send the"
-                            + " prefix alone once, after it was evicted");
+                    "in the cache, but the engine can only pin where a request's blocks end, and none that is still"
+                            + " there ends in it or after it: it is pinned with the next request that goes on from it");
         }
-        long block = path.block(end - 1);
+        long block = end.get().block;
         if (in.leaving().contains(block)) {
             return wait(hold, "the unpin of its last block has no outcome yet");
         }
-        Optional<String> tooMuch = exceeds(block, hold.automatic());
+        Optional<String> tooMuch = exceeds(block);
         if (tooMuch.isPresent()) {
             return wait(hold, tooMuch.get());
         }
@@ -155,19 +169,108 @@ public final class Planner {
         return new Line(
                 Action.PIN,
                 hold.id(),
+                last,
                 block,
-                end,
-                hold.automatic() ? returned(block) : pinReason(in.traits(), end, path.blocks()));
+                end.get().blocks,
+                hold.automatic() ? shared(last, end.get()) : pinReason(in.traits(), end.get().blocks, path.blocks()));
+    }
+
+    /** What becomes of a hold whose last block is not in the cache: while it is, storing the prefix alone would store nothing. */
+    private Line absent(Hold hold) {
+        String waits = "not in the cache as a whole: it is pinned when a request stores its last block";
+        if (hold.automatic() || !in.traits().needs(Need.INSERTION_END)) {
+            return wait(hold, waits);
+        }
+        if (hold.request().tokens().isEmpty()) {
+            return wait(hold, waits + "; with its tokens the sidecar could store it by itself");
+        }
+        if (primes || in.notPrimed().isPresent()) {
+            return wait(hold, waits + in.notPrimed().map(why -> "; " + why).orElse(""));
+        }
+        long cost = hold.request().blocks() * in.blockTokens();
+        if (planned + cost > bound) {
+            return wait(
+                    hold,
+                    waits + "; the sidecar does not store it by itself, since there is no room to pin its " + cost
+                            + " tokens: " + in.budget().newWhy());
+        }
+        primes = true;
+        return new Line(
+                Action.PRIME,
+                hold.id(),
+                hold.end(),
+                0,
+                hold.request().blocks(),
+                "not in the cache: the sidecar sends it alone, by a request of its own");
+    }
+
+    /** Where the pin of a prefix ends. */
+    private record End(long block, int blocks) {}
+
+    /** Of a prefix that is in the cache; empty where nothing in it or over it may be pinned. */
+    private Optional<End> end(HoldRequest path) {
+        int blocks = path.blocks();
+        long last = path.block(blocks - 1);
+        if (!in.traits().needs(Need.INSERTION_END) || in.tree().endedInsertion(last)) {
+            return Optional.of(new End(last, blocks));
+        }
+        Optional<End> over = over(last);
+        if (over.isPresent()) {
+            return over;
+        }
+        int clipped = in.tree().insertionEnd(path, blocks);
+        return clipped == 0 ? Optional.empty() : Optional.of(new End(path.block(clipped - 1), clipped));
+    }
+
+    /** The end of the shortest living path over a prefix. */
+    private Optional<End> over(long last) {
+        OptionalLong end = in.prefixes().shortestPathOver(last);
+        return end.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new End(end.getAsLong(), in.tree().depth(end.getAsLong())));
+    }
+
+    /** Whether all of a prefix could be pinned of which a part is. */
+    private boolean whole(HoldRequest path) {
+        int blocks = path.blocks();
+        return in.tree().match(path) == blocks
+                && end(path)
+                        .filter(end -> end.blocks >= blocks
+                                && !in.leaving().contains(end.block)
+                                && exceeds(end.block).isEmpty())
+                        .isPresent();
+    }
+
+    private boolean selected(long last) {
+        return selection.map(set -> set.chosen().contains(last)).orElse(false);
+    }
+
+    /** A bound that is not known takes nothing away. */
+    private boolean stays(long last) {
+        return selected(last)
+                || (in.automaticHolds() && in.budget().automaticUnknown().isPresent());
+    }
+
+    private String whyNot(long last) {
+        return selection
+                .map(set -> set.whyNot(last))
+                .orElse(in.budget()
+                        .automaticUnknown()
+                        .map(why -> "no automatic hold: " + why)
+                        .orElse("automatic holds are switched off"));
     }
 
     public static String pinReason(BackendTraits traits, int end, int wanted) {
-        if (!traits.needs(Need.INSERTION_END)) {
-            return end == wanted ? "the whole prefix is in the cache" : "clipped: " + end + " of " + wanted + " blocks";
+        if (end > wanted) {
+            return "the whole prefix is in the cache; the engine can only pin where a request's blocks end, so "
+                    + (end - wanted) + " blocks beyond its " + wanted + " are pinned as well";
         }
-        return end == wanted
-                ? "the whole prefix is in the cache and ended an insertion"
-                : "clipped: the deepest block that ended an insertion is number " + end + " of " + wanted
-                        + "; to hold all of it send the prefix alone once, before anything longer";
+        if (end == wanted) {
+            return "the whole prefix is in the cache";
+        }
+        return "clipped: " + end + " of " + wanted
+                + " blocks, since the engine can only pin where a request's blocks end; all of it is pinned with the"
+                + " next request that goes on from it";
     }
 
     private Optional<String> never(HoldRequest path, long last) {
@@ -199,7 +302,7 @@ public final class Planner {
         return in.budget().hardUnknown().map(why -> "nothing new is pinned: " + why);
     }
 
-    private Optional<String> exceeds(long block, boolean automatic) {
+    private Optional<String> exceeds(long block) {
         long cost = cost(block);
         if (planned + cost > bound && in.budget().noRoom().isPresent()) {
             return in.budget().noRoom();
@@ -207,15 +310,6 @@ public final class Planner {
         if (planned + cost > bound) {
             return Optional.of("no room: " + planned + " tokens are pinned, it needs " + cost
                     + " more, and the bound is " + bound + ": " + in.budget().newWhy());
-        }
-        if (automatic && in.budget().automaticUnknown().isPresent()) {
-            return Optional.of(
-                    "no automatic hold: " + in.budget().automaticUnknown().get());
-        }
-        if (automatic && planned + cost > in.budget().automaticTokens()) {
-            return Optional.of("no room for automatic holds: " + planned + " tokens are pinned, it needs " + cost
-                    + " more, and the bound is " + in.budget().automaticTokens() + ": "
-                    + in.budget().automaticWhy());
         }
         return Optional.empty();
     }
@@ -243,7 +337,7 @@ public final class Planner {
         for (Hold hold : in.holds()) {
             // The unpin of what is leaving was asked already: whether that frees anything, freeing() knows.
             if (hold.state() == HoldState.EXPIRING
-                    && hold.heldBlocks() > 0
+                    && hold.pinnedBlocks() > 0
                     && !in.leaving().contains(hold.lastBlock())
                     && in.tree().pinned(hold.lastBlock())
                     && !holdsOn.containsKey(hold.lastBlock())) {
@@ -272,43 +366,71 @@ public final class Planner {
 
     private void candidates() {
         long id = in.nextHoldId();
-        List<Long> longestFirst = in.candidates().stream()
-                .filter(block ->
-                        (in.tree().endedInsertion(block) || !in.traits().needs(Need.INSERTION_END))
-                                && !in.tree().pinned(block)
-                                && !in.leaving().contains(block)
-                                && in.tree().depth(block) > 0)
-                .sorted(Comparator.comparingInt((Long block) -> in.tree().depth(block))
-                        .reversed())
-                .toList();
-        Set<Long> covered = new HashSet<>();
-        for (long block : longestFirst) {
-            if (covered.contains(block) || exceeds(block, true).isPresent()) {
+        Optional<String> hindrance = in.traits().needs(Need.TOKENS)
+                ? Optional.of(
+                        "this backend sends the prefix itself, and events do not tell its tokens: ask for it by them")
+                : hindrance();
+        Set<Long> known = new HashSet<>();
+        in.holds().forEach(hold -> known.add(hold.end()));
+        for (SharedPrefix prefix : in.candidates()) {
+            long last = prefix.lastBlock();
+            if (known.contains(last) || in.tree().pinned(last)) {
                 continue;
             }
-            planned += cost(block);
-            for (long above : in.tree().path(block)) {
-                covered.add(above);
+            Optional<End> end =
+                    in.traits().needs(Need.INSERTION_END) ? over(last) : Optional.of(new End(last, prefix.blocks()));
+            Optional<String> why = hindrance.isPresent() ? hindrance : whyNotNow(last, end);
+            if (why.isPresent()) {
+                lines.add(new Line(Action.WAIT, 0, last, 0, prefix.blocks(), why.get()));
+            } else {
+                planned += cost(end.orElseThrow().block);
+                lines.add(new Line(Action.PIN, id++, last, end.get().block, end.get().blocks, shared(last, end.get())));
             }
-            line(Action.PIN, id++, block, in.tree().depth(block), returned(block));
         }
     }
 
-    private String returned(long block) {
-        int times = in.tree().timesLost(block);
-        return "lost " + (times == 1 ? "once" : times + " times")
-                + " and stored again: a shared prefix that this cache does not keep by itself";
+    private Optional<String> whyNotNow(long last, Optional<End> end) {
+        if (!selected(last)) {
+            return Optional.of(whyNot(last));
+        }
+        if (!in.tree().resident(last)) {
+            return Optional.of("worth a hold, and not in the cache now: it is pinned when it is stored again");
+        }
+        if (end.isEmpty()) {
+            return Optional.of(
+                    "worth a hold, and the engine can only pin where a request's blocks end: it is pinned with"
+                            + " the next request that goes on from it");
+        }
+        if (in.leaving().contains(end.get().block)) {
+            return Optional.of("the unpin of its last block has no outcome yet");
+        }
+        return exceeds(end.get().block);
+    }
+
+    private String shared(long last, End end) {
+        return in.prefixes()
+                        .find(last)
+                        .map(prefix -> "shared by " + prefix.requests() + " requests and lost "
+                                + (prefix.losses() == 1 ? "once" : prefix.losses() + " times"))
+                        .orElse("shared by several requests")
+                + in.prefixes()
+                        .find(last)
+                        .filter(prefix -> end.blocks > prefix.blocks())
+                        .map(prefix -> "; the engine can only pin where a request's blocks end, so "
+                                + (end.blocks - prefix.blocks()) + " blocks beyond its " + prefix.blocks()
+                                + " are pinned as well")
+                        .orElse("");
     }
 
     private void unpin(Hold hold, String reason) {
-        line(Action.UNPIN, hold.id(), hold.lastBlock(), hold.heldBlocks(), reason);
+        line(Action.UNPIN, hold, hold.lastBlock(), hold.pinnedBlocks(), reason);
     }
 
     private static Line wait(Hold hold, String reason) {
-        return new Line(Action.WAIT, hold.id(), 0, hold.request().blocks(), reason);
+        return new Line(Action.WAIT, hold.id(), hold.end(), 0, hold.request().blocks(), reason);
     }
 
-    private void line(Action action, long holdId, long block, int blocks, String reason) {
-        lines.add(new Line(action, holdId, block, blocks, reason));
+    private void line(Action action, Hold hold, long block, int blocks, String reason) {
+        lines.add(new Line(action, hold.id(), hold.end(), block, blocks, reason));
     }
 }

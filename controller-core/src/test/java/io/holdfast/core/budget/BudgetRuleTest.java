@@ -121,7 +121,7 @@ final class BudgetRuleTest {
         Budget budget = BudgetRule.compute(
                 settings(NOTHING_WRITTEN),
                 Samples.readings(10_000, 16, 1_000, 0, 0, 6_000),
-                new Observed(NONE, NONE, 6_000, true, 0),
+                new Observed(NONE, OptionalLong.empty(), NONE, 6_000, true, 0),
                 0,
                 true,
                 0);
@@ -146,9 +146,11 @@ final class BudgetRuleTest {
     }
 
     @Test
-    void newPins_atRest_areBoundedByTheGuardAlone() {
+    void newPins_atRest_leaveWhatIsInUseBesideOurs() {
         Budget budget = compute(NOTHING_WRITTEN, Samples.readings(100_000, 16, 20_000, 0, 0, 60_000), NONE);
-        assertThat(budget.newTokens()).isEqualTo(budget.hardTokens()).isEqualTo(100_000 - 20_000 - SLACK);
+        assertThat(budget.hardTokens()).isEqualTo(100_000 - 20_000 - SLACK);
+        assertThat(budget.newTokens()).isEqualTo(budget.hardTokens() - 60_000);
+        assertThat(budget.newWhy()).endsWith(": what is in use while nothing runs may be pinned by somebody else");
     }
 
     @Test
@@ -157,7 +159,7 @@ final class BudgetRuleTest {
         Budget budget = BudgetRule.compute(
                 settings(NOTHING_WRITTEN),
                 Samples.readings(100_000, 16, 20_000, 2, 0, 10_000),
-                new Observed(HUNDRED, answers, 0, true, 32),
+                new Observed(HUNDRED, OptionalLong.of(HUNDRED.p90()), answers, 0, true, 32),
                 0,
                 true,
                 0);
@@ -168,7 +170,7 @@ final class BudgetRuleTest {
     @Test
     void growth_answersUnknown_takesTheContextOrTheWrittenNumber() {
         EngineReadings readings = Samples.readings(100_000, 16, 20_000, 2, 0, 10_000);
-        Observed two = new Observed(HUNDRED, NONE, 0, true, 2);
+        Observed two = new Observed(HUNDRED, OptionalLong.of(HUNDRED.p90()), NONE, 0, true, 2);
         assertThat(tokens(BudgetRule.compute(settings(NOTHING_WRITTEN), readings, two, 0, true, 0), "room less growth"))
                 .hasValue(90_000 - 40_000);
         assertThat(tokens(
@@ -228,7 +230,7 @@ final class BudgetRuleTest {
         Budget budget = BudgetRule.compute(
                 settings(Optional.of(RequestSizes.of(100, 1_000))),
                 Samples.readings(100_000, 16, 50_000, 3, 0, 30_000),
-                new Observed(new PromptSizes.Facts(100, 90, 80, 85, 0, 90, 90), NONE, 0, true, 3),
+                new Observed(new PromptSizes.Facts(100, 90, 80, 85, 0, 90, 90), OptionalLong.of(80), NONE, 0, true, 3),
                 100,
                 true,
                 0);
@@ -243,7 +245,8 @@ final class BudgetRuleTest {
     @Test
     void automatic_noPromptSeen_isUnknown() {
         Budget budget = compute(NOTHING_WRITTEN, Samples.readings(100_000, 16, 50_000, 0, 0, 0), NONE);
-        assertThat(budget.automaticUnknown()).contains("no prompt was seen in the last hour, so its p90 is unknown");
+        assertThat(budget.automaticUnknown())
+                .contains("no prompt was seen yet, so what nine of ten of them need is unknown");
     }
 
     private static OptionalLong hard(
@@ -261,7 +264,8 @@ final class BudgetRuleTest {
     }
 
     private static Budget compute(Optional<RequestSizes> written, EngineReadings readings, PromptSizes.Facts prompts) {
-        Observed observed = new Observed(prompts, NONE, 0, true, 0);
+        OptionalLong need = prompts.count() == 0 ? OptionalLong.empty() : OptionalLong.of(prompts.p90());
+        Observed observed = new Observed(prompts, need, NONE, 0, true, 0);
         return BudgetRule.compute(settings(written), readings, observed, 0, true, 0);
     }
 

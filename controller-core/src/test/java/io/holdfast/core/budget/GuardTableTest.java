@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 /** The table of docs/guard.md is what the code computes; {@code -Dholdfast.rewrite=true} writes it anew. */
@@ -63,7 +64,7 @@ final class GuardTableTest {
                 BudgetSettings.defaults(),
                 Samples.readings((double) capacity, 16, (double) context, running, 0, (double)
                         Math.min(capacity, running * IN_USE)),
-                new Observed(prompts, answers, 0, true, running),
+                new Observed(prompts, OptionalLong.of(prompts.p90()), answers, 0, true, running),
                 0,
                 true,
                 0);

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.hold.HoldRequest;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -23,6 +25,7 @@ final class EngineBlocksModelTest {
     private NaiveBlocks oracle = new NaiveBlocks(CacheTraits.sglang());
     private long[] hashes = {};
     private int[] parents = {};
+    private final Set<Long> watched = new HashSet<>();
     private final List<Long> pins = new ArrayList<>();
     private final Matches matches = new Matches();
     private long grain;
@@ -43,8 +46,11 @@ final class EngineBlocksModelTest {
     private EngineBlocks newTree(CacheTraits traits) {
         return new EngineBlocks(traits, new TreeListener() {
             @Override
-            public void insertionEnded(long lastBlock, int depth, boolean returned) {
-                chainEnds.add(new NaiveBlocks.ChainEnd(lastBlock, depth, returned));
+            public void parted(long above, long first) {}
+
+            @Override
+            public void insertionEnded(long lastBlock, int depth, boolean ended) {
+                chainEnds.add(new NaiveBlocks.ChainEnd(lastBlock, depth, ended));
             }
 
             @Override
@@ -59,6 +65,7 @@ final class EngineBlocksModelTest {
         chainEnds.clear();
         pinnedRemoved.clear();
         pins.clear();
+        watched.clear();
         CacheTraits traits = seed % 2 == 0 ? CacheTraits.sglang() : CacheTraits.vllm();
         tree = newTree(traits);
         oracle = new NaiveBlocks(traits);
@@ -76,8 +83,10 @@ final class EngineBlocksModelTest {
 
     private String step(double nonsense) {
         int what = random.nextInt(100);
-        if (what < 45) {
+        if (what < 42) {
             return store(nonsense);
+        } else if (what < 45) {
+            return watch();
         } else if (what < 65) {
             return remove();
         } else if (what < 80) {
@@ -175,6 +184,17 @@ final class EngineBlocksModelTest {
         return "pin " + block;
     }
 
+    private String watch() {
+        long block = hashes[random.nextInt(hashes.length)];
+        if (watched.remove(block)) {
+            tree.unwatch(block);
+            return "unwatch " + block;
+        }
+        watched.add(block);
+        tree.watch(block);
+        return "watch " + block;
+    }
+
     private String unpin() {
         if (pins.isEmpty()) {
             return "nothing to unpin";
@@ -236,6 +256,9 @@ final class EngineBlocksModelTest {
                 && (!lives || tree.unpinnedBlocks(block) == oracle.unpinnedBlocks(block))
                 && tree.timesLost(block) == oracle.timesLost(block)
                 && oracle.mayBeTouched(block, tree.lastTouch(block));
+        if (lives && oracle.forest.depth(block) > 0) {
+            compareBelow(block, where);
+        }
         if (!same) {
             assertThat("resident " + tree.resident(block) + " ended " + tree.endedInsertion(block) + " ambiguous "
                             + tree.ambiguous(block) + " pinned " + tree.pinned(block) + " depth " + tree.depth(block)
@@ -246,6 +269,27 @@ final class EngineBlocksModelTest {
                             + oracle.ambiguous(block) + " pinned " + oracle.pinned(block) + " depth "
                             + oracle.forest.depth(block) + " unpinned " + oracle.unpinnedBlocks(block) + " lost "
                             + oracle.timesLost(block) + " touch " + oracle.touches(block));
+        }
+    }
+
+    private void compareBelow(long block, String where) {
+        List<Long> path = new ArrayList<>(oracle.forest.path(block));
+        List<Long> onPath = new ArrayList<>();
+        tree.watchedOn(block, onPath::add);
+        if (!onPath.equals(path.reversed().stream().filter(watched::contains).toList())) {
+            assertThat(onPath)
+                    .as("watched, %s", where)
+                    .isEqualTo(
+                            path.reversed().stream().filter(watched::contains).toList());
+        }
+        Set<Long> ends = new HashSet<>();
+        tree.endsBelow(block, ends::add);
+        for (long end : hashes) {
+            boolean below = oracle.ended(end) && oracle.forest.path(end).contains(block);
+            if (ends.contains(end) != below) {
+                throw new AssertionError(
+                        "ends below, " + where + ": of " + end + " the tree says " + ends.contains(end));
+            }
         }
     }
 

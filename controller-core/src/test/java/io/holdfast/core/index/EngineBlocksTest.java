@@ -11,13 +11,19 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 final class EngineBlocksTest {
-    private final List<Long> returned = new ArrayList<>();
+    private final List<Long> ends = new ArrayList<>();
+    private final List<Long> partings = new ArrayList<>();
     private final EngineBlocks tree = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
         @Override
-        public void insertionEnded(long lastBlock, int depth, boolean cameBack) {
-            if (cameBack) {
-                returned.add(lastBlock);
+        public void insertionEnded(long lastBlock, int depth, boolean ended) {
+            if (ended) {
+                ends.add(lastBlock);
             }
+        }
+
+        @Override
+        public void parted(long above, long first) {
+            partings.add(above);
         }
 
         @Override
@@ -142,15 +148,104 @@ final class EngineBlocksTest {
     }
 
     @Test
-    void block_lostAndStoredAgainAtTheEndOfAnInsertion_isReported() {
+    void insertionEnd_isReportedAndLossesAreCounted() {
         root(1, 2);
         remove(2, 1);
         root(1, 2, 3);
-        assertThat(returned).isEmpty();
         remove(3, 2);
         under(1, 2);
-        assertThat(returned).containsExactly(2L);
+        assertThat(ends).containsExactly(2L, 3L, 2L);
         assertThat(tree.timesLost(2)).isEqualTo(2);
+    }
+
+    @Test
+    void ways_thatPartInsideAPath_areReported() {
+        root(1, 2, 3);
+        under(2, 4);
+        assertThat(partings).containsExactly(2L);
+    }
+
+    @Test
+    void ways_ofWhichTheOtherWasEvicted_areReported() {
+        root(1, 2, 3);
+        remove(3);
+        under(2, 4);
+        assertThat(partings).containsExactly(2L);
+    }
+
+    @Test
+    void nextTurn_beginsWhereAnInsertionEnded_partsNothing() {
+        root(1, 2, 3);
+        under(3, 4, 5);
+        under(5, 6);
+        assertThat(partings).isEmpty();
+    }
+
+    @Test
+    void secondTurnAtTheSameEnd_parts() {
+        root(1, 2, 3);
+        under(3, 4);
+        under(3, 5);
+        assertThat(partings).containsExactly(3L);
+    }
+
+    @Test
+    void ways_ofWhichAllWasLost_partWhereWhatCameBackEnds() {
+        root(1, 2, 3);
+        remove(3, 2, 1);
+        root(1, 2, 4, 5);
+        assertThat(partings).containsExactly(2L);
+        remove(5, 4, 2);
+        under(1, 2, 6);
+        assertThat(partings).containsExactly(2L, 2L);
+    }
+
+    @Test
+    void pathThatComesBackAsItWas_partsNowhere() {
+        root(1, 2, 3);
+        remove(3, 2, 1);
+        root(1, 2, 3);
+        remove(3, 2);
+        under(1, 2, 3);
+        assertThat(partings).isEmpty();
+    }
+
+    @Test
+    void ways_thatPartAtTheLastPlaceOfAStrip_areReported() {
+        root(LongStream.rangeClosed(1, 16).toArray());
+        under(16, 17);
+        under(16, 18);
+        assertThat(partings).containsExactly(16L);
+    }
+
+    @Test
+    void watchedBlock_isShownToEveryPathOverItAndAgainAfterALoss() {
+        root(LongStream.rangeClosed(1, 40).toArray());
+        tree.watch(20);
+        tree.watch(35);
+        assertThat(watchedOn(40)).containsExactly(35L, 20L);
+        assertThat(watchedOn(34)).containsExactly(20L);
+        remove(LongStream.rangeClosed(1, 40).map(block -> 41 - block).toArray());
+        root(LongStream.rangeClosed(1, 40).toArray());
+        assertThat(watchedOn(40)).containsExactly(35L, 20L);
+        tree.unwatch(35);
+        assertThat(watchedOn(40)).containsExactly(20L);
+    }
+
+    @Test
+    void insertionEnds_atOrBelowABlock_areFound() {
+        root(LongStream.rangeClosed(1, 20).toArray());
+        under(18, 31, 32);
+        under(10, 41);
+        List<Long> found = new ArrayList<>();
+        tree.endsBelow(18, found::add);
+        assertThat(found).containsExactlyInAnyOrder(20L, 32L);
+    }
+
+    private List<Long> watchedOn(long block) {
+        List<Long> found = new ArrayList<>();
+        tree.watchedOn(block, found::add);
+        return found;
     }
 
     @Test
@@ -235,7 +330,10 @@ final class EngineBlocksTest {
     void cleared_hostTierSurvives_gpuIsKnownAndTheRestIsNot() {
         EngineBlocks vllm = new EngineBlocks(CacheTraits.vllm(), new TreeListener() {
             @Override
-            public void insertionEnded(long lastBlock, int depth, boolean cameBack) {}
+            public void insertionEnded(long lastBlock, int depth, boolean ended) {}
+
+            @Override
+            public void parted(long above, long first) {}
 
             @Override
             public void pinnedBlockRemoved(long block) {}

@@ -16,7 +16,7 @@ import java.util.Set;
  * <p>Touches of blocks that died and came back without one are left open: between the one they were lost with and the last.
  */
 final class NaiveBlocks {
-    record ChainEnd(long block, int depth, boolean returned) {}
+    record ChainEnd(long block, int depth, boolean ended) {}
 
     final List<ChainEnd> chainEnds = new ArrayList<>();
     final List<Long> pinnedRemoved = new ArrayList<>();
@@ -31,7 +31,6 @@ final class NaiveBlocks {
     private final Map<Long, Long> ghostTouch = new HashMap<>();
     private Optional<Long> chainEnd = Optional.empty();
     private boolean chainHoldable;
-    private boolean chainReturned;
     private long now;
 
     NaiveBlocks(CacheTraits traits) {
@@ -72,7 +71,6 @@ final class NaiveBlocks {
             touchPath(hash, gpu ? now : touch.getOrDefault(hash, 0L));
             if (gpu) {
                 chainHoldable = !twice && !chain.namespaced();
-                chainReturned = lost.containsKey(hash);
                 chainEnd = Optional.of(hash);
             }
         }
@@ -230,7 +228,7 @@ final class NaiveBlocks {
             if (marked) {
                 ended.add(block);
             }
-            chainEnds.add(new ChainEnd(block, forest.depth(block), marked && chainReturned));
+            chainEnds.add(new ChainEnd(block, forest.depth(block), marked));
         });
         chainEnd = Optional.empty();
     }

@@ -21,12 +21,16 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
 import io.holdfast.core.plan.Plan.Action;
 import io.holdfast.core.plan.Plan.Line;
+import io.holdfast.core.prefix.PrefixView;
+import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Samples;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -39,14 +43,14 @@ final class PlannerTest {
     private static final Capabilities ABLE = new Capabilities(true, "test");
     private static final BackendTraits HARD = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
 
-    private final List<Long> returned = new ArrayList<>();
+    private final List<SharedPrefix> candidates = new ArrayList<>();
+    private final Map<Long, Long> pathsOver = new HashMap<>();
     private final EngineBlocks tree = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
         @Override
-        public void insertionEnded(long lastBlock, int depth, boolean cameBack) {
-            if (cameBack) {
-                returned.add(lastBlock);
-            }
-        }
+        public void insertionEnded(long lastBlock, int depth, boolean ended) {}
+
+        @Override
+        public void parted(long above, long first) {}
 
         @Override
         public void pinnedBlockRemoved(long block) {}
@@ -61,6 +65,7 @@ final class PlannerTest {
     private Optional<Capabilities> capabilities = Optional.of(ABLE);
     private BackendTraits traits = HARD;
     private Optional<String> measuring = Optional.empty();
+    private Optional<String> notPrimed = Optional.of("the sidecar sends no requests of its own to this engine");
     private Set<Long> leaving = Set.of();
     private Set<Long> freeing = Set.of();
 
@@ -68,11 +73,11 @@ final class PlannerTest {
     void wish_wholePrefixEndedAnInsertion_isPinned() {
         root(1, 2);
         wish(1, 1, 2);
-        assertLine(Action.PIN, 1, 2, 2, "the whole prefix is in the cache and ended an insertion");
+        assertLine(Action.PIN, 1, 2, 2, "the whole prefix is in the cache");
     }
 
     @Test
-    void wish_insertionWentOn_isPinnedClippedAndSaysWhatToDo() {
+    void wish_noLivingPathOverIt_isPinnedClippedAndSaysWhatToDo() {
         root(1, 2);
         under(2, 3, 4);
         wish(1, 1, 2, 3);
@@ -81,15 +86,46 @@ final class PlannerTest {
                 1,
                 2,
                 2,
-                "clipped: the deepest block that ended an insertion is number 2 of 3; to hold all of it send the prefix"
-                        + " alone once, before anything longer");
+                "clipped: 2 of 3 blocks, since the engine can only pin where a request's blocks end; all of it is"
+                        + " pinned with the next request that goes on from it");
     }
 
     @Test
-    void wish_noBlockEndedAnInsertion_waits() {
+    void wish_pathOverIt_isPinnedBeyondItsEndAndSaysHowFar() {
+        root(1, 2);
+        under(2, 3, 4);
+        pathsOver.put(3L, 4L);
+        wish(1, 1, 2, 3);
+        assertLine(Action.PIN, 1, 4, 4, "so 1 blocks beyond its 3 are pinned as well");
+    }
+
+    @Test
+    void wish_pathOverItTooLong_saysTheNumbers() {
+        root(1, 2, 3, 4);
+        pathsOver.put(2L, 4L);
+        hard = 63;
+        wish(1, 1, 2);
+        assertWaits("no room: 0 tokens are pinned, it needs 64 more, and the bound is 63");
+    }
+
+    @Test
+    void clippedHold_ofWhichAllCanBeHeld_isPinnedAnew() {
+        root(1, 2);
+        under(2, 3, 4);
+        tree.pinPath(2);
+        holds.add(wished(1, HoldOrigin.REQUESTED, 1, 2, 3).held(2, 2, "clipped"));
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
+        pathsOver.put(3L, 4L);
+        assertLine(Action.UNPIN, 1, 2, 2, "let go for a moment: all of it can be held now");
+        hard = 63;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
+    }
+
+    @Test
+    void wish_nothingEndsInItOrOverIt_waits() {
         root(1, 2, 3);
         wish(1, 1, 2);
-        assertWaits("in the cache, but none of its blocks ended an insertion");
+        assertWaits("in the cache, but the engine can only pin where a request's blocks end");
     }
 
     @Test
@@ -97,6 +133,33 @@ final class PlannerTest {
         root(1);
         wish(1, 1, 2);
         assertWaits("not in the cache as a whole");
+    }
+
+    @Test
+    void wish_lastBlockGoneAndTokensKnown_isPrimedOneAtATime() {
+        holds.add(Hold.requested(1, HoldOrigin.REQUESTED, withTokens(1, 2), 0, "asked for"));
+        holds.add(Hold.requested(2, HoldOrigin.REQUESTED, withTokens(3, 4), 0, "asked for"));
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.WAIT, Action.WAIT);
+        assertThat(plan().lines().getFirst().reason())
+                .endsWith("; the sidecar sends no requests of its own to this engine");
+        notPrimed = Optional.empty();
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PRIME, Action.WAIT);
+        hard = 31;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.WAIT, Action.WAIT);
+        assertThat(plan().lines().getFirst().reason()).contains("no room to pin its 32 tokens");
+    }
+
+    @Test
+    void wish_thereWithinAUsersPath_isNotPrimed() {
+        notPrimed = Optional.empty();
+        root(1, 2, 3);
+        pathsOver.put(2L, 3L);
+        holds.add(Hold.requested(1, HoldOrigin.REQUESTED, withTokens(1, 2), 0, "asked for"));
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN);
+    }
+
+    private static HoldRequest withTokens(long... blocks) {
+        return new HoldRequest(blocks, new int[blocks.length * 16], Duration.ofSeconds(60));
     }
 
     @Test
@@ -208,7 +271,7 @@ final class PlannerTest {
     void hold_expiring_isUnpinnedWithItsReason() {
         root(1, 2);
         held(1, 1, 2);
-        holds.set(0, holds.get(0).expiring(false, "its lease of 60 s is over"));
+        holds.set(0, holds.get(0).expiring("its lease of 60 s is over"));
         assertLine(Action.UNPIN, 1, 2, 2, "its lease of 60 s is over");
     }
 
@@ -275,7 +338,7 @@ final class PlannerTest {
         root(3, 4);
         held(1, 1, 2);
         held(2, 3, 4);
-        holds.set(1, holds.get(1).expiring(false, "the engine refused the unpin"));
+        holds.set(1, holds.get(1).expiring("the engine refused the unpin"));
         leaving = Set.of(4L);
         hard = 32;
         assertThat(unpinned()).containsExactly(1L, 2L);
@@ -312,58 +375,80 @@ final class PlannerTest {
     }
 
     @Test
-    void automatic_prefixLostAndStoredAgain_isPinned() {
-        lostAndBack(1, 2);
+    void automatic_sharedPrefixThatWasLost_isPinnedByThePathOverIt() {
+        root(1, 2, 3, 4);
+        pathsOver.put(2L, 4L);
+        candidates.add(prefix(2, 7));
         assertLine(
                 Action.PIN,
                 100,
-                2,
-                2,
-                "lost once and stored again: a shared prefix that this cache does not keep by itself");
+                4,
+                4,
+                "shared by 7 requests and lost once; the engine can only pin where a request's blocks end, so 2 blocks"
+                        + " beyond its 2 are pinned as well");
+        assertThat(plan().lines().getFirst().prefix()).isEqualTo(2);
     }
 
     @Test
-    void automatic_neverLost_isNotPinned() {
+    void automatic_notThereOrWithoutAnEnd_waits() {
+        candidates.add(new SharedPrefix(2, 2, OptionalLong.empty(), 3, 7, 6, 1, 2, 7));
+        assertWaits("worth a hold, and not in the cache now");
+        root(1, 2, 3, 4);
+        assertWaits("worth a hold, and the engine can only pin where a request's blocks end");
+    }
+
+    @Test
+    void automatic_noRoomUnderItsOwnBound_saysTheNumbersThoughRequestedWouldBePinned() {
         root(1, 2);
-        assertThat(plan().lines()).isEmpty();
-    }
-
-    @Test
-    void automatic_longestFirstAndWhatItCoversNotAgain() {
-        lostAndBack(1, 2);
-        remove(4, 3);
-        under(2, 3, 4);
-        remove(4, 3);
-        under(2, 3, 4);
-        assertThat(returned).contains(2L, 4L);
-        assertThat(plan().lines()).extracting(Line::lastBlock).containsExactly(4L);
-    }
-
-    @Test
-    void automatic_noRoomUnderItsOwnBound_isNotPinnedThoughRequestedWouldBe() {
-        lostAndBack(1, 2);
+        pathsOver.put(2L, 2L);
+        candidates.add(prefix(2, 7));
         automatic = 31;
-        assertThat(plan().lines()).isEmpty();
+        assertWaits(
+                "no room for it among automatic holds: it takes 32 tokens, hotter prefixes take 0, requested holds 0,"
+                        + " and 31 may be held: arithmetic");
         wish(1, 1, 2);
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN);
     }
 
     @Test
-    void automatic_boundUnknown_isNotPinned() {
-        lostAndBack(1, 2);
-        unknownAutomatic = Optional.of("the reading usedTokens is unknown: not exported");
-        assertThat(plan().lines()).isEmpty();
-        holds.add(wished(1, HoldOrigin.AUTOMATIC, 1, 2));
-        assertWaits("no automatic hold: the reading usedTokens is unknown: not exported");
+    void automatic_heldAboveItsOwnBound_goes() {
+        root(1, 2);
+        root(3, 4);
+        held(1, HoldOrigin.AUTOMATIC, 1, 2);
+        held(2, 3, 4);
+        candidates.add(prefix(2, 7));
+        automatic = 64;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.KEEP);
+        automatic = 63;
+        assertThat(unpinned()).containsExactly(1L);
     }
 
     @Test
-    void automatic_waitingWithoutRoom_saysTheArithmetic() {
+    void automatic_hotterPrefix_takesThePlaceOfAColderOne() {
         root(1, 2);
-        automatic = 31;
-        holds.add(wished(1, HoldOrigin.AUTOMATIC, 1, 2));
-        assertWaits(
-                "no room for automatic holds: 0 tokens are pinned, it needs 32 more, and the bound is 31: arithmetic");
+        root(3, 4);
+        pathsOver.put(4L, 4L);
+        held(1, HoldOrigin.AUTOMATIC, 1, 2);
+        automatic = 32;
+        candidates.add(prefix(2, 10));
+        candidates.add(prefix(4, 14));
+        assertThat(unpinned()).as("not by a little").isEmpty();
+        candidates.set(1, prefix(4, 16));
+        assertThat(unpinned()).containsExactly(1L);
+        assertThat(plan().lines().getFirst().reason()).contains("hotter prefixes take 32");
+    }
+
+    @Test
+    void automatic_boundUnknown_isNotPinnedAndNothingHeldGoes() {
+        root(1, 2);
+        root(3, 4);
+        pathsOver.put(2L, 2L);
+        candidates.add(prefix(2, 7));
+        held(1, HoldOrigin.AUTOMATIC, 3, 4);
+        unknownAutomatic = Optional.of("the reading usedTokens is unknown: not exported");
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.WAIT);
+        assertThat(plan().lines().getLast().reason())
+                .isEqualTo("no automatic hold: the reading usedTokens is unknown: not exported");
     }
 
     @Test
@@ -371,7 +456,8 @@ final class PlannerTest {
         root(1, 2);
         root(3, 4);
         root(5, 6);
-        lostAndBack(7, 8);
+        root(7, 8);
+        candidates.add(prefix(8, 5));
         held(1, 1, 2);
         held(2, HoldOrigin.AUTOMATIC, 3, 4);
         holds.add(wished(3, HoldOrigin.AUTOMATIC, 5, 6));
@@ -423,7 +509,7 @@ final class PlannerTest {
             } else if (what < 3) {
                 holds.add(wished(id++, origin, tree.path(end)));
             } else if (what == 3) {
-                returned.add(end);
+                candidates.add(prefix(end, random.nextInt(1, 100)));
             } else if (what == 4) {
                 // Leaving, and either about to go or refused by the engine.
                 tree.pinPath(end);
@@ -452,7 +538,8 @@ final class PlannerTest {
         int used = random.nextInt(4) == 0 ? random.nextInt(capacity) : 0;
         EngineReadings readings = Samples.readings(capacity, blockTokens, context, running, random.nextInt(2), used);
         long foreign = random.nextInt(8) == 0 ? random.nextInt(capacity) : 0;
-        Observed observed = new Observed(prompts, PromptSizes.Facts.NONE, foreign, true, running);
+        Observed observed =
+                new Observed(prompts, OptionalLong.of(prompts.p90()), PromptSizes.Facts.NONE, foreign, true, running);
         Budget budget = BudgetRule.compute(settings, readings, observed, tree.pinnedBlocks() + outside, true, 0);
         Plan plan = Planner.plan(new PlanInput(
                 1,
@@ -467,10 +554,12 @@ final class PlannerTest {
                 HARD,
                 Optional.of(ABLE),
                 Optional.empty(),
+                Optional.of("nothing is sent"),
                 leaving,
                 freeing,
                 holds,
-                returned,
+                prefixes,
+                candidates,
                 100));
 
         int pins = 0;
@@ -529,7 +618,9 @@ final class PlannerTest {
 
     private Plan plan() {
         List<Budget.Term> terms = List.of(
-                term(Budget.HARD_GUARD, hard, unknownHard), term("operator's share", automatic, unknownAutomatic));
+                term("hard guard", hard, unknownHard),
+                term("room beside running requests", 20_000, Optional.empty()),
+                term("operator's share", automatic, unknownAutomatic));
         Budget budget = new Budget(hard, hard, automatic, tree.pinnedBlocks() * 16L, 0, terms, List.of());
         return Planner.plan(new PlanInput(
                 1,
@@ -544,10 +635,12 @@ final class PlannerTest {
                 traits,
                 capabilities,
                 measuring,
+                notPrimed,
                 leaving,
                 freeing,
                 holds,
-                returned,
+                prefixes,
+                candidates,
                 100));
     }
 
@@ -600,14 +693,30 @@ final class PlannerTest {
         holds.add(wished(id, origin, path).held(last, path.length, "held for the test"));
     }
 
-    private void lostAndBack(long... path) {
-        root(path);
-        long[] leafFirst = LongStream.range(0, path.length)
-                .map(i -> path[path.length - 1 - (int) i])
-                .toArray();
-        remove(leafFirst);
-        root(path);
+    private SharedPrefix prefix(long last, double heat) {
+        return new SharedPrefix(
+                last, tree.depth(last), OptionalLong.empty(), 3, (long) heat, (long) heat - 1, 1, 2, heat);
     }
+
+    private final PrefixView prefixes = new PrefixView() {
+        @Override
+        public Optional<SharedPrefix> find(long lastBlock) {
+            return candidates.stream()
+                    .filter(prefix -> prefix.lastBlock() == lastBlock)
+                    .findFirst();
+        }
+
+        @Override
+        public OptionalLong shortestPathOver(long lastBlock) {
+            Long end = pathsOver.get(lastBlock);
+            return end == null ? OptionalLong.empty() : OptionalLong.of(end);
+        }
+
+        @Override
+        public OptionalLong needBeside(Set<Long> held) {
+            return OptionalLong.of(0);
+        }
+    };
 
     private void root(long... blocks) {
         batch(chain(blocks));

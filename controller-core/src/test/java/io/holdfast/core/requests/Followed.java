@@ -18,7 +18,10 @@ final class Followed implements KvEventSink {
         blocks = new EngineBlocks(
                 rules.decoding() == Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), new TreeListener() {
                     @Override
-                    public void insertionEnded(long lastBlock, int depth, boolean returned) {}
+                    public void parted(long above, long first) {}
+
+                    @Override
+                    public void insertionEnded(long lastBlock, int depth, boolean ended) {}
 
                     @Override
                     public void pinnedBlockRemoved(long block) {}

@@ -1,0 +1,222 @@
+package io.holdfast.core.plan;
+
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.budget.BudgetRule;
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.prefix.SharedPrefix;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/** Which shared prefixes are to be held automatically now, as a set; a pure function. */
+final class Selection {
+    /*
+     * Order
+     * -----
+     * By requests in the decayed window times blocks saved over blocks held. A prefix that goes on from a chosen one saves,
+     * and costs, only what it has beyond it; a pin that reaches beyond its prefix, since it has to end where an insertion
+     * ended, costs what it holds. So hot comes before long. What is held already counts half as much again: two of equal
+     * heat do not take turns.
+     *
+     * Room
+     * ----
+     * What prompts need beside the held prefixes depends on what is held: five system prompts before short texts need
+     * nearly the whole cache while none is held, and little once all are. A rule that adds one after the other never gets
+     * there. So the longest run of that order is taken whose own reserve leaves it room, and then whatever still fits. Room
+     * of what is not in the cache now is lent to what is, until that comes back.
+     */
+    private static final double STAYS = 1.5;
+    private static final int MOST = 64;
+
+    private final PlanInput in;
+    private final Map<Long, Hold> automatic = new HashMap<>();
+    private final Set<Long> requested = new HashSet<>();
+    private final Set<Long> chosen = new LinkedHashSet<>();
+    private final List<Choice> order = new ArrayList<>();
+    private long othersTokens;
+    private long chosenTokens;
+
+    /** One prefix in the order, and what it adds to the blocks that are held. */
+    private record Choice(SharedPrefix prefix, long costBlocks) {}
+
+    private Selection(PlanInput in) {
+        this.in = in;
+    }
+
+    static Selection of(PlanInput in) {
+        Selection selection = new Selection(in);
+        selection.look();
+        selection.order();
+        selection.choose();
+        return selection;
+    }
+
+    /** The last blocks of the chosen, the first choice first. */
+    Set<Long> chosen() {
+        return chosen;
+    }
+
+    /** Why a prefix is not among them. */
+    String whyNot(long lastBlock) {
+        for (Choice choice : order) {
+            if (choice.prefix.lastBlock() == lastBlock) {
+                return "no room for it among automatic holds: it takes " + tokens(choice.costBlocks)
+                        + " tokens, hotter prefixes take " + chosenTokens + ", requested holds " + othersTokens
+                        + ", and " + bound(chosen) + " may be held: "
+                        + in.budget().automaticWhy();
+            }
+        }
+        return "more than " + MOST + " hotter prefixes are worth a hold";
+    }
+
+    private void look() {
+        long requestedBlocks = 0;
+        long automaticBlocks = 0;
+        for (Hold hold : in.holds()) {
+            if (hold.automatic()) {
+                automatic.put(hold.end(), hold);
+                automaticBlocks += hold.pinnedBlocks();
+            } else if (hold.state() == HoldState.HELD) {
+                requested.add(hold.end());
+                requestedBlocks += hold.pinnedBlocks();
+            }
+        }
+        // Paths that overlap are counted twice on one side or the other: the larger number errs on the side of the
+        // engine.
+        othersTokens = Math.max(tokens(requestedBlocks), in.budget().pinnedTokens() - tokens(automaticBlocks));
+    }
+
+    private void order() {
+        List<SharedPrefix> left = new ArrayList<>(in.candidates().stream()
+                .filter(prefix ->
+                        automatic.containsKey(prefix.lastBlock()) || !in.tree().pinned(prefix.lastBlock()))
+                .sorted(Comparator.comparingDouble((SharedPrefix prefix) -> prefix.heat() * prefix.blocks())
+                        .reversed())
+                .limit(MOST)
+                .toList());
+        Map<Long, SharedPrefix> taken = new HashMap<>();
+        while (!left.isEmpty()) {
+            SharedPrefix best = left.getFirst();
+            double most = -1;
+            for (SharedPrefix prefix : left) {
+                double worth = worth(prefix, takenAbove(prefix, taken));
+                if (worth > most) {
+                    most = worth;
+                    best = prefix;
+                }
+            }
+            order.add(new Choice(best, heldBlocks(best) - takenAbove(best, taken)));
+            taken.put(best.lastBlock(), best);
+            left.remove(best);
+        }
+    }
+
+    private double worth(SharedPrefix prefix, int above) {
+        Hold hold = automatic.get(prefix.lastBlock());
+        double stays = hold != null && hold.state() == HoldState.HELD ? STAYS : 1;
+        return stays * prefix.heat() * (prefix.blocks() - above) / Math.max(1, heldBlocks(prefix) - above);
+    }
+
+    /** Blocks of the longest prefix before this one that is taken. */
+    private int takenAbove(SharedPrefix prefix, Map<Long, SharedPrefix> taken) {
+        OptionalLong above = prefix.above();
+        while (above.isPresent()) {
+            SharedPrefix known = taken.get(above.getAsLong());
+            if (known != null) {
+                return known.blocks();
+            }
+            above = in.prefixes()
+                    .find(above.getAsLong())
+                    .map(SharedPrefix::above)
+                    .orElse(OptionalLong.empty());
+        }
+        return 0;
+    }
+
+    /** What a pin of it holds, or would hold as far as that is known. */
+    private long heldBlocks(SharedPrefix prefix) {
+        Hold hold = automatic.get(prefix.lastBlock());
+        if (hold != null && hold.pinnedBlocks() > 0) {
+            return hold.pinnedBlocks();
+        }
+        OptionalLong path = in.traits().needs(Need.INSERTION_END)
+                ? in.prefixes().shortestPathOver(prefix.lastBlock())
+                : OptionalLong.empty();
+        return path.isPresent() ? Math.max(prefix.blocks(), in.tree().depth(path.getAsLong())) : prefix.blocks();
+    }
+
+    private void choose() {
+        long[] sums = new long[order.size() + 1];
+        for (int i = 0; i < order.size(); i++) {
+            sums[i + 1] = sums[i] + tokens(order.get(i).costBlocks);
+        }
+        int run = order.size();
+        while (run > 0 && !fits(sums[run], ends(run))) {
+            run--;
+        }
+        order.subList(0, run).forEach(choice -> chosen.add(choice.prefix.lastBlock()));
+        chosenTokens = sums[run];
+        addWhatFits(order.subList(run, order.size()), choice -> true, new HashSet<>(chosen), sums[run]);
+        Set<Long> there = new HashSet<>();
+        long thereTokens = 0;
+        for (Choice choice : order) {
+            if (chosen.contains(choice.prefix.lastBlock()) && isThere(choice)) {
+                there.add(choice.prefix.lastBlock());
+                thereTokens += tokens(choice.costBlocks);
+            }
+        }
+        addWhatFits(order, this::isThere, there, thereTokens);
+    }
+
+    private void addWhatFits(List<Choice> choices, Predicate<Choice> which, Set<Long> beside, long besideTokens) {
+        long sum = besideTokens;
+        for (Choice choice : choices) {
+            long last = choice.prefix.lastBlock();
+            if (!chosen.contains(last) && which.test(choice)) {
+                Set<Long> with = new HashSet<>(beside);
+                with.add(last);
+                if (fits(sum + tokens(choice.costBlocks), with)) {
+                    chosen.add(last);
+                    beside.add(last);
+                    sum += tokens(choice.costBlocks);
+                }
+            }
+        }
+        chosenTokens = Math.max(chosenTokens, sum);
+    }
+
+    private boolean isThere(Choice choice) {
+        return in.tree().resident(choice.prefix.lastBlock());
+    }
+
+    private Set<Long> ends(int run) {
+        Set<Long> ends = new HashSet<>();
+        order.subList(0, run).forEach(choice -> ends.add(choice.prefix.lastBlock()));
+        return ends;
+    }
+
+    private boolean fits(long tokens, Set<Long> ends) {
+        return othersTokens + tokens <= in.budget().automaticBesideReserve() && othersTokens + tokens <= bound(ends);
+    }
+
+    /** What may be held when these are. */
+    private long bound(Set<Long> ends) {
+        Set<Long> held = new HashSet<>(requested);
+        held.addAll(ends);
+        long need = tokens(in.prefixes().needBeside(held).orElse(0));
+        long reserve = in.budget().room() - BudgetRule.RESERVED_PROMPTS * need;
+        return Math.max(0, Math.min(in.budget().automaticBesideReserve(), reserve));
+    }
+
+    private long tokens(long blocks) {
+        return blocks * in.blockTokens();
+    }
+}

@@ -1,0 +1,20 @@
+package io.holdfast.core.prefix;
+
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/** What decisions may read of {@link SharedPrefixes}; reading changes nothing. A prefix is named by its last block. */
+public interface PrefixView {
+    /** The prefix, where it is followed. */
+    Optional<SharedPrefix> find(long lastBlock);
+
+    /**
+     * The last block of the shortest living path over a prefix that is followed, which may be the prefix itself; only such
+     * where an insertion ended for sure.
+     */
+    OptionalLong shortestPathOver(long lastBlock);
+
+    /** What nine of ten of the last prompts need beside these prefixes, in blocks; empty before there was a prompt. */
+    OptionalLong needBeside(Set<Long> held);
+}

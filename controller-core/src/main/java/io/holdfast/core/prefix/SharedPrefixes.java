@@ -1,0 +1,334 @@
+package io.holdfast.core.prefix;
+
+import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.requests.VisibleRequest;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/**
+ * Finds the prefixes that requests of one engine share, and follows them.
+ *
+ * <p>It belongs to the thread that applies the events. What it knows outlives the engine's cache: a prefix is known by its
+ * last block's hash, and hashes are the same after a restart wherever they come from the tokens alone.
+ */
+public final class SharedPrefixes implements PrefixView {
+    /*
+     * What is shared
+     * --------------
+     * Nobody sends a system prompt by itself: it comes before many users' texts. So a shared prefix is no request's whole
+     * path, and no insertion ends there. It shows where ways part: an insertion that begins below a block which others
+     * have passed. The first two ways make it known; from the third on, and once it was lost, it is worth a hold. A
+     * conversation has one way on at each turn, or two where a turn was rendered anew, so it is none.
+     *
+     * Its end is watched in the tree from then on: each request that passes is told of by a walk over its path, strip by
+     * strip, whatever became of the blocks in between.
+     *
+     * Paths that cover it
+     * -------------------
+     * A backend that can only pin where an insertion ended holds the prefix with the shortest living path over it. The
+     * last few insertions that ended below it are remembered for that, the shortest and the youngest rather than others:
+     * the youngest will live longest. Of one that is asked for and was not followed, they are sought in the whole tree, once.
+     *
+     * What requests need beside it
+     * ----------------------------
+     * The last prompts are kept with the deepest shared prefix that each went over. So the question what nine of ten of
+     * them would need beside a given set of held prefixes has an answer before anything is held.
+     */
+    private static final int MOST = 1024;
+    private static final int MOST_ENDS = 8;
+    private static final int MOST_FIRSTS = 8;
+    private static final int PROMPTS = 128;
+
+    private final EngineBlocks tree;
+    private final double halfLifeNanos;
+    private final Map<Long, Entry> entries = new HashMap<>();
+    private final Prompt[] prompts = new Prompt[PROMPTS];
+    private int promptCount;
+    private long found;
+    private long lost;
+    private long recomputed;
+    private long nowNanos;
+
+    /** One prompt among the last, which may still be growing. */
+    private static final class Prompt {
+        final VisibleRequest request;
+        Optional<Entry> deepest = Optional.empty();
+
+        Prompt(VisibleRequest request) {
+            this.request = request;
+        }
+    }
+
+    private final class Entry {
+        final long lastBlock;
+        final int blocks;
+        final long[] firsts = new long[MOST_FIRSTS];
+        final List<Long> ends = new ArrayList<>();
+        Optional<Entry> above = Optional.empty();
+        int ways = 1;
+        int wantedBy;
+        long requests = 1;
+        long hits;
+        long losses;
+        long lostBlocks;
+        double heat = 1;
+        long heatNanos = nowNanos;
+        long passedNanos = nowNanos;
+
+        Entry(long lastBlock, int blocks) {
+            this.lastBlock = lastBlock;
+            this.blocks = blocks;
+        }
+
+        /** The first way on was there before anybody looked, and has no name here. */
+        void parted(long first) {
+            int known = Math.min(ways - 1, MOST_FIRSTS);
+            for (int i = 0; i < known; i++) {
+                if (firsts[i] == first) {
+                    return;
+                }
+            }
+            firsts[(ways - 1) % MOST_FIRSTS] = first;
+            ways++;
+        }
+
+        void passed(int hitBlocks) {
+            if (hitBlocks >= blocks) {
+                hits++;
+            } else if (requests > 0) {
+                losses++;
+                lostBlocks += blocks - hitBlocks;
+            }
+            requests++;
+            heat = heatNow() + 1;
+            heatNanos = nowNanos;
+            passedNanos = nowNanos;
+        }
+
+        double heatNow() {
+            return heat * Math.pow(0.5, (nowNanos - heatNanos) / halfLifeNanos);
+        }
+
+        void ended(long end) {
+            ends.remove(end);
+            ends.add(end);
+            ends.removeIf(known -> !living(known));
+            if (ends.size() > MOST_ENDS) {
+                // The youngest stays whatever its length.
+                ends.subList(0, MOST_ENDS).stream()
+                        .max(Comparator.comparingInt(tree::depth))
+                        .ifPresent(ends::remove);
+            }
+        }
+
+        SharedPrefix seen() {
+            OptionalLong over = above.isPresent() ? OptionalLong.of(above.get().lastBlock) : OptionalLong.empty();
+            return new SharedPrefix(lastBlock, blocks, over, ways, requests, hits, losses, lostBlocks, heatNow());
+        }
+    }
+
+    /** {@code halfLifeNanos} is how long it takes until a request that passed counts half. */
+    public SharedPrefixes(EngineBlocks tree, long halfLifeNanos) {
+        this.tree = tree;
+        this.halfLifeNanos = halfLifeNanos;
+    }
+
+    public void now(long nanos) {
+        nowNanos = nanos;
+    }
+
+    /** An insertion went a way of its own below this block, beginning with {@code first}. */
+    public void parted(long above, long first) {
+        Entry entry = entries.get(above);
+        if (entry == null) {
+            makeRoom();
+            entry = follow(above, tree.depth(above));
+        }
+        entry.parted(first);
+    }
+
+    /** An insertion ended with this block, which may be pinned. */
+    public void insertionEnded(long end) {
+        tree.watchedOn(end, block -> entry(block).ifPresent(entry -> entry.ended(end)));
+    }
+
+    /**
+     * A request showed its prompt.
+     *
+     * @param before the blocks of it that were shown before
+     */
+    public void prompt(VisibleRequest request, int before) {
+        Prompt prompt = before == 0 ? new Prompt(request) : known(request);
+        if (before == 0) {
+            prompts[promptCount++ % PROMPTS] = prompt;
+        }
+        Entry[] below = new Entry[1];
+        tree.watchedOn(request.lastBlock(), block -> {
+            Entry entry = entries.get(block);
+            if (entry == null) {
+                return;
+            }
+            if (below[0] == null) {
+                prompt.deepest = Optional.of(entry);
+            } else {
+                below[0].above = Optional.of(entry);
+            }
+            below[0] = entry;
+            if (entry.blocks > before && entry.blocks <= request.promptBlocks()) {
+                if (entry.ways > 1 && prompt.deepest.filter(entry::equals).isPresent()) {
+                    count(entry, request.hits());
+                }
+                entry.passed(request.hits());
+            }
+        });
+    }
+
+    /** Of the shared prefixes of a request the longest counts. */
+    private void count(Entry entry, int hitBlocks) {
+        if (hitBlocks >= entry.blocks) {
+            found++;
+        } else {
+            lost++;
+            recomputed += entry.blocks - hitBlocks;
+        }
+    }
+
+    /** What became of all requests that went over a shared prefix, counted for the longest that each went over. */
+    public Sharing sharing() {
+        return new Sharing(found, lost, recomputed);
+    }
+
+    private Prompt known(VisibleRequest request) {
+        for (Prompt prompt : prompts) {
+            if (prompt != null && prompt.request == request) {
+                return prompt;
+            }
+        }
+        return new Prompt(request);
+    }
+
+    /**
+     * Follows a prefix that somebody wants held, whether it is shared or not; once for each who wants it.
+     *
+     * @param blocks from the root to its last one
+     */
+    public void want(long lastBlock, int blocks) {
+        Entry entry = entries.get(lastBlock);
+        if (entry == null) {
+            entry = follow(lastBlock, blocks);
+            entry.requests = 0;
+            entry.heat = 0;
+            Entry wanted = entry;
+            List<Long> found = new ArrayList<>();
+            tree.endsBelow(lastBlock, found::add);
+            found.stream()
+                    .filter(this::living)
+                    .sorted(Comparator.comparingInt(tree::depth))
+                    .limit(MOST_ENDS)
+                    .forEach(wanted.ends::add);
+        }
+        entry.wantedBy++;
+    }
+
+    /** Takes one {@link #want} back. */
+    public void unwant(long lastBlock) {
+        entry(lastBlock).ifPresent(entry -> {
+            entry.wantedBy--;
+            if (entry.wantedBy == 0 && entry.ways < 2) {
+                forget(entry);
+            }
+        });
+    }
+
+    @Override
+    public OptionalLong shortestPathOver(long lastBlock) {
+        return entry(lastBlock).stream()
+                .flatMap(entry -> entry.ends.stream())
+                .filter(this::living)
+                .min(Comparator.comparingInt(tree::depth))
+                .map(OptionalLong::of)
+                .orElse(OptionalLong.empty());
+    }
+
+    /** Those that are worth a hold and were passed within {@code nanos}, in no order. */
+    public List<SharedPrefix> worthHolding(long nanos) {
+        return entries.values().stream()
+                .filter(entry -> entry.passedNanos + nanos > nowNanos)
+                .map(Entry::seen)
+                .filter(SharedPrefix::worthHolding)
+                .toList();
+    }
+
+    @Override
+    public Optional<SharedPrefix> find(long lastBlock) {
+        return entry(lastBlock).map(Entry::seen);
+    }
+
+    /** All that are shared, those first that cost the most prefill. */
+    public List<SharedPrefix> all() {
+        return entries.values().stream()
+                .filter(entry -> entry.ways > 1)
+                .map(Entry::seen)
+                .sorted(Comparator.comparingLong(SharedPrefix::lostBlocks)
+                        .thenComparingDouble(prefix -> prefix.heat() * prefix.blocks())
+                        .reversed())
+                .toList();
+    }
+
+    @Override
+    public OptionalLong needBeside(Set<Long> held) {
+        int count = Math.min(promptCount, PROMPTS);
+        if (count == 0) {
+            return OptionalLong.empty();
+        }
+        int[] needs = new int[count];
+        for (int i = 0; i < count; i++) {
+            int covered = 0;
+            for (Optional<Entry> at = prompts[i].deepest; at.isPresent(); at = at.get().above) {
+                if (held.contains(at.get().lastBlock)) {
+                    covered = at.get().blocks;
+                    break;
+                }
+            }
+            needs[i] = Math.max(0, prompts[i].request.promptBlocks() - covered);
+        }
+        Arrays.sort(needs);
+        return OptionalLong.of(needs[(count * 9 + 9) / 10 - 1]);
+    }
+
+    private boolean living(long end) {
+        return tree.endedInsertion(end) && !tree.ambiguous(end);
+    }
+
+    private Optional<Entry> entry(long block) {
+        return Optional.ofNullable(entries.get(block));
+    }
+
+    private Entry follow(long block, int blocks) {
+        Entry entry = new Entry(block, blocks);
+        entries.put(block, entry);
+        tree.watch(block);
+        return entry;
+    }
+
+    private void makeRoom() {
+        if (entries.size() >= MOST) {
+            entries.values().stream()
+                    .filter(entry -> entry.wantedBy == 0)
+                    .min(Comparator.comparingDouble(Entry::heatNow))
+                    .ifPresent(this::forget);
+        }
+    }
+
+    private void forget(Entry entry) {
+        entries.remove(entry.lastBlock);
+        tree.unwatch(entry.lastBlock);
+    }
+}

@@ -1,0 +1,273 @@
+package io.holdfast.core.prefix;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import io.holdfast.core.index.TreeListener;
+import io.holdfast.core.requests.RequestListener;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.core.requests.VisibleRequest;
+import io.holdfast.core.requests.VisibleRequests;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** Requests are told as SGLang tells them: the blocks that were not there, below those that were. */
+final class SharedPrefixesTest {
+    private static final long HALF_LIFE = 300_000_000_000L;
+    private static final long SYSTEM_PROMPT = 20;
+
+    private final EngineBlocks tree = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
+        @Override
+        public void insertionEnded(long lastBlock, int depth, boolean ended) {
+            if (ended) {
+                prefixes().insertionEnded(lastBlock);
+            }
+        }
+
+        @Override
+        public void parted(long above, long first) {
+            prefixes().parted(above, first);
+        }
+
+        @Override
+        public void pinnedBlockRemoved(long block) {}
+    });
+    private final SharedPrefixes prefixes = new SharedPrefixes(tree, HALF_LIFE);
+    private final VisibleRequests requests = new VisibleRequests(RequestRules.sglang(), tree, new RequestListener() {
+        @Override
+        public void prompt(VisibleRequest request, int before) {
+            prefixes().prompt(request, before);
+        }
+
+        @Override
+        public void completed(VisibleRequest request) {}
+    });
+    private long seconds;
+    private long nextUser = 1_000;
+
+    private SharedPrefixes prefixes() {
+        return prefixes;
+    }
+
+    @Test
+    void systemPromptBeforeTexts_lostOnce_isWorthAHold() {
+        user(20, 10);
+        user(20, 10);
+        assertThat(seen())
+                .hasValueSatisfying(prefix -> assertThat(prefix.ways()).isEqualTo(2));
+        user(20, 10);
+        assertThat(prefixes.worthHolding(HALF_LIFE)).isEmpty();
+        loseAll();
+        user(20, 10);
+        assertThat(prefixes.worthHolding(HALF_LIFE)).singleElement().satisfies(prefix -> {
+            assertThat(prefix.lastBlock()).isEqualTo(SYSTEM_PROMPT);
+            assertThat(prefix.blocks()).isEqualTo(20);
+            assertThat(prefix.requests()).isEqualTo(4);
+            assertThat(prefix.hits()).isEqualTo(2);
+            assertThat(prefix.losses()).isEqualTo(1);
+            assertThat(prefix.lostBlocks()).isEqualTo(20);
+        });
+    }
+
+    @Test
+    void tailsEvictedBetweenUsers_stillShowsWhereTheyPart() {
+        for (int i = 0; i < 4; i++) {
+            long[] tail = user(20, 5);
+            evict(tail);
+        }
+        assertThat(seen())
+                .hasValueSatisfying(prefix -> assertThat(prefix.ways()).isEqualTo(4));
+    }
+
+    @Test
+    void conversation_whoseTurnsFollowOneAnother_isNotShared() {
+        long[] turn = user(20, 10);
+        for (int i = 0; i < 6; i++) {
+            turn = below(turn[turn.length - 1], 8);
+        }
+        loseAll();
+        user(20, 10);
+        assertThat(prefixes.worthHolding(HALF_LIFE)).isEmpty();
+    }
+
+    @Test
+    void oneTextAgainAndAgain_isOneWay() {
+        user(20, 5);
+        long[] text = user(20, 5);
+        for (int i = 0; i < 5; i++) {
+            evict(text);
+            store(SYSTEM_PROMPT, text);
+        }
+        assertThat(seen())
+                .hasValueSatisfying(prefix -> assertThat(prefix.ways()).isEqualTo(2));
+    }
+
+    @Test
+    void shortestLivingPath_isTheShortestThatIsLeft() {
+        long[] first = user(20, 5);
+        long[] longer = user(20, 9);
+        long[] shorter = user(20, 3);
+        assertThat(prefixes.shortestPathOver(SYSTEM_PROMPT)).isEqualTo(last(shorter));
+        evict(shorter);
+        assertThat(prefixes.shortestPathOver(SYSTEM_PROMPT)).isEqualTo(last(longer));
+        evict(longer);
+        assertThat(prefixes.shortestPathOver(SYSTEM_PROMPT)).isEmpty();
+        assertThat(first).hasSize(5);
+    }
+
+    @Test
+    void prefixStoredAlone_isItsOwnShortestPath() {
+        user(20, 5);
+        user(20, 5);
+        loseAll();
+        store(0, LongStream.rangeClosed(1, 20).toArray());
+        user(20, 5);
+        assertThat(prefixes.shortestPathOver(SYSTEM_PROMPT)).isEqualTo(OptionalLong.of(SYSTEM_PROMPT));
+    }
+
+    @Test
+    void wantedPrefix_thatNobodyShared_findsPathsThatWereThereBefore() {
+        long[] only = user(20, 5);
+        assertThat(prefixes.shortestPathOver(SYSTEM_PROMPT)).isEmpty();
+        prefixes.want(SYSTEM_PROMPT, 20);
+        assertThat(prefixes.shortestPathOver(SYSTEM_PROMPT)).isEqualTo(last(only));
+        prefixes.unwant(SYSTEM_PROMPT);
+        assertThat(prefixes.find(SYSTEM_PROMPT)).isEmpty();
+    }
+
+    @Test
+    void wantedPrefix_thatComesLater_isFollowedFromThen() {
+        prefixes.want(SYSTEM_PROMPT, 20);
+        long[] text = user(20, 5);
+        assertThat(prefixes.shortestPathOver(SYSTEM_PROMPT)).isEqualTo(last(text));
+        assertThat(seen())
+                .hasValueSatisfying(prefix -> assertThat(prefix.losses()).isZero());
+    }
+
+    @Test
+    void heat_halvesInAHalfLife() {
+        for (int i = 0; i < 8; i++) {
+            user(20, 5);
+        }
+        double hot = seen().orElseThrow().heat();
+        seconds += 300;
+        prefixes.now(seconds * 1_000_000_000);
+        assertThat(seen().orElseThrow().heat()).isBetween(hot * 0.49, hot * 0.51);
+    }
+
+    @Test
+    void needBesideTheHeldPrefix_isTheRestOfThePrompts() {
+        for (int i = 0; i < 40; i++) {
+            user(20, 3);
+        }
+        assertThat(prefixes.needBeside(Set.of())).hasValue(23);
+        assertThat(prefixes.needBeside(Set.of(SYSTEM_PROMPT))).hasValue(3);
+    }
+
+    @Test
+    void longerSharedPrefix_knowsTheShorterOne() {
+        user(20, 5);
+        user(20, 5);
+        long[] team = user(20, 5);
+        long teamEnd = team[4];
+        below(teamEnd, 3);
+        below(teamEnd, 3);
+        assertThat(prefixes.find(teamEnd)).hasValueSatisfying(prefix -> {
+            assertThat(prefix.above()).isEqualTo(OptionalLong.of(SYSTEM_PROMPT));
+            assertThat(prefix.blocks()).isEqualTo(25);
+        });
+    }
+
+    @Test
+    void sharedPrefixes_areBounded() {
+        for (int i = 0; i < 2_000; i++) {
+            long[] one = below(0, 3);
+            store(one[1], 1_000_000 + i);
+        }
+        assertThat(prefixes.all()).hasSizeLessThanOrEqualTo(1024);
+    }
+
+    private Optional<SharedPrefix> seen() {
+        return prefixes.find(SYSTEM_PROMPT);
+    }
+
+    private static OptionalLong last(long[] blocks) {
+        return OptionalLong.of(blocks[blocks.length - 1]);
+    }
+
+    /** One more user's text of its own below the first {@code shared} blocks; the text's blocks. */
+    private long[] user(int shared, int text) {
+        int there = 0;
+        while (there < shared && tree.resident(there + 1)) {
+            there++;
+        }
+        long[] fresh = fresh(text);
+        long[] stored = LongStream.concat(LongStream.rangeClosed(there + 1, shared), LongStream.of(fresh))
+                .toArray();
+        store(there, stored);
+        return fresh;
+    }
+
+    private long[] below(long parent, int blocks) {
+        long[] fresh = fresh(blocks);
+        store(parent, fresh);
+        return fresh;
+    }
+
+    private long[] fresh(int blocks) {
+        nextUser += 1_000;
+        return LongStream.range(nextUser, nextUser + blocks).toArray();
+    }
+
+    private void store(long parent, long... blocks) {
+        StoredBlocks chain = new StoredBlocks().reset().in(Tier.GPU).blockTokens(16);
+        if (parent != 0) {
+            chain.under(parent);
+        }
+        for (long block : blocks) {
+            chain.add(block);
+        }
+        batch(() -> {
+            tree.stored(chain);
+            requests.stored(chain);
+        });
+    }
+
+    private void loseAll() {
+        evict(LongStream.concat(LongStream.rangeClosed(1, 20), LongStream.rangeClosed(1_000, nextUser + 100))
+                .filter(tree::resident)
+                .map(block -> -block)
+                .sorted()
+                .map(block -> -block)
+                .toArray());
+    }
+
+    private void evict(long... blocks) {
+        long[] tailFirst = LongStream.range(0, blocks.length)
+                .map(i -> blocks[(int) (blocks.length - 1 - i)])
+                .toArray();
+        batch(() -> {
+            tree.removed(tailFirst, 0, tailFirst.length, Tier.GPU, 0);
+            requests.removed(tailFirst, 0, tailFirst.length, Tier.GPU, 0);
+        });
+    }
+
+    private void batch(Runnable events) {
+        seconds++;
+        long nanos = seconds * 1_000_000_000;
+        tree.now(nanos);
+        prefixes.now(nanos);
+        tree.batchStarted(seconds, nanos / 1000);
+        requests.batchStarted(seconds, nanos / 1000);
+        events.run();
+        tree.batchEnded();
+        requests.batchEnded();
+        requests.idle(OptionalLong.empty(), OptionalLong.empty());
+    }
+}
