@@ -13,26 +13,39 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.SplittableRandom;
 
 /**
- * What the third scenario showed: a prefix that was lost once, and that the sidecar held by itself when it came back.
+ * What the third scenario showed: a system prompt that nobody sends alone, before the texts of many users, which a flood
+ * pushed out, and which the sidecar held by itself when it came back.
  *
- * @param cachedBefore cached tokens of the probe after the first flood
- * @param cachedAfter cached tokens of the probe after the second
+ * @param texts texts in a round, each after the system prompt
+ * @param before the round after the first flood, which found the prompt lost
+ * @param after the round after the second flood
  * @param blocks blocks of the automatic hold
  * @param reason the sidecar's own words
  */
-record AutomaticScenario(int cachedBefore, int cachedAfter, int blocks, String reason) {
+record AutomaticScenario(int texts, Round before, Round after, int blocks, String reason) {
     private static final int CAPACITY = 8_192;
     private static final int PROMPT_TOKENS = 256;
+    private static final int TEXTS = 6;
+    private static final int TEXT_TOKENS = 60;
     private static final int FLOOD_REQUESTS = 36;
     private static final int VOCABULARY = 30_000;
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    /** Whether the prefix was lost without a hold and kept with one. */
+    /**
+     * What became of the texts of one round.
+     *
+     * @param hits texts that found the whole system prompt in the cache
+     * @param firstCached cached tokens of the first of them
+     */
+    record Round(int hits, int firstCached) {}
+
+    /** Whether the prompt was lost without a hold and kept with one. */
     boolean asExpected() {
-        return cachedBefore == 0 && cachedAfter > 0 && blocks > 0;
+        return before.firstCached == 0 && after.hits == texts && blocks > 0;
     }
 
     static AutomaticScenario run(Vertx vertx, RunClock clock, long seed, DemoPrinter printer) {
@@ -54,32 +67,50 @@ record AutomaticScenario(int cachedBefore, int cachedAfter, int blocks, String r
         private static final ObjectMapper JSON = new ObjectMapper();
 
         AutomaticScenario run() throws IOException, InterruptedException {
-            int[] prefix = prompt();
+            int[] prompt = tokens(PROMPT_TOKENS);
             printer.doing("starting an engine and a sidecar");
             awaitReady();
-            generate(prefix);
+            printer.doing("the texts of six users");
+            texts(prompt);
             printer.doing("the first flood");
             flood();
-            int before = generate(prefix);
+            printer.doing("the texts of six more");
+            Round before = texts(prompt);
             printer.doing("waiting for the hold");
             JsonNode hold = awaitHold();
             printer.doing("the second flood");
             flood();
-            int after = generate(prefix);
+            printer.doing("the texts of six more");
+            Round after = texts(prompt);
             return new AutomaticScenario(
+                    TEXTS,
                     before,
                     after,
                     hold.path("heldBlocks").asInt(),
                     hold.path("reason").asText());
         }
 
-        private int[] prompt() {
-            return random.ints(PROMPT_TOKENS, 1_000, VOCABULARY).toArray();
+        private int[] tokens(int count) {
+            return random.ints(count, 1_000, VOCABULARY).toArray();
+        }
+
+        /** So many texts, each after the system prompt. */
+        private Round texts(int[] prompt) throws IOException, InterruptedException {
+            int hits = 0;
+            int first = -1;
+            for (int i = 0; i < TEXTS; i++) {
+                int[] request = Arrays.copyOf(prompt, PROMPT_TOKENS + TEXT_TOKENS);
+                System.arraycopy(tokens(TEXT_TOKENS), 0, request, PROMPT_TOKENS, TEXT_TOKENS);
+                int cached = generate(request);
+                hits += cached >= PROMPT_TOKENS ? 1 : 0;
+                first = i == 0 ? cached : first;
+            }
+            return new Round(hits, first);
         }
 
         private void flood() throws IOException, InterruptedException {
             for (int i = 0; i < FLOOD_REQUESTS; i++) {
-                generate(prompt());
+                generate(tokens(PROMPT_TOKENS));
             }
         }
 

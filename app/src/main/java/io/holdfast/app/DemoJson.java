@@ -30,7 +30,11 @@ final class DemoJson {
                     .put("judgement", one.judgement().name());
         }
         ObjectNode third = root.putObject("automaticHold");
-        third.put("cachedTokensBefore", automatic.cachedBefore()).put("cachedTokensAfter", automatic.cachedAfter());
+        third.put("texts", automatic.texts());
+        third.put("hitsBefore", automatic.before().hits())
+                .put("hitsAfter", automatic.after().hits());
+        third.put("cachedTokensBefore", automatic.before().firstCached())
+                .put("cachedTokensAfter", automatic.after().firstCached());
         third.put("heldBlocks", automatic.blocks()).put("reason", automatic.reason());
         third.put("asExpected", automatic.asExpected());
         root.put("asExpected", good);

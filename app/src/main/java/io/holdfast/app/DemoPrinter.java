@@ -150,8 +150,9 @@ final class DemoPrinter implements Progress {
         text.heading("(c) an automatic hold, without a verdict");
         text.paragraph(
                 "",
-                "A prefix is stored, lost to a flood, and stored again. With automatic holds on, the sidecar has seen"
-                        + " the loss and holds it by itself; then the same flood again.");
+                "A system prompt that nobody sends alone comes before the texts of six users, a flood pushes it out,"
+                        + " and six more texts come. With automatic holds on, the sidecar has seen what they share and"
+                        + " that it was lost, and holds it by itself; then the same flood and six texts again.");
     }
 
     /** What is being done just now; the next line replaces it. */
@@ -160,11 +161,19 @@ final class DemoPrinter implements Progress {
     }
 
     void automatic(AutomaticScenario scenario) {
-        text.line(String.format(
-                Locale.ROOT, "  probe after the first flood    %4d cached tokens", scenario.cachedBefore()));
-        text.line(String.format(
-                Locale.ROOT, "  probe after the second flood   %4d cached tokens", scenario.cachedAfter()));
+        round("after the first flood ", scenario.before(), scenario.texts());
+        round("after the second flood", scenario.after(), scenario.texts());
         text.paragraph("  ", "held: " + scenario.blocks() + " blocks. Why: " + scenario.reason());
+    }
+
+    private void round(String when, AutomaticScenario.Round round, int texts) {
+        text.line(String.format(
+                Locale.ROOT,
+                "  %s   %d of %d texts found the prompt, the first with %d cached tokens",
+                when,
+                round.hits(),
+                texts,
+                round.firstCached()));
     }
 
     void closing(List<DemoOutcome> outcomes, int code) {

@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.EngineView;
+import io.holdfast.core.PrefixReport;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.effect.TtftEffect;
@@ -8,6 +9,7 @@ import io.holdfast.core.example.ExampleView;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
+import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.kvcached.SegmentReading;
@@ -37,6 +39,8 @@ final class ApiJson {
                 .put("wantedBlocks", hold.wantedBlocks())
                 .put("heldBlocks", hold.heldBlocks())
                 .put("heldTokens", hold.heldTokens())
+                .put("beyondTokens", hold.beyondTokens())
+                .put("timesLost", hold.timesLost())
                 .put("leaseSeconds", hold.leaseLeft().toMillis() / 1000.0)
                 .put("reason", why ? hold.reason() : withheld(hold));
     }
@@ -57,7 +61,7 @@ final class ApiJson {
                     case HELD -> "held";
                     case EXPIRING -> "being released";
                     case RELEASED -> "released";
-                    case LOST -> "lost";
+                    case LOST -> "lost, and wanted still";
                 }
                 + WITHHELD;
     }
@@ -184,6 +188,35 @@ final class ApiJson {
                 .put("pinnedTokens", budget.pinnedTokens())
                 .put("foreignTokens", budget.foreignTokens())
                 .put("terms", array(terms));
+    }
+
+    /** @param why whether the reader may see reasons */
+    static JsonObject prefixes(List<PrefixReport> all, int from, int limit, boolean why) {
+        List<JsonObject> page = all.stream()
+                .skip(from)
+                .limit(limit)
+                .map(report -> prefix(report, why))
+                .toList();
+        JsonObject answer =
+                new JsonObject().put("count", all.size()).put("from", from).put("prefixes", array(page));
+        return from + page.size() < all.size() ? answer.put("next", from + page.size()) : answer;
+    }
+
+    private static JsonObject prefix(PrefixReport report, boolean why) {
+        SharedPrefix prefix = report.prefix();
+        JsonObject json = new JsonObject()
+                .put("lastBlock", Long.toString(prefix.lastBlock()))
+                .put("blocks", prefix.blocks())
+                .put("tokens", report.tokens())
+                .put("continuations", prefix.ways())
+                .put("requests", prefix.requests())
+                .put("hits", prefix.hits())
+                .put("timesLost", prefix.losses())
+                .put("recomputedTokens", report.tokens() / prefix.blocks() * prefix.lostBlocks())
+                .put("heat", Math.round(prefix.heat() * 100) / 100.0)
+                .put("cached", report.cached())
+                .put("held", report.held());
+        return why ? json.put("why", report.why()) : json;
     }
 
     private static JsonArray alarms(EngineView view) {

@@ -58,6 +58,9 @@ final class BackendRegistry {
                         .flatMap(name -> named(name, config.family(), parts).stream())
                         .map(wrapper)
                         .toList();
-        return new Backends(chosen, earlier);
+        return new Backends(
+                chosen,
+                earlier,
+                config.priming() && !config.dryRun() ? config.family().sender(parts.http()) : Optional.empty());
     }
 }

@@ -47,6 +47,7 @@ final class ConfigFile {
             "backend",
             "automaticHolds",
             "automaticLeaseSeconds",
+            "priming",
             "share",
             "maxOutputTokens",
             "largestPromptTokens",
@@ -174,6 +175,7 @@ final class ConfigFile {
                         .mapToObj(Duration::ofSeconds)
                         .findFirst()
                         .orElse(defaults.automaticLease()),
+                mapping.flag("priming", defaults.priming()),
                 mapping.number("share").orElse(defaults.share()),
                 requestSizes(mapping),
                 mapping.wholeNumber("readingsMillis").stream()

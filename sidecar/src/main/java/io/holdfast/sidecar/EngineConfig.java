@@ -26,6 +26,7 @@ import java.util.regex.Pattern;
  * @param backend the way in which prefixes are held, by its name
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
+ * @param priming whether a requested prefix that is gone may be stored by a request of the sidecar's own
  * @param share the largest part of the cache that automatic holds may take
  * @param requestSizes the largest prompt and answer, by the operator's word; absent: what the engine accepts
  * @param readings how often the engine's own numbers are read
@@ -48,6 +49,7 @@ public record EngineConfig(
         String backend,
         boolean automaticHolds,
         Duration automaticLease,
+        boolean priming,
         double share,
         Optional<RequestSizes> requestSizes,
         Duration readings,
@@ -166,6 +168,7 @@ public record EngineConfig(
                 BackendRegistry.names(type.family()).getFirst(),
                 false,
                 Duration.ofMinutes(5),
+                true,
                 0.5,
                 Optional.empty(),
                 Duration.ofMillis(500),

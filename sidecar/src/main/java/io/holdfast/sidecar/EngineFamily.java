@@ -1,11 +1,13 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
@@ -28,6 +30,9 @@ interface EngineFamily {
 
     /** Has it say which tokens it makes of a prompt. */
     PromptRenderer renderer(EngineHttp http);
+
+    /** Has it store a prefix alone, by a request of the sidecar's own; absent where no backend of it gains by that. */
+    Optional<PrefixSender> sender(EngineHttp http);
 
     /** How one engine of it names blocks. */
     BlockNaming naming(EngineConfig engine);

@@ -115,7 +115,7 @@ final class EngineLink implements AutoCloseable {
         this.controller = new Controller(
                 config.controllerSettings(),
                 config.family().requestRules(),
-                new Backends(backend, backends.earlier()),
+                new Backends(backend, backends.earlier(), backends.sender()),
                 ledger,
                 shared.executor(),
                 random);
@@ -134,7 +134,8 @@ final class EngineLink implements AutoCloseable {
                 config.family().renderer(http),
                 naming,
                 this::view,
-                () -> backend.traits().needs(Need.TOKENS),
+                // To pin them, or to store them by a request of our own.
+                () -> backend.traits().needs(Need.TOKENS) || backends.sender().isPresent(),
                 controller,
                 shared.executor());
         this.lasting = new LastingHolds(
@@ -240,7 +241,7 @@ final class EngineLink implements AutoCloseable {
     }
 
     private HoldView afterTheFault(HoldView hold, String why) {
-        if (hold.state() == HoldState.RELEASED || hold.state() == HoldState.LOST) {
+        if (hold.state() == HoldState.RELEASED) {
             return hold;
         }
         Optional<String> pending = emergency.pending(hold.id());
@@ -251,6 +252,8 @@ final class EngineLink implements AutoCloseable {
                 hold.wantedBlocks(),
                 pending.isPresent() ? hold.heldBlocks() : 0,
                 pending.isPresent() ? hold.heldTokens() : 0,
+                pending.isPresent() ? hold.beyondTokens() : 0,
+                hold.timesLost(),
                 Duration.ZERO,
                 "let go of after a fault of the sidecar (" + why + ")"
                         + pending.map(what -> "; " + what).orElse(""));

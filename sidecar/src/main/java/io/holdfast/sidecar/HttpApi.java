@@ -143,10 +143,32 @@ final class HttpApi implements AutoCloseable {
         router.get("/api/v1/engines/:engine/holds/:hold").handler(this::showHold);
         router.delete("/api/v1/engines/:engine/holds/:hold").handler(this::release);
         new ExampleRoutes(this).addTo(router);
+        router.get("/api/v1/engines/:engine/prefixes").handler(this::listPrefixes);
         for (int status : new int[] {400, 404, 405, 500}) {
             router.errorHandler(status, this::fail);
         }
         return router;
+    }
+
+    private void listPrefixes(RoutingContext context) {
+        EngineLink engine = engine(context);
+        int from = number(context, "from", 0, 1_000_000);
+        int limit = number(context, "limit", 50, 500);
+        boolean why = access.mayAct(context.request());
+        await(engine.controller().prefixes(), OUTCOME_SECONDS, controllerSilent(engine))
+                .onSuccess(prefixes -> reply(context, 200, ApiJson.prefixes(prefixes, from, limit, why)))
+                .onFailure(context::fail);
+    }
+
+    private static int number(RoutingContext context, String name, int otherwise, int most) {
+        String written = context.request().getParam(name);
+        if (written == null) {
+            return otherwise;
+        }
+        if (!written.matches("[0-9]{1,7}") || Integer.parseInt(written) > most) {
+            throw ApiError.badRequest(name + " is " + ConfigException.shown(written) + "; write 0 to " + most + ".");
+        }
+        return Integer.parseInt(written);
     }
 
     private void admit(RoutingContext context) {
@@ -274,7 +296,7 @@ final class HttpApi implements AutoCloseable {
     private Future<JsonObject> kept(EngineLink engine, HoldView hold, HoldBody asked, Resolved resolved) {
         JsonObject json = ApiJson.hold(engine.id(), hold, true);
         resolved.droppedTokens().ifPresent(dropped -> json.put("droppedTokens", dropped));
-        return hold.state() == HoldState.RELEASED || hold.state() == HoldState.LOST
+        return hold.state() == HoldState.RELEASED
                 ? Future.succeededFuture(json)
                 : await(
                                 engine.lasting().keep(hold, asked.source(), resolved.request()),
@@ -327,8 +349,8 @@ final class HttpApi implements AutoCloseable {
 
     private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold, JsonObject json) {
         switch (hold.state()) {
-            case RELEASED, LOST, EXPIRING -> reply(context, 409, ApiJson.error(hold.reason()));
-            case REQUESTED, HELD -> {
+            case RELEASED, EXPIRING -> reply(context, 409, ApiJson.error(hold.reason()));
+            case REQUESTED, HELD, LOST -> {
                 context.response().putHeader("location", "/api/v1/engines/" + engine.id() + "/holds/" + hold.id());
                 reply(context, 201, json);
             }

@@ -7,6 +7,7 @@ import io.holdfast.core.budget.Budget.AlarmKind;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.pin.PinsView;
+import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
@@ -153,6 +154,17 @@ final class Metrics {
                 "holdfast.requests.invisible.share",
                 "Part of the engine's requests that its events do not show",
                 view(v -> v.invisibleShare().number().orElse(Double.NaN)));
+        shared(engine, "found", Sharing::found);
+        shared(engine, "lost", Sharing::lost);
+        FunctionCounter.builder(
+                        "holdfast.prefix.recomputed.blocks",
+                        engine,
+                        link -> link.view().sharing().recomputedBlocks())
+                .description("Blocks of shared prefixes that were computed again because the cache had lost them")
+                .tags(tags(engine))
+                .register(registry);
+        own(engine, "stored", own -> own.sent() - own.failed());
+        own(engine, "failed", EngineView.OwnRequests::failed);
         counter(engine, "holdfast.requests.visible", "Requests that its events showed", Counters::visibleRequests);
         counter(engine, "holdfast.events.batches", "Batches applied", Counters::batches);
         counter(engine, "holdfast.events.stored.blocks", "Blocks stored", Counters::storedBlocks);
@@ -243,6 +255,26 @@ final class Metrics {
 
     private static ToDoubleFunction<EngineLink> view(ToDoubleFunction<EngineView> value) {
         return link -> value.applyAsDouble(link.view());
+    }
+
+    private void shared(EngineLink engine, String result, ToLongFunction<Sharing> value) {
+        FunctionCounter.builder(
+                        "holdfast.prefix.requests",
+                        engine,
+                        link -> value.applyAsLong(link.view().sharing()))
+                .description("Requests over a shared prefix, by whether they found it in the cache")
+                .tags(tags(engine).and("result", result))
+                .register(registry);
+    }
+
+    private void own(EngineLink engine, String result, ToLongFunction<EngineView.OwnRequests> value) {
+        FunctionCounter.builder(
+                        "holdfast.own.requests",
+                        engine,
+                        link -> value.applyAsLong(link.view().own()))
+                .description("Requests that the sidecar sent to store a prefix, by what became of it")
+                .tags(tags(engine).and("result", result))
+                .register(registry);
     }
 
     private static Tags tags(EngineLink engine) {

@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.EventSource;
@@ -8,11 +9,13 @@ import io.holdfast.events.SglangBlockNames;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.sglang.EventEndpoints;
+import io.holdfast.sglang.GenerateSender;
 import io.holdfast.sglang.PinBlocksBackend;
 import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.sglang.SglangReadings;
 import io.holdfast.sglang.SglangRenderer;
 import java.util.LinkedHashMap;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -41,6 +44,11 @@ final class SglangFamily implements EngineFamily {
     @Override
     public PromptRenderer renderer(EngineHttp http) {
         return new SglangRenderer(http);
+    }
+
+    @Override
+    public Optional<PrefixSender> sender(EngineHttp http) {
+        return Optional.of(new GenerateSender(http));
     }
 
     @Override

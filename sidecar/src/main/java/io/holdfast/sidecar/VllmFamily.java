@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.http.EngineHttp;
@@ -8,6 +9,7 @@ import io.holdfast.http.PromptRenderer;
 import io.holdfast.vllm.VllmReadings;
 import io.holdfast.vllm.VllmRenderer;
 import java.util.LinkedHashMap;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -33,6 +35,11 @@ final class VllmFamily implements EngineFamily {
     @Override
     public PromptRenderer renderer(EngineHttp http) {
         return new VllmRenderer(http);
+    }
+
+    @Override
+    public Optional<PrefixSender> sender(EngineHttp http) {
+        return Optional.empty();
     }
 
     @Override
