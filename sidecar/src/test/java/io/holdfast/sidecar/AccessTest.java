@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class AccessTest {
     private static final String HOLDS = SidecarClient.HOLDS;
     private static final String RESUME = "/api/v1/engines/demo/resume";
-    private static final String WISH = "{\"hashes\":[7],\"leaseSeconds\":1}";
+    private static final String WISH = "{\"hashes\":[7],\"leaseSeconds\":600}";
 
     @TempDir
     Path state;

@@ -46,7 +46,7 @@ class LedgerBindingTest {
             try (Sidecar back = bed.sidecar("");
                     SidecarClient client = new SidecarClient(back.uri())) {
                 client.ready();
-                assertThat(bed.engine.usedTokens()).isZero();
+                Eventually.see("the pin is taken back", bed.engine::usedTokens, used -> used == 0);
             }
         }
     }
@@ -80,7 +80,7 @@ class LedgerBindingTest {
             try (Sidecar back = bed.sidecar("");
                     SidecarClient client = new SidecarClient(back.uri())) {
                 client.ready();
-                assertThat(bed.engine.usedTokens()).isZero();
+                Eventually.see("the pin is taken back", bed.engine::usedTokens, used -> used == 0);
             }
         }
     }
@@ -121,7 +121,7 @@ class LedgerBindingTest {
             try (Sidecar back = bed.sidecar("");
                     SidecarClient client = new SidecarClient(back.uri())) {
                 client.ready();
-                assertThat(bed.engine.usedTokens()).isZero();
+                Eventually.see("the pin is taken back", bed.engine::usedTokens, used -> used == 0);
             }
         }
     }
@@ -171,6 +171,7 @@ class LedgerBindingTest {
                     },
                     "lost"::equals);
             client.meet(bed.engine);
+            assertThat(client.holdIn(id, "released").getString("reason")).contains("it serves other/model now");
             bed.engine.generate(PREFIX);
             client.held(PREFIX);
             Eventually.see(

@@ -12,6 +12,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -58,7 +59,10 @@ final class PinnedEngine implements AutoCloseable {
                 seams);
     }
 
-    /** Has a sidecar hold the prefix and end without reaching the engine, as if it had been killed. */
+    /**
+     * Has a sidecar hold the prefix and end without reaching the engine, as if it had been killed; the hold itself is
+     * forgotten, so that nobody pins the prefix again.
+     */
     void leaveAPin() throws IOException {
         try (Sidecar killed = sidecar("");
                 SidecarClient client = new SidecarClient(killed.uri())) {
@@ -67,6 +71,7 @@ final class PinnedEngine implements AutoCloseable {
             client.held(PREFIX);
             gate.shut();
         }
+        Files.delete(state.resolve("demo.holds"));
         gate.open();
         assertThat(engine.usedTokens()).as("nobody unpinned").isEqualTo(512);
         assertThat(outstanding()).hasSize(1);

@@ -99,9 +99,10 @@ class SickDiskTest {
             bed.engine.generate(PREFIX);
             Files.delete(bed.ledgerFile());
 
-            Http.Answer answer = client.hold(PREFIX, 600);
-
-            assertThat(answer.text()).contains("was deleted while it was in use");
+            Eventually.see(
+                    "a hold that cannot be written",
+                    () -> client.hold(PREFIX, 600).text(),
+                    text -> text.contains("was deleted while it was in use"));
             assertThat(bed.engine.usedTokens()).isZero();
             assertThat(client.http.get("/readyz").status()).isEqualTo(503);
         }

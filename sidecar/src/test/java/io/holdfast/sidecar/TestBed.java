@@ -63,19 +63,25 @@ final class TestBed implements AutoCloseable {
                 .withDecodeMillis(1);
     }
 
-    /** Small promises, so that the hard guard leaves most of a small cache to pins. */
+    /**
+     * Small promises, so that the hard guard leaves most of a small cache to pins; and no requests of the sidecar's own,
+     * unless asked for, since most tests say themselves what is in the cache.
+     */
     static SidecarConfig config(Path state, URI engine, String engineKeys) {
         return SidecarConfig.parse(yaml(state, engine, engineKeys), "test.yaml");
     }
 
     static String yaml(Path state, URI engine, String engineKeys) {
+        String keys = engineKeys.contains("priming:")
+                ? engineKeys
+                : "priming: false" + (engineKeys.isEmpty() ? "" : ", " + engineKeys);
         return """
             listen: {port: 0}
             stateDirectory: '%s'
             engines:
               - {id: demo, type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
-                 readingsMillis: 50, tickMillis: 10%s}
-            """.formatted(state, engine, engineKeys.isEmpty() ? "" : ", " + engineKeys);
+                 readingsMillis: 50, tickMillis: 10, %s}
+            """.formatted(state, engine, keys);
     }
 
     @Override

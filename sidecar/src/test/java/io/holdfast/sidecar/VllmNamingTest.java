@@ -106,7 +106,10 @@ class VllmNamingTest {
                 Sidecar sidecar = sidecar(emulator, "");
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             followed(client);
-            Http.Answer answer = client.hold(EngineClient.prompt(1, 64), 60);
+            Http.Answer answer = Eventually.see(
+                    "the engine was asked for its block size",
+                    () -> client.hold(EngineClient.prompt(1, 64), 60),
+                    said -> !said.error().contains("block size is not known yet"));
 
             assertThat(answer.status()).isEqualTo(409);
             assertThat(answer.error()).startsWith("How this vLLM engine names its blocks is not known before");
@@ -120,7 +123,10 @@ class VllmNamingTest {
                 Sidecar right = sidecar(emulator, ", hashAlgorithm: sha256_cbor, hashSeed: '7'");
                 SidecarClient client = new SidecarClient(right.uri())) {
             followed(client);
-            assertThat(client.hold(EngineClient.prompt(1, 64), 60).status()).isEqualTo(201);
+            Eventually.see(
+                    "the names are known",
+                    () -> client.hold(EngineClient.prompt(1, 64), 60).status(),
+                    status -> status == 201);
             engine.complete(RULES);
             Eventually.see("blocks are heard of", client::engine, seen -> seen.getInteger("blocks") > 0);
             assertThat(client.hold(EngineClient.prompt(2, 64), 60).status()).isEqualTo(201);

@@ -112,6 +112,7 @@ final class Storm {
             StormSidecar.Written written = new StormSidecar.Written(
                     Duration.ofMillis(random.nextInt(2, 8) * 100L),
                     !two && random.nextInt(4) == 0 && holding,
+                    Duration.ofSeconds(20),
                     false,
                     longestAnswer,
                     random.nextInt(3) == 0,
@@ -161,10 +162,10 @@ final class Storm {
             } else {
                 int wanted = sidecar.wantedTokens(engine.page());
                 for (int i = 0; i < 4; i++) {
-                    long[] path = traffic.get(engine).any().blocks();
-                    int more = path.length * engine.page();
+                    Traffic.Shared prefix = traffic.get(engine).any();
+                    int more = prefix.tokens().length;
                     if (wanted + more <= process.appetite * engine.guard()) {
-                        sidecar.hold(path, process.lease(LONGEST_LEASE));
+                        sidecar.hold(prefix.blocks(), prefix.tokens(), process.lease(LONGEST_LEASE));
                         wanted += more;
                     }
                 }
@@ -369,6 +370,10 @@ final class Storm {
     }
 
     private void capacity(VirtualEngine engine) {
+        if (processes.stream().anyMatch(each -> homes.get(each) == engine && !each.isUp())) {
+            // Nobody is there to let go of what the smaller cache has no room for.
+            return;
+        }
         int whole = engine.settings.capacityTokens();
         boolean falls = engine.capacity() == whole;
         engine.limit(falls ? whole * random.nextInt(75, 95) / 100 / engine.page() * engine.page() : whole);

@@ -176,7 +176,13 @@ final class StormProcess {
     /** Takes effect at the next start. */
     void dryRun(boolean value) {
         written = new StormSidecar.Written(
-                written.tick(), written.automatic(), value, longestAnswer, written.promisesSizes(), written.longest());
+                written.tick(),
+                written.automatic(),
+                written.automaticLease(),
+                value,
+                longestAnswer,
+                written.promisesSizes(),
+                written.longest());
     }
 
     private void subscribe(StormSidecar born) {

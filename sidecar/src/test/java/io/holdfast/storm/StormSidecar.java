@@ -2,6 +2,7 @@ package io.holdfast.storm;
 
 import io.holdfast.core.Controller;
 import io.holdfast.core.ControllerSettings;
+import io.holdfast.core.EngineView;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
@@ -23,6 +24,9 @@ import io.holdfast.core.pin.LedgerStore;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
+import io.holdfast.rules.engine.Generation;
+import io.holdfast.rules.engine.RequestOptions;
+import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.sglang.SglangStats;
 import java.io.IOException;
@@ -88,7 +92,13 @@ final class StormSidecar {
      * @param promisesSizes whether the largest prompt is written down, or left to be measured
      */
     record Written(
-            Duration tick, boolean automatic, boolean dryRun, int longestAnswer, boolean promisesSizes, int longest) {}
+            Duration tick,
+            boolean automatic,
+            Duration automaticLease,
+            boolean dryRun,
+            int longestAnswer,
+            boolean promisesSizes,
+            int longest) {}
 
     private final Timeline time;
     private final VirtualNetwork network;
@@ -127,11 +137,13 @@ final class StormSidecar {
                                         : Optional.empty(),
                                 "--context-length"),
                         written.automatic(),
-                        Duration.ofSeconds(20),
+                        written.automaticLease(),
                         written.tick(),
                         Optional.empty()),
                 RequestRules.sglang(),
-                Backends.only(written.dryRun() ? new DryRunBackend() : new PlayedBackend()),
+                written.dryRun()
+                        ? Backends.only(new DryRunBackend())
+                        : new Backends(new PlayedBackend(), List.of(), Optional.of(this::sendAlone)),
                 new Ledger(new PlayedStore()),
                 acting,
                 random);
@@ -192,6 +204,32 @@ final class StormSidecar {
         quietly(controller.request(new HoldRequest(path, lease)));
     }
 
+    /** The same by its tokens, so that it may be sent alone. */
+    void hold(long[] path, int[] tokens, Duration lease) {
+        quietly(controller.request(new HoldRequest(path, tokens, lease)));
+    }
+
+    private CompletionStage<Outcome> sendAlone(int[] tokens) {
+        CompletableFuture<Outcome> answer = new CompletableFuture<>();
+        if (!network.engine().isUp()) {
+            return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.NOT_SENT, "nothing listens"));
+        }
+        network.engine().submit(new Generation(tokens, RequestOptions.of(1), false, time.now(), new TokenListener() {
+            @Override
+            public void token(int token, int count, int cachedTokens, boolean last) {
+                if (last) {
+                    answer.complete(new Outcome(Outcome.Kind.ACCEPTED, "answered"));
+                }
+            }
+
+            @Override
+            public void failed(String message) {
+                answer.complete(new Outcome(Outcome.Kind.DEFERRED, message));
+            }
+        }));
+        return answer;
+    }
+
     /** Gives up one of the holds. */
     void releaseOne(SplittableRandom random) {
         List<HoldView> living = living();
@@ -218,6 +256,10 @@ final class StormSidecar {
         alive = false;
     }
 
+    EngineView view() {
+        return controller.view();
+    }
+
     int wantedTokens(int page) {
         return living().stream().mapToInt(HoldView::wantedBlocks).sum() * page;
     }
@@ -228,7 +270,7 @@ final class StormSidecar {
 
     private List<HoldView> living() {
         return controller.view().holds().stream()
-                .filter(hold -> hold.state() != HoldState.RELEASED && hold.state() != HoldState.LOST)
+                .filter(hold -> hold.state() != HoldState.RELEASED)
                 .toList();
     }
 

@@ -1,0 +1,100 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What requests share is shown, and a prefix that nobody sends alone can be asked for. */
+class SharedPrefixesApiTest {
+    private static final int[] PROMPT = EngineClient.prompt(1, 512);
+    private static final String PREFIXES = "/api/v1/engines/demo/prefixes";
+
+    @TempDir
+    Path state;
+
+    private int nextText;
+
+    @Test
+    void sharedPrompt_isListedWithWhatItsLossesCost() {
+        try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: false")) {
+            texts(bed, 3);
+            JsonObject shared = only(bed);
+            assertThat(shared.getInteger("tokens")).isEqualTo(512);
+            assertThat(shared.getInteger("continuations")).isEqualTo(3);
+            assertThat(shared.getInteger("hits")).isEqualTo(2);
+            assertThat(shared.getBoolean("cached")).isTrue();
+            assertThat(shared.getString("why")).isEqualTo("never lost: the cache keeps it by itself");
+
+            bed.engine.flood(100, 60, 160);
+            texts(bed, 1);
+            shared = Eventually.see("the loss", () -> only(bed), seen -> seen.getInteger("timesLost") == 1);
+            assertThat(shared.getInteger("recomputedTokens")).isEqualTo(512);
+            assertThat(shared.getBoolean("held")).isFalse();
+            assertThat(shared.getString("why"))
+                    .isEqualTo("worth a hold, and automatic holds are switched off: ask for it, or switch them on");
+            assertThat(bed.client.http.get("/metrics").text())
+                    .contains("holdfast_prefix_requests_total{engine=\"demo\",result=\"lost\"} 1.0");
+        }
+    }
+
+    @Test
+    void pageOfPrefixes_badNumber_isRefused() {
+        try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "")) {
+            Http.Answer refused = bed.client.http.get(PREFIXES + "?limit=many");
+            assertThat(refused.status()).isEqualTo(400);
+            assertThat(refused.json().getString("error")).isEqualTo("limit is 'many'; write 0 to 500.");
+            assertThat(bed.client.http.get(PREFIXES + "?from=5&limit=1").json().getJsonArray("prefixes"))
+                    .isEmpty();
+        }
+    }
+
+    @Test
+    void requestedPrompt_isHeldUnderTextsThatBeginWithIt() {
+        try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "")) {
+            texts(bed, 2);
+            JsonObject held = bed.client.holdById(bed.client.held(PROMPT));
+            assertThat(held.getInteger("heldTokens")).isEqualTo(512);
+            assertThat(held.getInteger("beyondTokens")).isEqualTo(48);
+            bed.engine.flood(300, 60, 160);
+            assertThat(texts(bed, 1)).isEqualTo(512);
+        }
+    }
+
+    @Test
+    void requestedPrompt_thatIsNotThere_isSentAloneAndHeldExactly() {
+        try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "priming: true")) {
+            // The view has to be certain, so something has to be stored first.
+            bed.engine.generate(EngineClient.prompt(50, 64));
+            JsonObject held = bed.client.holdById(bed.client.held(PROMPT));
+            assertThat(held.getInteger("heldTokens")).isEqualTo(512);
+            assertThat(held.getInteger("beyondTokens")).isZero();
+            bed.engine.flood(300, 60, 160);
+            assertThat(texts(bed, 1)).isEqualTo(512);
+            assertThat(bed.client.http.get("/metrics").text())
+                    .contains("holdfast_own_requests_total{engine=\"demo\",result=\"stored\"} 1.0");
+        }
+    }
+
+    private JsonObject only(TestBed bed) {
+        JsonArray prefixes = bed.client.http.get(PREFIXES).json().getJsonArray("prefixes");
+        return prefixes.size() == 1 ? prefixes.getJsonObject(0) : new JsonObject().put("timesLost", -1);
+    }
+
+    /** Sends as many texts after the prompt, and tells the cached tokens of the last. */
+    private int texts(TestBed bed, int count) {
+        int cached = 0;
+        for (int i = 0; i < count; i++) {
+            int[] text = EngineClient.prompt(100 + nextText++, 50);
+            int[] request = Arrays.copyOf(PROMPT, PROMPT.length + text.length);
+            System.arraycopy(text, 0, request, PROMPT.length, text.length);
+            cached = bed.engine.generate(request);
+        }
+        return cached;
+    }
+}

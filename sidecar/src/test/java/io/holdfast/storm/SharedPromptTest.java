@@ -1,0 +1,98 @@
+package io.holdfast.storm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.storm.SystemPrompts.Round;
+import io.holdfast.storm.SystemPrompts.Workload;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** System prompts that nobody sends alone, on the engine's real rules, in virtual time. */
+final class SharedPromptTest {
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+    private static final int FLOOD = 3 * 24_576;
+
+    @ParameterizedTest
+    @CsvSource({"1, 512, 0", "5, 512, 8", "1, 2048, 8", "5, 2048, 0"})
+    void systemPrompts_areHeldAutomatically(int prompts, int tokens, int alwaysRunning) {
+        for (long seed = 0; seed < (DEEP ? 20 : 2); seed++) {
+            SystemPrompts run = new SystemPrompts(seed, new Workload(prompts, tokens, 24, FLOOD, alwaysRunning), true);
+            List<Round> rounds = run.rounds(8);
+            assertThat(rounds.subList(0, 2)).as("seed %d, lost at first", seed).noneMatch(Round::allHit);
+            assertThat(rounds.subList(3, 8)).as("seed %d", seed).allMatch(Round::allHit);
+            assertThat(run.holds()).as("seed %d", seed).hasSize(prompts).allSatisfy(hold -> {
+                assertThat(hold.state()).isEqualTo(HoldState.HELD);
+                assertThat(hold.heldTokens()).isEqualTo(tokens);
+                assertThat(hold.beyondTokens()).isBetween(1L, 208L);
+            });
+            fine(run);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 512, 8", "5, 2048, 0"})
+    void systemPrompts_areHeldByTheirOwnNames(int prompts, int tokens, int alwaysRunning) {
+        SystemPrompts run = new SystemPrompts(3, new Workload(prompts, tokens, 24, FLOOD, alwaysRunning), false);
+        run.holdAll(Duration.ofHours(1));
+        assertThat(run.rounds(4).subList(1, 4)).allMatch(Round::allHit);
+        assertThat(run.holds()).allMatch(hold -> hold.state() == HoldState.HELD && hold.heldTokens() == tokens);
+        fine(run);
+    }
+
+    @Test
+    void fiveTimesTooLittleRoom_doesNoHarmAndHoldsSomething() {
+        Workload workload = new Workload(30, 2_048, 3, 24_576, 0);
+        int without = 0;
+        int with = 0;
+        for (long seed = 0; seed < (DEEP ? 20 : 2); seed++) {
+            SystemPrompts plain = new SystemPrompts(seed, workload, false);
+            int baseline = hits(plain.rounds(5));
+            SystemPrompts run = new SystemPrompts(seed, workload, true);
+            int held = hits(run.rounds(5));
+            assertThat(held).as("seed %d", seed).isGreaterThanOrEqualTo(baseline);
+            assertThat(run.plan().lines()).allMatch(line -> !line.reason().isEmpty());
+            fine(run);
+            without += baseline;
+            with += held;
+        }
+        assertThat(with).isGreaterThan(without);
+    }
+
+    @Test
+    void hold_livesThroughAFlushAndARestartOfTheEngine() {
+        SystemPrompts run = new SystemPrompts(5, new Workload(1, 512, 8, FLOOD, 0), false);
+        run.holdAll(Duration.ofHours(1));
+        run.round();
+        assertThat(run.onlyHold().state()).isEqualTo(HoldState.HELD);
+        run.flush();
+        assertThat(run.onlyHold().state()).isEqualTo(HoldState.LOST);
+        assertThat(run.pinnedTokens()).isZero();
+        run.round();
+        assertThat(run.onlyHold().state()).isEqualTo(HoldState.HELD);
+        assertThat(run.round().allHit()).isTrue();
+        run.restart();
+        run.round();
+        assertThat(run.onlyHold()).satisfies(hold -> {
+            assertThat(hold.state()).isEqualTo(HoldState.HELD);
+            assertThat(hold.timesLost()).isEqualTo(2);
+        });
+        assertThat(run.round().allHit()).isTrue();
+        fine(run);
+        run.pass(Duration.ofHours(1));
+        assertThat(run.pinnedTokens()).as("its lease is over").isZero();
+    }
+
+    private static int hits(List<Round> rounds) {
+        return rounds.stream().mapToInt(Round::hits).sum();
+    }
+
+    private static void fine(SystemPrompts run) {
+        assertThat(run.largestIsServed()).as("the largest request").isTrue();
+        assertThat(run.failed()).isZero();
+        assertThat(run.failures()).isEmpty();
+    }
+}
