@@ -61,9 +61,9 @@ public final class Controller {
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
     private static final long AFTER_PRESSURE_NANOS = 10_000_000_000L;
     private static final long PRIME_AGAIN_NANOS = 60_000_000_000L;
+    private static final long AFTER_RESTART_NANOS = 2_000_000_000L;
     private static final int LOOKS_UNTIL_LOST = 3;
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
-    private static final String BEFORE_RESTART = "the engine restarted and was not asked since";
     private static final String EMPTIED = "the engine emptied its cache, and with it the pins";
 
     private final ControllerSettings settings;
@@ -94,7 +94,6 @@ public final class Controller {
     private boolean answering;
     private int looksShort;
     private long seenRestarts;
-    private long restartedNanos = -1;
     private long certainLife;
     private long certainSinceNanos;
     private EngineReadings lastReadings = EngineReadings.unknown("the engine was not asked yet");
@@ -455,8 +454,7 @@ public final class Controller {
         return answer;
     }
 
-    private void accept(EngineReadings fresh) {
-        EngineReadings readings = ofThisProcess(fresh);
+    private void accept(EngineReadings readings) {
         lastReadings = readings;
         boolean answers = readings.runningRequests().number().isPresent();
         probeWanted |= answers && !answering;
@@ -464,13 +462,6 @@ public final class Controller {
         events.readings(readings, originNanos, others);
         lookAt(plausible(readings));
         switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
-    }
-
-    /** What was asked before the engine restarted, tells of a process that is gone. */
-    private EngineReadings ofThisProcess(EngineReadings readings) {
-        boolean stale = readings.capacityTokens() instanceof Reading.Known capacity
-                && capacity.atNanos() - originNanos <= restartedNanos;
-        return stale ? EngineReadings.unknown(BEFORE_RESTART) : readings;
     }
 
     private void noticeCalls() {
@@ -559,8 +550,12 @@ public final class Controller {
             seenRestarts = restarts;
             capabilities = Optional.empty();
             probeWanted = true;
-            restartedNanos = nowNanos;
-            lastReadings = ofThisProcess(lastReadings);
+            // Its cache may be another size, and the readings are of the one that is gone.
+            for (Hold hold : holds.living()) {
+                if (hold.waits()) {
+                    holds.update(hold.waiting(nowNanos + AFTER_RESTART_NANOS, hold.reason()));
+                }
+            }
         }
         planNow = true;
     }

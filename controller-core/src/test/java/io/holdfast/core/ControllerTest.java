@@ -479,9 +479,7 @@ final class ControllerTest {
                 .contains("number 3")
                 .contains("heals");
         assertThat(view.blocks()).isEqualTo(2);
-        assertThat(harness.hold(8, 9).reason()).contains("the engine restarted and was not asked since");
-        harness.pass(Duration.ofMillis(100));
-        assertThat(harness.holdNow(1).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.hold(8, 9).state()).isEqualTo(HoldState.HELD);
         harness.controller.events().restarted(0);
         harness.settle();
         assertThat(harness.controller.view().certain()).isTrue();
@@ -788,6 +786,19 @@ final class ControllerTest {
         assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.RELEASED);
         assertThat(harness.engine.pins).isEmpty();
         assertThat(harness.disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void requestedHold_afterARestart_waitsForReadingsOfTheNewProcess() {
+        harness.stored(1, 2);
+        long id = harness.hold(Duration.ofHours(1), 1, 2).id();
+        harness.engine.pins.clear();
+        harness.controller.events().restarted(0);
+        harness.stored(1, 2);
+        harness.pass(Duration.ofMillis(1_900));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.LOST);
+        harness.pass(Duration.ofMillis(200));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
     }
 
     @Test
