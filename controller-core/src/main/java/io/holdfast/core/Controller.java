@@ -93,6 +93,9 @@ public final class Controller {
     private boolean probeWanted = true;
     private boolean answering;
     private int looksShort;
+    /** Holds whose prefix was sent alone in vain, and was not stored by anybody since. */
+    private final Set<Long> sentInVain = new HashSet<>();
+
     private long seenRestarts;
     private long certainLife;
     private long certainSinceNanos;
@@ -778,7 +781,18 @@ public final class Controller {
                                 .filter(Hold::waits)
                                 .map(hold ->
                                         hold.waiting(nowNanos + PRIME_AGAIN_NANOS, "sent alone, in vain: " + why))))
-                .ifPresent(holds::update);
+                .ifPresent(hold -> {
+                    holds.update(hold);
+                    sentInVain.add(hold.id());
+                });
+        // What somebody else has stored by now is not to be sent again, so there is nothing to wait for.
+        for (long id : List.copyOf(sentInVain)) {
+            Optional<Hold> hold = holds.living(id).filter(Hold::waits);
+            if (hold.isEmpty() || tree.resident(hold.get().end())) {
+                sentInVain.remove(id);
+                hold.ifPresent(waiting -> holds.update(waiting.waiting(nowNanos, waiting.reason())));
+            }
+        }
     }
 
     /** What goes for want of room comes back a while later, or a bound that wavers would pin and unpin with every reading. */

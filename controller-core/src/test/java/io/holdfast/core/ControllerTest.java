@@ -735,6 +735,19 @@ final class ControllerTest {
     }
 
     @Test
+    void prefixSentInVain_storedByAUser_isHeldAtOnce() {
+        harness.stored(8);
+        harness.ownAnswer = new Outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP 400: no.");
+        long id = askWithTokens(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        harness.stored(1, 2, 3);
+        harness.pass(Duration.ofMillis(100));
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.own).hasSize(1);
+    }
+
+    @Test
     void ownRequests_areAtMostTwelveAnHour() {
         harness.stored(8);
         harness.ownAnswer = new Outcome(Outcome.Kind.NOT_SENT, "nothing listens");
