@@ -48,6 +48,10 @@ public final class DeclaredHold {
 
     private static String text(Path file) {
         try {
+            if (Files.exists(file) && !Files.isRegularFile(file)) {
+                // Reading a pipe or a device may never end, and every hold of the engine would wait for it.
+                throw new ApiError(409, "There is no plain file at " + file + "; write the text into one.");
+            }
             if (Files.size(file) > MOST_BYTES) {
                 throw new ApiError(409, "The file " + file + " has more than 8 MiB; no prefix is that long.");
             }

@@ -152,23 +152,25 @@ final class HttpApi implements AutoCloseable {
 
     private void listPrefixes(RoutingContext context) {
         EngineLink engine = engine(context);
-        int from = number(context, "from", 0, 1_000_000);
-        int limit = number(context, "limit", 50, 500);
+        int from = number(context, "from", 0, 0, 1_000_000);
+        int limit = number(context, "limit", 50, 1, 500);
         boolean why = access.mayAct(context.request());
         await(engine.controller().prefixes(), OUTCOME_SECONDS, controllerSilent(engine))
                 .onSuccess(prefixes -> reply(context, 200, ApiJson.prefixes(prefixes, from, limit, why)))
                 .onFailure(context::fail);
     }
 
-    private static int number(RoutingContext context, String name, int otherwise, int most) {
+    private static int number(RoutingContext context, String name, int otherwise, int least, int most) {
         String written = context.request().getParam(name);
         if (written == null) {
             return otherwise;
         }
-        if (!written.matches("[0-9]{1,7}") || Integer.parseInt(written) > most) {
-            throw ApiError.badRequest(name + " is " + ConfigException.shown(written) + "; write 0 to " + most + ".");
+        int number = written.matches("[0-9]{1,7}") ? Integer.parseInt(written) : -1;
+        if (number < least || number > most) {
+            throw ApiError.badRequest(
+                    name + " is " + ConfigException.shown(written) + "; write " + least + " to " + most + ".");
         }
-        return Integer.parseInt(written);
+        return number;
     }
 
     private void admit(RoutingContext context) {
