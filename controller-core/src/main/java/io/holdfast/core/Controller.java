@@ -77,6 +77,9 @@ public final class Controller {
     private final List<EngineObserver> others = new ArrayList<>();
 
     private final OwnRequests own;
+    /** Holds that wait for their time to be sent again. */
+    private final Set<Long> sentInVain = new HashSet<>();
+
     private final EngineBlocks tree;
     private final Holds holds;
     private final Pins pins;
@@ -778,7 +781,22 @@ public final class Controller {
                                 .filter(Hold::waits)
                                 .map(hold ->
                                         hold.waiting(nowNanos + PRIME_AGAIN_NANOS, "sent alone, in vain: " + why))))
-                .ifPresent(holds::update);
+                .ifPresent(hold -> {
+                    holds.update(hold);
+                    sentInVain.add(hold.id());
+                });
+        sentInVain.removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
+        sentInVain.removeIf(this::isThereMeanwhile);
+    }
+
+    /** What a user's request stores meanwhile is pinned at once: only the next request of our own has to wait. */
+    private boolean isThereMeanwhile(long holdId) {
+        Hold hold = holds.living(holdId).orElseThrow();
+        boolean there = tree.resident(hold.end());
+        if (there) {
+            holds.update(hold.waiting(nowNanos, hold.reason()));
+        }
+        return there;
     }
 
     /** What goes for want of room comes back a while later, or a bound that wavers would pin and unpin with every reading. */
