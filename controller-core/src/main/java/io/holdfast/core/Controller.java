@@ -77,6 +77,9 @@ public final class Controller {
     private final List<EngineObserver> others = new ArrayList<>();
 
     private final OwnRequests own;
+    /** Holds that wait for their time to be sent again. */
+    private final Set<Long> sentInVain = new HashSet<>();
+
     private final EngineBlocks tree;
     private final Holds holds;
     private final Pins pins;
@@ -93,9 +96,6 @@ public final class Controller {
     private boolean probeWanted = true;
     private boolean answering;
     private int looksShort;
-    /** Holds whose prefix was sent alone in vain, and was not stored by anybody since. */
-    private final Set<Long> sentInVain = new HashSet<>();
-
     private long seenRestarts;
     private long certainLife;
     private long certainSinceNanos;
@@ -785,14 +785,18 @@ public final class Controller {
                     holds.update(hold);
                     sentInVain.add(hold.id());
                 });
-        // What somebody else has stored by now is not to be sent again, so there is nothing to wait for.
-        for (long id : List.copyOf(sentInVain)) {
-            Optional<Hold> hold = holds.living(id).filter(Hold::waits);
-            if (hold.isEmpty() || tree.resident(hold.get().end())) {
-                sentInVain.remove(id);
-                hold.ifPresent(waiting -> holds.update(waiting.waiting(nowNanos, waiting.reason())));
-            }
+        sentInVain.removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
+        sentInVain.removeIf(this::isThereMeanwhile);
+    }
+
+    /** What a user's request stores meanwhile is pinned at once: only the next request of our own has to wait. */
+    private boolean isThereMeanwhile(long holdId) {
+        Hold hold = holds.living(holdId).orElseThrow();
+        boolean there = tree.resident(hold.end());
+        if (there) {
+            holds.update(hold.waiting(nowNanos, hold.reason()));
         }
+        return there;
     }
 
     /** What goes for want of room comes back a while later, or a bound that wavers would pin and unpin with every reading. */

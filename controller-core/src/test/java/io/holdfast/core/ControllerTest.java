@@ -680,6 +680,66 @@ final class ControllerTest {
     }
 
     @Test
+    void automatic_pathThatHeldItIsRemoved_endsAsLost() {
+        ControllerHarness own = ControllerHarness.ready(AUTOMATIC);
+        shareAndLose(own);
+        own.stored(1, 2, 34);
+        own.pass(Duration.ofMillis(100));
+        own.engine.pins.clear();
+        own.removed(34);
+        own.settle();
+        assertThat(own.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(own.holdNow(1).reason()).startsWith("lost: the engine removed it although it was pinned");
+    }
+
+    @Test
+    void clear_automaticHoldsEndAndSoDoThoseThatExpire() {
+        ControllerHarness own = ControllerHarness.ready(AUTOMATIC);
+        shareAndLose(own);
+        own.stored(1, 2, 34);
+        own.stored(5, 6);
+        own.pass(Duration.ofMillis(100));
+        long expiring = own.hold(5, 6).id();
+        own.engine.late = true;
+        own.controller.release(expiring);
+        own.settle();
+        assertThat(own.holdNow(expiring).state()).isEqualTo(HoldState.EXPIRING);
+        own.cleared();
+        own.settle();
+        assertThat(own.holdNow(expiring).reason()).isEqualTo("released on request");
+        assertThat(own.holdNow(1).reason()).isEqualTo("lost: the engine emptied its cache, and with it the pins");
+        assertThat(own.controller.view().holds()).extracting(HoldView::state).containsOnly(HoldState.RELEASED);
+    }
+
+    @Test
+    void automatic_heldLongAfterItWasPassed_staysForItsLease() {
+        ControllerHarness own = ControllerHarness.ready(AUTOMATIC);
+        shareAndLose(own);
+        own.engine.hindrance = Optional.of("the engine is busy");
+        own.stored(1, 2, 34);
+        own.pass(Duration.ofSeconds(50));
+        own.engine.hindrance = Optional.empty();
+        own.pass(Duration.ofMillis(100));
+        own.pass(Duration.ofSeconds(30));
+        assertThat(own.holdNow(1).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void lostHold_whosePinTheEngineDoesNotHave_isLostStill() {
+        harness.stored(1, 2);
+        long id = harness.hold(Duration.ofHours(1), 1, 2).id();
+        harness.engine.pins.clear();
+        harness.cleared();
+        harness.settle();
+        harness.engine.pinAnswers.add(Outcome.Kind.MISSING);
+        harness.stored(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.LOST);
+        harness.pass(Duration.ofSeconds(2));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
     void request_prefixThatOnlyBeganTexts_isHeldByTheShortestOfThem() {
         harness.stored(1, 2, 31, 41);
         harness.storedUnder(2, 32);
@@ -735,19 +795,6 @@ final class ControllerTest {
     }
 
     @Test
-    void prefixSentInVain_storedByAUser_isHeldAtOnce() {
-        harness.stored(8);
-        harness.ownAnswer = new Outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP 400: no.");
-        long id = askWithTokens(1, 2);
-        harness.pass(Duration.ofMillis(100));
-        harness.stored(1, 2, 3);
-        harness.pass(Duration.ofMillis(100));
-        harness.pass(Duration.ofMillis(100));
-        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
-        assertThat(harness.own).hasSize(1);
-    }
-
-    @Test
     void ownRequests_areAtMostTwelveAnHour() {
         harness.stored(8);
         harness.ownAnswer = new Outcome(Outcome.Kind.NOT_SENT, "nothing listens");
@@ -770,6 +817,93 @@ final class ControllerTest {
         long id = askWithTokens(1, 2);
         assertThat(harness.own).isEmpty();
         assertThat(harness.holdNow(id).reason()).endsWith("while it may be there unseen");
+    }
+
+    @Test
+    void prefixSentAndNotSeen_isInVainFiveSecondsLater() {
+        harness.stored(8);
+        long id = askWithTokens(1, 2);
+        HoldRequest other = new HoldRequest(new long[] {3, 4}, new int[32], Duration.ofHours(3));
+        harness.controller.request(other);
+        harness.pass(Duration.ofSeconds(4));
+        assertThat(harness.own).as("one at a time").hasSize(1);
+        assertThat(harness.holdNow(id).reason())
+                .endsWith("another prefix is being stored by a request of the sidecar's own");
+        harness.pass(Duration.ofSeconds(2));
+        assertThat(harness.holdNow(id).reason()).startsWith("sent alone, in vain: the engine answered, and its events");
+        assertThat(harness.own).hasSize(2);
+    }
+
+    @Test
+    void requestsOfUsers_whileOneOfOursIsUnderWay_teach() {
+        harness.stored(8);
+        askWithTokens(1, 2);
+        for (long user = 100; user < 110; user++) {
+            harness.stored(user, user + 1_000);
+        }
+        harness.pass(Duration.ofMillis(100));
+        assertReserveOf(32);
+    }
+
+    @Test
+    void prefixSentInVain_thatAUserStores_isHeldAtOnce() {
+        harness.stored(8);
+        harness.ownAnswer = new Outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP 400: no.");
+        long id = askWithTokens(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).reason()).startsWith("sent alone, in vain");
+        harness.stored(1, 2, 31);
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void prefix_isNotSentWhileRequestsWait() {
+        harness.stored(8);
+        harness.readings(2, 3);
+        harness.settle();
+        long id = askWithTokens(1, 2);
+        assertThat(harness.own).isEmpty();
+        assertThat(harness.holdNow(id).reason()).endsWith("while requests wait");
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.own).hasSize(1);
+    }
+
+    @Test
+    void prefixSent_thatAUsersTextStored_isHeldByThat() {
+        harness.stored(8);
+        long id = askWithTokens(1, 2);
+        harness.stored(1, 2, 31);
+        harness.pass(Duration.ofMillis(100));
+        harness.pass(Duration.ofSeconds(6));
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.takeLog()).containsOnlyOnce("pin 31").doesNotContain("unpin 31");
+    }
+
+    @Test
+    void reserve_isBesideWhatIsHeldOrAboutToBe() {
+        harness.stored(1, 2, 31);
+        for (long text = 32; text < 42; text++) {
+            harness.storedUnder(2, text);
+        }
+        harness.removed(LongStream.rangeClosed(31, 41).toArray());
+        harness.removed(2, 1);
+        harness.hold(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        assertReserveOf(48);
+        harness.engine.late = true;
+        harness.stored(1, 2, 42);
+        harness.pass(Duration.ofMillis(100));
+        harness.pass(Duration.ofMillis(100));
+        assertThat(harness.holdNow(1).state()).isEqualTo(HoldState.REQUESTED);
+        assertReserveOf(16);
+    }
+
+    private void assertReserveOf(int tokens) {
+        assertThat(harness.controller.view().budget().terms())
+                .anySatisfy(
+                        term -> assertThat(term.why()).contains("8 x " + tokens + ", which nine of ten prompts need"));
     }
 
     private long askWithTokens(long... blocks) {
@@ -893,13 +1027,14 @@ final class ControllerTest {
                 true,
                 Duration.ofHours(1),
                 Duration.ofMillis(100),
-                Optional.of(Duration.ofSeconds(10))));
+                Optional.of(Duration.ofSeconds(4))));
         shareAndLose(own);
         own.stored(1, 2, 34);
         own.stored(5, 6);
         var asked = own.ask(Duration.ofHours(1), 5, 6);
         own.settle();
         assertThat(asked.join().state()).isEqualTo(HoldState.HELD);
+        int heldSeconds = 0;
         boolean on = false;
         boolean off = false;
         for (int second = 0; second < 80; second++) {
@@ -909,11 +1044,15 @@ final class ControllerTest {
                     .anyMatch(line -> line.reason().startsWith("measuring: "));
             if (own.engine.pins.containsKey(34L)) {
                 on = true;
+                heldSeconds++;
             } else if (measuringWithout) {
                 off = true;
             }
         }
         assertThat(on && off).isTrue();
+        assertThat(heldSeconds)
+                .as("half of the windows hold, and from their beginning")
+                .isEqualTo(40);
         assertThat(own.controller.view().ttft().state()).isEqualTo(TtftEffect.State.UNPROVEN);
     }
 }

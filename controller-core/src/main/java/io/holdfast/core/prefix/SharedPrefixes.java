@@ -170,6 +170,7 @@ public final class SharedPrefixes implements PrefixView {
             prompts[promptCount++ % PROMPTS] = prompt;
         }
         Entry[] below = new Entry[1];
+        Entry[] shared = new Entry[1];
         tree.watchedOn(request.lastBlock(), block -> {
             Entry entry = entries.get(block);
             if (entry == null) {
@@ -181,8 +182,11 @@ public final class SharedPrefixes implements PrefixView {
                 below[0].above = Optional.of(entry);
             }
             below[0] = entry;
+            if (shared[0] == null && entry.ways > 1) {
+                shared[0] = entry;
+            }
             if (entry.blocks > before && entry.blocks <= request.promptBlocks()) {
-                if (entry.ways > 1 && prompt.deepest.filter(entry::equals).isPresent()) {
+                if (shared[0] == entry) {
                     count(entry, request.hits());
                 }
                 entry.passed(request.hits());

@@ -154,6 +154,22 @@ final class BudgetRuleTest {
     }
 
     @Test
+    void newPins_pinMadeSinceTheEngineWasAsked_isNotSubtracted() {
+        EngineReadings readings = Samples.readings(100_000, 16, 20_000, 4, 0, 60_000);
+        Observed asked = new Observed(NONE, OptionalLong.empty(), NONE, 0, false, 0, OptionalLong.of(60_000));
+        assertThat(BudgetRule.compute(settings(NOTHING_WRITTEN), readings, asked, 100, true, 0)
+                        .newTokens())
+                .isEqualTo(100_000 - 60_000 - 20_000 - SLACK);
+    }
+
+    @Test
+    void room_morePinnedThanInUse_isTheCapacity() {
+        EngineReadings readings = Samples.readings(100_000, 16, 20_000, 0, 0, 0);
+        Budget budget = BudgetRule.compute(settings(NOTHING_WRITTEN), readings, Observed.NOTHING, 100, true, 0);
+        assertThat(tokens(budget, "0.8 of the room")).hasValue(80_000);
+    }
+
+    @Test
     void growth_runningTimesAnswers_boundsTheAutomaticAlone() {
         PromptSizes.Facts answers = new PromptSizes.Facts(100, 900, 500, 800, 0, 900, 900);
         Budget budget = BudgetRule.compute(

@@ -211,6 +211,27 @@ final class EngineBlocksTest {
     }
 
     @Test
+    void blocksOfANamespace_orBelowTwins_partNowhere() {
+        batch(() -> store(chain(1, 2, 3).namespaced(true)));
+        batch(() -> store(chain(4).under(2).namespaced(true)));
+        assertThat(partings).isEmpty();
+        root(11, 12);
+        root(11, 12);
+        under(12, 13);
+        assertThat(partings).isEmpty();
+    }
+
+    @Test
+    void ways_whoseWayToTheRootIsUnknown_partNowhere() {
+        under(9, 1, 2, 3);
+        under(2, 4);
+        assertThat(partings).isEmpty();
+        remove(4, 3, 2);
+        under(1, 2, 5);
+        assertThat(partings).isEmpty();
+    }
+
+    @Test
     void ways_thatPartAtTheLastPlaceOfAStrip_areReported() {
         root(LongStream.rangeClosed(1, 16).toArray());
         under(16, 17);

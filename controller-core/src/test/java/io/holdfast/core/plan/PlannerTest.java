@@ -116,6 +116,9 @@ final class PlannerTest {
         holds.add(wished(1, HoldOrigin.REQUESTED, 1, 2, 3).held(2, 2, "clipped"));
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
         pathsOver.put(3L, 4L);
+        leaving = Set.of(4L);
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
+        leaving = Set.of();
         assertLine(Action.UNPIN, 1, 2, 2, "let go for a moment: all of it can be held now");
         hard = 63;
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
@@ -156,6 +159,35 @@ final class PlannerTest {
         pathsOver.put(2L, 3L);
         holds.add(Hold.requested(1, HoldOrigin.REQUESTED, withTokens(1, 2), 0, "asked for"));
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN);
+    }
+
+    @Test
+    void wish_endedAnInsertionItself_isPinnedThereThoughAPathGoesOn() {
+        root(1, 2);
+        under(2, 3);
+        pathsOver.put(2L, 3L);
+        wish(1, 1, 2);
+        assertLine(Action.PIN, 1, 2, 2, "the whole prefix is in the cache");
+    }
+
+    @Test
+    void wish_goneAndBackendPinsAnyBlock_isNotPrimed() {
+        traits = BackendTraits.soft();
+        notPrimed = Optional.empty();
+        holds.add(Hold.requested(1, HoldOrigin.REQUESTED, withTokens(1, 2), 0, "asked for"));
+        assertWaits("not in the cache as a whole");
+    }
+
+    @Test
+    void wish_goneAndNoRoomBesideWhatIsPinned_isNotPrimed() {
+        notPrimed = Optional.empty();
+        root(3, 4);
+        held(1, 3, 4);
+        holds.add(Hold.requested(2, HoldOrigin.REQUESTED, withTokens(1, 2), 0, "asked for"));
+        hard = 63;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.WAIT);
+        hard = 64;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.PRIME);
     }
 
     private static HoldRequest withTokens(long... blocks) {
@@ -395,6 +427,58 @@ final class PlannerTest {
         assertWaits("worth a hold, and not in the cache now");
         root(1, 2, 3, 4);
         assertWaits("worth a hold, and the engine can only pin where a request's blocks end");
+    }
+
+    @Test
+    void automatic_underALongerPin_needsNoneOfItsOwn() {
+        root(1, 2, 3);
+        pathsOver.put(2L, 3L);
+        held(1, 1, 2, 3);
+        candidates.add(prefix(2, 7));
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
+    }
+
+    @Test
+    void automatic_twoAtOnce_eachHasItsIdAndTakesItsRoom() {
+        root(1, 2);
+        root(3, 4);
+        pathsOver.put(2L, 2L);
+        pathsOver.put(4L, 4L);
+        candidates.add(prefix(2, 7));
+        candidates.add(prefix(4, 7));
+        hard = 64;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN, Action.PIN);
+        assertThat(plan().lines()).extracting(Line::holdId).containsExactly(100L, 101L);
+        root(5, 6);
+        wish(1, 5, 6);
+        hard = 95;
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN, Action.PIN, Action.WAIT);
+    }
+
+    @Test
+    void automatic_pathIsLeaving_waits() {
+        root(1, 2, 3);
+        pathsOver.put(2L, 3L);
+        leaving = Set.of(3L);
+        candidates.add(prefix(2, 7));
+        assertWaits("the unpin of its last block has no outcome yet");
+    }
+
+    @Test
+    void automatic_backendSendsThePrefixItself_waits() {
+        traits = BackendTraits.soft().needing(Need.TOKENS);
+        root(1, 2);
+        candidates.add(prefix(2, 7));
+        assertWaits("this backend sends the prefix itself");
+    }
+
+    @Test
+    void automatic_backendPinsAnyBlock_isPinnedAtItsOwnEnd() {
+        traits = BackendTraits.soft();
+        root(1, 2, 3);
+        pathsOver.put(2L, 3L);
+        candidates.add(prefix(2, 7));
+        assertLine(Action.PIN, 100, 2, 2, "shared by 7 requests and lost once");
     }
 
     @Test

@@ -23,6 +23,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 final class SelectionTest {
@@ -40,6 +41,7 @@ final class SelectionTest {
         public void pinnedBlockRemoved(long block) {}
     });
     private final List<SharedPrefix> candidates = new ArrayList<>();
+    private final List<SharedPrefix> known = new ArrayList<>();
     private final Map<Long, Long> pathsOver = new HashMap<>();
     private final List<Hold> holds = new ArrayList<>();
     private Function<Set<Long>, Long> needBlocks = held -> 0L;
@@ -50,7 +52,7 @@ final class SelectionTest {
     private final PrefixView prefixes = new PrefixView() {
         @Override
         public Optional<SharedPrefix> find(long lastBlock) {
-            return candidates.stream()
+            return Stream.concat(candidates.stream(), known.stream())
                     .filter(prefix -> prefix.lastBlock() == lastBlock)
                     .findFirst();
         }
@@ -152,6 +154,69 @@ final class SelectionTest {
         share = 30 * BLOCK;
         pinned = 11 * BLOCK;
         assertThat(chosen()).isEmpty();
+    }
+
+    @Test
+    void pinOfALongerPath_needsNoRoomForThePrefixBeforeItsEnd() {
+        stored(LongStream.rangeClosed(81, 101).toArray());
+        tree.pinPath(101);
+        pinned = 21 * BLOCK;
+        candidate(100, 20, 50);
+        candidate(220, 20, 8);
+        share = 41 * BLOCK;
+        assertThat(chosen()).containsExactly(220L);
+    }
+
+    @Test
+    void longerPrefix_overNoCandidate_costsWhatIsBeyondTheChosen() {
+        candidate(100, 20, 50);
+        known.add(new SharedPrefix(120, 25, OptionalLong.of(100), 3, 20, 20, 0, 0, 20));
+        candidates.add(new SharedPrefix(150, 30, OptionalLong.of(120), 3, 20, 19, 1, 1, 20));
+        share = 30 * BLOCK;
+        assertThat(chosen()).containsExactly(100L, 150L);
+    }
+
+    @Test
+    void heldPrefix_costsWhatItsPinHolds() {
+        candidate(100, 20, 10);
+        candidate(200, 20, 8);
+        HoldRequest path = new HoldRequest(LongStream.rangeClosed(81, 100).toArray(), Duration.ofMinutes(1));
+        holds.add(Hold.requested(1, HoldOrigin.AUTOMATIC, path, 0, "").held(5_040, 60, ""));
+        pinned = 60 * BLOCK;
+        share = 60 * BLOCK;
+        assertThat(chosen()).as("8 x 20/20 comes before 1.5 x 10 x 20/60").containsExactly(200L);
+    }
+
+    @Test
+    void reserve_isOfWhatPromptsNeedBesideRequestedHoldsThatAreHeld() {
+        candidate(100, 20, 50);
+        needBlocks = held -> held.contains(10L) ? 0L : 1_000L;
+        HoldRequest request = new HoldRequest(LongStream.range(0, 11).toArray(), Duration.ofMinutes(1));
+        Hold waiting = Hold.requested(1, HoldOrigin.REQUESTED, request, 0, "");
+        holds.add(waiting);
+        assertThat(chosen()).isEmpty();
+        holds.set(0, waiting.held(10, 11, ""));
+        assertThat(chosen()).containsExactly(100L);
+    }
+
+    @Test
+    void runThatFits_isJudgedByItsOwnReserve() {
+        for (int i = 1; i <= 5; i++) {
+            candidate(1_000L * i, 128, 10 + i);
+        }
+        needBlocks = held -> held.size() == 5 ? 8L : 136L;
+        share = 4 * 128 * BLOCK;
+        assertThat(chosen()).containsExactly(5_000L, 4_000L, 3_000L);
+    }
+
+    @Test
+    void whatStillFits_isJudgedBesideTheChosen() {
+        candidate(100, 20, 50);
+        candidate(200, 90, 40);
+        candidate(300, 10, 1);
+        share = 40 * BLOCK;
+        needBlocks = held -> held.contains(100L) ? 0L : 1_000L;
+        assertThat(chosen()).containsExactly(100L, 300L);
     }
 
     private Set<Long> chosen() {

@@ -11,6 +11,8 @@ import io.holdfast.core.requests.RequestListener;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -43,11 +45,13 @@ final class SharedPrefixesTest {
         @Override
         public void prompt(VisibleRequest request, int before) {
             prefixes().prompt(request, before);
+            lastRequest = Optional.of(request);
         }
 
         @Override
         public void completed(VisibleRequest request) {}
     });
+    private Optional<VisibleRequest> lastRequest = Optional.empty();
     private long seconds;
     private long nextUser = 1_000;
 
@@ -191,6 +195,123 @@ final class SharedPrefixesTest {
             store(one[1], 1_000_000 + i);
         }
         assertThat(prefixes.all()).hasSizeLessThanOrEqualTo(1024);
+    }
+
+    @Test
+    void sharing_countsARequestForItsLongestPrefixAlone() {
+        user(20, 5);
+        user(20, 5);
+        long[] team = user(20, 5);
+        below(team[4], 3);
+        below(team[4], 3);
+        assertThat(prefixes.sharing()).isEqualTo(new Sharing(4, 0, 0));
+        loseAll();
+        user(19, 5);
+        user(20, 5);
+        assertThat(prefixes.sharing()).as("19 blocks, then the last of 20").isEqualTo(new Sharing(4, 2, 20));
+        assertThat(seen().orElseThrow().losses()).isEqualTo(1);
+        assertThat(seen().orElseThrow().lostBlocks()).isEqualTo(1);
+    }
+
+    @Test
+    void twoWays_lostAndBack_areNotWorthAHold() {
+        user(20, 5);
+        long[] again = user(20, 5);
+        loseAll();
+        store(
+                0,
+                LongStream.concat(LongStream.rangeClosed(1, 20), LongStream.of(again))
+                        .toArray());
+        assertThat(seen()).hasValueSatisfying(prefix -> {
+            assertThat(prefix.requests()).isEqualTo(3);
+            assertThat(prefix.losses()).isEqualTo(1);
+            assertThat(prefix.ways()).isEqualTo(2);
+        });
+        assertThat(prefixes.worthHolding(HALF_LIFE)).isEmpty();
+    }
+
+    @Test
+    void laterChunkOfAPrompt_passesNothingAgain() {
+        user(20, 5);
+        user(20, 5);
+        prefixes.prompt(lastRequest.orElseThrow(), 25);
+        assertThat(seen().orElseThrow().requests()).isEqualTo(2);
+        assertThat(prefixes.sharing()).isEqualTo(new Sharing(1, 0, 0));
+    }
+
+    @Test
+    void sharing_longerPrefixThatIsOnlyWanted_hidesNoSharedOne() {
+        user(20, 5);
+        long[] text = user(20, 5);
+        prefixes.want(text[2], 23);
+        below(text[4], 3);
+        assertThat(prefixes.sharing()).isEqualTo(new Sharing(2, 0, 0));
+    }
+
+    @Test
+    void youngestPath_isRememberedWhateverItsLength() {
+        List<long[]> shorter = new ArrayList<>();
+        for (int i = 0; i < 12; i++) {
+            shorter.add(user(20, 2));
+        }
+        long[] youngest = user(20, 9);
+        shorter.forEach(this::evict);
+        assertThat(prefixes.shortestPathOver(SYSTEM_PROMPT)).isEqualTo(last(youngest));
+    }
+
+    @Test
+    void room_isMadeOfTheColdestThatNobodyWants() {
+        prefixes.want(77, 5);
+        for (int i = 0; i < 1_500; i++) {
+            long[] one = below(0, 3);
+            store(one[1], 10_000_000 + i);
+            if (i % 30 == 0) {
+                user(20, 1);
+            }
+        }
+        assertThat(prefixes.find(77)).as("wanted").isPresent();
+        assertThat(seen().orElseThrow().ways()).as("hot").isEqualTo(50);
+    }
+
+    @Test
+    void costliestPrefix_comesFirst() {
+        user(20, 5);
+        user(20, 5);
+        loseAll();
+        user(20, 5);
+        long[] other = below(0, 3);
+        store(other[1], 9_000_001);
+        assertThat(prefixes.all()).extracting(SharedPrefix::lastBlock).containsExactly(SYSTEM_PROMPT, other[1]);
+    }
+
+    @Test
+    void sharedPrefix_thatNobodyWantsAnyMore_isFollowedStill() {
+        user(20, 5);
+        user(20, 5);
+        prefixes.want(SYSTEM_PROMPT, 20);
+        prefixes.unwant(SYSTEM_PROMPT);
+        assertThat(seen()).isPresent();
+    }
+
+    @Test
+    void needBeside_isOfTheNinthOfTenPrompts() {
+        for (int i = 0; i < 8; i++) {
+            user(20, 3);
+        }
+        user(20, 30);
+        user(20, 40);
+        assertThat(prefixes.needBeside(Set.of())).hasValue(50);
+    }
+
+    @Test
+    void needBeside_shorterPrefixHeldAlone_isAllBeyondIt() {
+        user(20, 5);
+        long[] team = user(20, 5);
+        for (int i = 0; i < 40; i++) {
+            below(team[4], 3);
+        }
+        assertThat(prefixes.needBeside(Set.of(SYSTEM_PROMPT))).hasValue(8);
+        assertThat(prefixes.needBeside(Set.of(SYSTEM_PROMPT, team[4]))).hasValue(3);
     }
 
     private Optional<SharedPrefix> seen() {
