@@ -61,6 +61,10 @@ public final class Controller {
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
     private static final long AFTER_PRESSURE_NANOS = 10_000_000_000L;
     private static final long PRIME_AGAIN_NANOS = 60_000_000_000L;
+    /** What may have hurt the engine is not sent to it twice. */
+    private static final long NEVER_AGAIN_NANOS = 365L * 86_400 * 1_000_000_000;
+
+    private static final long MODEL_UNSURE_NANOS = 30_000_000_000L;
     private static final long AFTER_RESTART_NANOS = 2_000_000_000L;
     private static final int LOOKS_UNTIL_LOST = 3;
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
@@ -97,6 +101,7 @@ public final class Controller {
     private boolean answering;
     private int looksShort;
     private long seenRestarts;
+    private long restartedNanos = -MODEL_UNSURE_NANOS;
     private long certainLife;
     private long certainSinceNanos;
     private EngineReadings lastReadings = EngineReadings.unknown("the engine was not asked yet");
@@ -551,6 +556,7 @@ public final class Controller {
         if (restarts != seenRestarts) {
             // Another process may answer by now, and what it can do is not known.
             seenRestarts = restarts;
+            restartedNanos = nowNanos;
             capabilities = Optional.empty();
             probeWanted = true;
             // Its cache may be another size, and the readings are of the one that is gone.
@@ -766,6 +772,11 @@ public final class Controller {
         if (hindrance.isPresent()) {
             return hindrance;
         }
+        if (nowNanos < restartedNanos + MODEL_UNSURE_NANOS) {
+            return Optional.of(
+                    "the engine restarted a moment ago and may serve another model, so the sidecar does not send"
+                            + " it yet");
+        }
         if (!events.certain()) {
             return Optional.of("the sidecar does not store it by itself while it may be there unseen");
         }
@@ -779,8 +790,9 @@ public final class Controller {
                 .flatMap(done -> done.trouble()
                         .flatMap(why -> holds.living(done.holdId())
                                 .filter(Hold::waits)
-                                .map(hold ->
-                                        hold.waiting(nowNanos + PRIME_AGAIN_NANOS, "sent alone, in vain: " + why))))
+                                .map(hold -> hold.waiting(
+                                        nowNanos + (done.unclear() ? NEVER_AGAIN_NANOS : PRIME_AGAIN_NANOS),
+                                        "sent alone, in vain: " + why))))
                 .ifPresent(hold -> {
                     holds.update(hold);
                     sentInVain.add(hold.id());

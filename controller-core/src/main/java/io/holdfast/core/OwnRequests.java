@@ -52,8 +52,9 @@ final class OwnRequests {
      * What became of one that is over.
      *
      * @param trouble why its prefix is not there; empty where it is
+     * @param unclear whether the engine gave no clear answer, so that the request may have hurt it
      */
-    record Finished(long holdId, Optional<String> trouble) {}
+    record Finished(long holdId, Optional<String> trouble, boolean unclear) {}
 
     /** {@code acting} is where calls are made, {@code owner} where their answers are taken. */
     OwnRequests(Optional<PrefixSender> sender, Executor acting, Executor owner) {
@@ -130,7 +131,7 @@ final class OwnRequests {
         }
         failed += trouble.isPresent() ? 1 : 0;
         underWay = Optional.empty();
-        return Optional.of(new Finished(own.holdId, trouble));
+        return Optional.of(new Finished(own.holdId, trouble, answer.kind() == Outcome.Kind.DEFERRED));
     }
 
     long sent() {

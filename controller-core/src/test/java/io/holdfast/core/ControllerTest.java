@@ -812,6 +812,32 @@ final class ControllerTest {
     }
 
     @Test
+    void prefixWhoseSendingMayHaveHurtTheEngine_isNeverSentAgain() {
+        harness.stored(8);
+        harness.ownAnswer = new Outcome(Outcome.Kind.DEFERRED, "/generate broke off without an answer.");
+        long id = askWithTokens(1, 2);
+        harness.pass(Duration.ofMillis(100));
+        harness.pass(Duration.ofHours(2));
+        assertThat(harness.own).hasSize(1);
+        assertThat(harness.holdNow(id).reason())
+                .isEqualTo("sent alone, in vain: /generate broke off without an answer.");
+    }
+
+    @Test
+    void prefixAfterARestart_isNotSentBeforeTheModelCanBeKnown() {
+        harness.stored(8);
+        harness.controller.events().restarted(0);
+        harness.stored(9);
+        harness.pass(Duration.ofMillis(100));
+        long id = askWithTokens(1, 2);
+        harness.pass(Duration.ofSeconds(29));
+        assertThat(harness.own).isEmpty();
+        assertThat(harness.holdNow(id).reason()).contains("may serve another model");
+        harness.pass(Duration.ofSeconds(2));
+        assertThat(harness.own).hasSize(1);
+    }
+
+    @Test
     void prefixThatMayBeThereUnseen_isNotSent() {
         harness.controller.events().gap(new Gap(Gap.Cause.DROPPED, 3, 5));
         long id = askWithTokens(1, 2);
