@@ -13,15 +13,19 @@ import io.holdfast.core.budget.GuardWatch;
 import io.holdfast.core.effect.Switchback;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.example.ExampleView;
+import io.holdfast.core.hold.ClaimView;
+import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Holds;
+import io.holdfast.core.hold.Lease;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.Prefix;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
@@ -241,11 +245,18 @@ public final class Controller {
     /**
      * Asks for a hold; answered when it is held, refused, or known to have to wait, each with its reason. A hold about which
      * nothing is known after this patience is withdrawn, since nobody would know its id.
+     *
+     * <p>A request with a requester joins the living hold of its prefix that has requesters, or renews what its requester
+     * has in it. So it is the one call that a router makes for each request that wants its prefix cached: it needs to know
+     * no id, and may ask as often as it likes.
      */
     public CompletionStage<HoldView> request(HoldRequest request, Duration patience) {
         return ask(answer -> {
             if (suspended.isPresent()) {
                 holds.fail(answer, new RejectedExecutionException(suspended.get()));
+                return;
+            }
+            if (joined(request, answer)) {
                 return;
             }
             Optional<RuntimeException> refusal = tooMuch(request);
@@ -257,6 +268,17 @@ public final class Controller {
             holds.awaitDecision(hold.id(), answer, nowNanos + patience.toNanos());
             planNow = true;
         });
+    }
+
+    private boolean joined(HoldRequest request, CompletableFuture<HoldView> answer) {
+        try {
+            Optional<Hold> joined = holds.join(request);
+            joined.ifPresent(hold -> holds.awaitDecisionToo(hold, answer));
+            return joined.isPresent();
+        } catch (RejectedExecutionException full) {
+            holds.fail(answer, full);
+            return true;
+        }
     }
 
     /** The same with a patience of a minute. */
@@ -286,9 +308,9 @@ public final class Controller {
             return Optional.of(new RejectedExecutionException("Engine " + settings.engineId() + " has "
                     + Holds.MOST_LIVING + " holds, which is the most: release one first."));
         }
-        if (!holds.fits(request.weight())) {
-            return Optional.of(new RejectedExecutionException("The holds of engine " + settings.engineId() + " weigh "
-                    + holds.weight() + " block names in all, and with this one they would weigh more than "
+        if (!holds.fits(request.size())) {
+            return Optional.of(new RejectedExecutionException("The holds of engine " + settings.engineId() + " take "
+                    + holds.names() + " block names in all, and with this one they would take more than "
                     + Holds.MOST_BLOCKS + ": release one first."));
         }
         return Optional.empty();
@@ -348,8 +370,61 @@ public final class Controller {
     }
 
     /** Answers one of the prefixes that an example saw, to be held; absent where it saw none of this number. */
-    public CompletionStage<Optional<HoldRequest>> examplePrefix(long id, int number, Duration lease) {
+    public CompletionStage<Optional<HoldRequest>> examplePrefix(long id, int number, Lease lease) {
         return ask(answer -> holds.complete(answer, events.examples().prefix(id, number, lease)));
+    }
+
+    /**
+     * Has a requested hold run for so long from now, more or less than before and never beyond its cap: for one of its
+     * requesters, or for all. Answers the hold as it is then, unchanged where it is automatic, given up or over; absent where
+     * there is none of this number, or none of that requester's.
+     */
+    public CompletionStage<Optional<HoldView>> extend(long holdId, Optional<String> requester, Duration length) {
+        return ask(answer -> holds.complete(answer, holds.extend(holdId, requester, length)));
+    }
+
+    /**
+     * Ends what one requester wants of a hold. The hold is given up with the last of them, and that is answered when it is
+     * unpinned; absent where that requester wants nothing of it.
+     */
+    public CompletionStage<Optional<HoldView>> leave(long holdId, String requester) {
+        return ask(answer -> left(holds.leave(holdId, requester), answer));
+    }
+
+    /** The same of the hold of exactly this prefix, for whoever does not know its id. */
+    public CompletionStage<Optional<HoldView>> leave(HoldRequest prefix, String requester) {
+        return ask(answer -> left(holds.leave(prefix, requester), answer));
+    }
+
+    private void left(Optional<Hold> hold, CompletableFuture<Optional<HoldView>> answer) {
+        if (hold.filter(left -> left.state() == HoldState.EXPIRING).isPresent()) {
+            holds.awaitEnd(hold.get().id(), answer);
+            pins.retryNow(hold.get().id());
+            giveUp(hold.get(), hold.get().reason());
+        } else {
+            holds.complete(answer, hold.flatMap(left -> holds.view(left.id())));
+        }
+    }
+
+    /**
+     * Takes the application's word for what becomes of the conversation that begins with this prefix; answers the holds that
+     * it concerned, as they are then. {@link Hint#OVER} is about what this requester asked for, the others are about whatever
+     * is prolonged by use.
+     *
+     * @param requester empty for somebody without a name
+     */
+    public CompletionStage<List<HoldView>> hint(Hint hint, Prefix prefix, String requester) {
+        return ask(answer -> {
+            List<Hold> concerned = holds.hint(hint, prefix, requester);
+            concerned.stream()
+                    .filter(hold -> hold.state() == HoldState.EXPIRING)
+                    .forEach(hold -> giveUp(hold, hold.reason()));
+            holds.complete(
+                    answer,
+                    concerned.stream()
+                            .flatMap(hold -> holds.view(hold.id()).stream())
+                            .toList());
+        });
     }
 
     /**
@@ -370,13 +445,14 @@ public final class Controller {
     }
 
     /**
-     * Takes a hold up again under the number that it had in an earlier life of this process; any thread. It waits for its
-     * prefix as any other, a pause included, and is nothing where there is a living hold of that number or no memory left.
+     * Takes a hold up again under the number and with the claims that it had in an earlier life of this process; any thread.
+     * It waits for its prefix as any other, a pause included, and is nothing where there is a living hold of that number or
+     * no memory left.
      */
-    public void restore(long holdId, HoldRequest request, String reason) {
+    public void restore(long holdId, HoldRequest request, List<ClaimView> claims, String reason) {
         mailbox.outcome(() -> {
-            if (holds.living(holdId).isEmpty() && !holds.full() && holds.fits(request.weight())) {
-                holds.restore(holdId, request, reason);
+            if (holds.living(holdId).isEmpty() && !holds.full() && holds.fits(request.size())) {
+                holds.restore(holdId, request, claims, reason);
                 planNow = true;
             }
         });
@@ -486,7 +562,7 @@ public final class Controller {
         if (block > 0) {
             guard.restedWith().ifPresent(used -> {
                 pins.rested((used + block - 1) / block, asked);
-                compareWithRest((used + block - 1) / block, block);
+                compareWithRest((used + block - 1) / block, block, asked);
             });
         }
     }
@@ -495,10 +571,13 @@ public final class Controller {
      * What is believed to be pinned cannot be evicted, so an engine at rest has to count at least that. What is lost by that
      * is unpinned all the same: a number may be wrong, and a pin that nobody remembers stays for ever.
      */
-    private void compareWithRest(long usedBlocks, long blockTokens) {
+    private void compareWithRest(long usedBlocks, long blockTokens, long askedNanos) {
         long believed = pins.surelyPinnedBlocks();
         if (!hardPins() || usedBlocks >= believed) {
             looksShort = 0;
+            if (hardPins()) {
+                holds.proven(askedNanos);
+            }
             return;
         }
         if (++looksShort < LOOKS_UNTIL_LOST) {
@@ -548,7 +627,7 @@ public final class Controller {
             } else if (hold.automatic()) {
                 holds.update(hold.ended("lost: " + EMPTIED));
             } else if (hold.state() == HoldState.HELD) {
-                holds.update(hold.lost(EMPTIED + "; it is held again when its prefix is stored again"));
+                holds.update(hold.lost(EMPTIED));
             }
         }
         switchback.ifPresent(Switchback::interrupted);
@@ -819,7 +898,8 @@ public final class Controller {
     }
 
     private Hold automatic(Plan.Line line) {
-        HoldRequest path = new HoldRequest(tree.path(line.prefix()), settings.automaticLease());
+        HoldRequest path =
+                new HoldRequest(tree.path(line.prefix()), new Lease(settings.automaticLease(), true, Lease.LONGEST));
         return holds.register(HoldOrigin.AUTOMATIC, path, line.reason());
     }
 
@@ -842,6 +922,9 @@ public final class Controller {
                         ? hold.reason()
                         : "asked for; " + Planner.pinReason(backends.chosen().traits(), blocks, wanted) + ". " + reason;
                 Hold held = hold.held(block, blocks, why);
+                if (backends.chosen().traits().lasting()) {
+                    held = held.proven(holds.provenNanos(block));
+                }
                 boolean stillThere = !hardPins() || tree.match(hold.request()) >= held.heldBlocks();
                 holds.update(held);
                 if (!stillThere) {
@@ -954,6 +1037,7 @@ public final class Controller {
                         .map(Switchback::effect)
                         .orElse(TtftEffect.unproven("not measured: no window length is configured")),
                 events.prefixes().sharing(),
+                holds.hints(),
                 new EngineView.OwnRequests(own.sent(), own.failed()),
                 guard.stalls(),
                 hardPins() ? guard.alarms(budget, nowNanos) : List.of());

@@ -3,6 +3,7 @@ package io.holdfast.core;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
@@ -10,6 +11,7 @@ import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -24,6 +26,7 @@ import java.util.Optional;
  * @param paused why nothing is held, until holding is resumed; absent while it is not paused
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
  * @param sharing what became of requests that went over a shared prefix
+ * @param hints how often each was given; one that never was is not in it
  * @param own what became of our own requests to the engine
  * @param stalls how often requests waited while nothing ran
  * @param alarms what an operator has to know about room and stalls, one sentence each
@@ -47,6 +50,7 @@ public record EngineView(
         Plan lastPlan,
         TtftEffect ttft,
         Sharing sharing,
+        Map<Hint, Long> hints,
         OwnRequests own,
         long stalls,
         List<Budget.Alarm> alarms) {

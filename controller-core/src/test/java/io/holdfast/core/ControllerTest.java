@@ -948,11 +948,12 @@ final class ControllerTest {
         harness.pass(Duration.ofMillis(100));
         assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.LOST);
         assertThat(harness.holdNow(id).reason())
-                .startsWith("the engine emptied its cache, and with it the pins; it is held"
-                        + " again when its prefix is stored again");
+                .startsWith("the engine emptied its cache, and with it the pins; not in the cache as a whole:");
         harness.stored(1, 2);
         harness.pass(Duration.ofMillis(100));
         assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.holdNow(id).reason())
+                .endsWith("pin ACCEPTED. It was lost before: the engine emptied its cache, and with it the pins");
         assertThat(harness.holdNow(id).timesLost()).isEqualTo(1);
         assertThat(harness.engine.pins).containsOnlyKeys(2L);
         harness.pass(Duration.ofHours(1));

@@ -6,6 +6,9 @@ import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.example.ExampleView;
+import io.holdfast.core.hold.ClaimView;
+import io.holdfast.core.hold.Hint;
+import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
@@ -15,9 +18,11 @@ import io.holdfast.core.reading.Reading;
 import io.holdfast.kvcached.SegmentReading;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /** The JSON of the HTTP API. */
 final class ApiJson {
@@ -31,7 +36,7 @@ final class ApiJson {
 
     /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
     static JsonObject hold(String engineId, HoldView hold, boolean why) {
-        return new JsonObject()
+        JsonObject json = new JsonObject()
                 .put("id", Long.toString(hold.id()))
                 .put("engine", engineId)
                 .put("origin", lower(hold.origin()))
@@ -41,8 +46,50 @@ final class ApiJson {
                 .put("heldTokens", hold.heldTokens())
                 .put("beyondTokens", hold.beyondTokens())
                 .put("timesLost", hold.timesLost())
-                .put("leaseSeconds", hold.leaseLeft().toMillis() / 1000.0)
-                .put("reason", why ? hold.reason() : withheld(hold));
+                .put("weight", hold.weight())
+                .put("leaseSeconds", seconds(hold.leaseLeft()));
+        hold.provenAgo().ifPresent(ago -> json.put("provenSecondsAgo", seconds(ago)));
+        if (hold.origin() == HoldOrigin.REQUESTED && !hold.claims().isEmpty()) {
+            putClaims(json, hold);
+        }
+        return json.put("reason", why ? hold.reason() : withheld(hold));
+    }
+
+    private static void putClaims(JsonObject json, HoldView hold) {
+        ClaimView first = hold.claims().getFirst();
+        if (first.requester().isEmpty()) {
+            putLease(json, first);
+            return;
+        }
+        json.put("timesAsked", hold.timesAsked())
+                .put(
+                        "requesters",
+                        array(hold.claims().stream()
+                                .map(claim -> putLease(
+                                        new JsonObject()
+                                                .put("requester", claim.requester())
+                                                .put("weight", claim.weight())
+                                                .put("leaseSeconds", seconds(claim.left())),
+                                        claim))
+                                .toList()));
+    }
+
+    private static JsonObject putLease(JsonObject json, ClaimView claim) {
+        return claim.lease().refreshOnHit()
+                ? json.put("refreshOnHit", true).put("atMostSeconds", seconds(claim.leftAtMost()))
+                : json;
+    }
+
+    private static double seconds(Duration duration) {
+        return duration.toMillis() / 1000.0;
+    }
+
+    static JsonObject hints(Map<Hint, Long> hints) {
+        JsonObject json = new JsonObject();
+        for (Hint hint : Hint.values()) {
+            json.put(lower(hint), hints.getOrDefault(hint, 0L));
+        }
+        return json;
     }
 
     static JsonObject pins(PinsView pins) {
@@ -126,6 +173,7 @@ final class ApiJson {
                 .put("budget", budget(view.budget()))
                 .put("alarms", alarms(view))
                 .put("stalls", view.stalls())
+                .put("hints", hints(view.hints()))
                 .put("plan", plan(view.lastPlan(), why))
                 .put("ttft", ttft(view.ttft()));
     }

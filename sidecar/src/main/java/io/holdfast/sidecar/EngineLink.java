@@ -24,7 +24,6 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -245,16 +244,8 @@ final class EngineLink implements AutoCloseable {
             return hold;
         }
         Optional<String> pending = emergency.pending(hold.id());
-        return new HoldView(
-                hold.id(),
-                hold.origin(),
-                pending.isPresent() ? HoldState.EXPIRING : HoldState.RELEASED,
-                hold.wantedBlocks(),
-                pending.isPresent() ? hold.heldBlocks() : 0,
-                pending.isPresent() ? hold.heldTokens() : 0,
-                pending.isPresent() ? hold.beyondTokens() : 0,
-                hold.timesLost(),
-                Duration.ZERO,
+        return hold.abandoned(
+                pending.isPresent(),
                 "let go of after a fault of the sidecar (" + why + ")"
                         + pending.map(what -> "; " + what).orElse(""));
     }
@@ -326,6 +317,18 @@ final class EngineLink implements AutoCloseable {
         CompletionStage<Boolean> forgotten =
                 lasting.released(holdId).toCompletableFuture().completeOnTimeout(false, 1, TimeUnit.SECONDS);
         return releaseNow(holdId).thenCombine(forgotten, (released, written) -> released);
+    }
+
+    /** Ends what one requester wants of a hold; absent when it wants nothing of one of this id. */
+    CompletionStage<Optional<HoldView>> leave(long holdId, String requester) {
+        return answered(
+                        () -> controller.leave(holdId, requester),
+                        () -> emergency.releaseAll().thenApply(done -> hold(holdId)))
+                .thenCompose(left -> left.map(hold -> lasting.changed(hold)
+                                .toCompletableFuture()
+                                .completeOnTimeout(false, 1, TimeUnit.SECONDS)
+                                .thenApply(written -> left))
+                        .orElseGet(() -> CompletableFuture.completedFuture(left)));
     }
 
     private CompletionStage<Optional<HoldView>> releaseNow(long holdId) {

@@ -3,54 +3,40 @@ package io.holdfast.sidecar;
 import static io.holdfast.sidecar.ApiError.badRequest;
 import static io.holdfast.sidecar.ConfigException.shown;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.core.StreamReadFeature;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.ObjectReader;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import java.io.IOException;
-import java.math.BigDecimal;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Lease;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 
-/**
- * The body of a request for a hold: the prefix by its tokens, the hashes of its blocks, a text or messages, and how long.
- *
- * <p>Read as a stream straight into primitive arrays, because a prompt may have hundreds of thousands of tokens, and
- * strictly, because a hold on anything but what was meant helps nobody.
- */
+/** The body of a request for a hold: which prefix, how long, how urgently and for whom. */
 final class HoldBody {
     static final int MOST_TOKENS = 1 << 20;
     static final Duration LONGEST_LEASE = Duration.ofHours(24);
 
-    private static final String WAYS = "tokens, hashes, text, messages (with tools) or an example";
-    private static final JsonFactory JSON = JsonFactory.builder()
-            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            .build();
-    private static final ObjectReader TREES = new ObjectMapper(JSON).readerFor(JsonNode.class);
-
     private final PrefixSource source;
-    private final Duration lease;
+    private final Lease lease;
+    private final int weight;
+    private final Optional<String> requester;
 
-    private HoldBody(PrefixSource source, Duration lease) {
+    private HoldBody(PrefixSource source, Lease lease, int weight, Optional<String> requester) {
         this.source = source;
         this.lease = lease;
+        this.weight = weight;
+        this.requester = requester;
     }
 
     PrefixSource source() {
         return source;
     }
 
-    Duration lease() {
+    Lease lease() {
         return lease;
+    }
+
+    /** The same wish for whoever asks. */
+    HoldRequest asked(HoldRequest prefix) {
+        HoldRequest weighed = prefix.withWeight(weight);
+        return requester.map(weighed::by).orElse(weighed);
     }
 
     /**
@@ -59,215 +45,15 @@ final class HoldBody {
      * @param mostBlocks more hashes than that are not even read
      */
     static HoldBody parse(byte[] bytes, int mostBlocks) {
-        try (JsonParser json = JSON.createParser(bytes)) {
-            return parse(json, mostBlocks);
-        } catch (JsonProcessingException e) {
-            var at = e.getLocation();
-            String problem = e.getOriginalMessage().lines().findFirst().orElse("it ends too early");
-            throw badRequest("The body is not valid JSON"
-                    + (at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr()) + " ("
-                    + shown(problem) + ").");
-        } catch (IOException e) {
-            throw badRequest("The body cannot be read (" + e.getClass().getSimpleName() + ").");
-        }
-    }
-
-    private static HoldBody parse(JsonParser json, int mostBlocks) throws IOException {
-        JsonToken first = json.nextToken();
-        if (first != JsonToken.START_OBJECT) {
-            throw badRequest("The body must be a JSON object such as {\"tokens\":[1,2,3],\"leaseSeconds\":60}.");
-        }
-        Map<String, PrefixSource> sources = new LinkedHashMap<>();
-        Optional<ArrayNode> tools = Optional.empty();
-        OptionalInt prefix = OptionalInt.empty();
-        Duration lease = null;
-        for (String field = json.nextFieldName(); field != null; field = json.nextFieldName()) {
-            json.nextToken();
-            switch (field) {
-                case "tokens" -> sources.put(field, new PrefixSource.Tokens(tokens(json)));
-                case "hashes" -> sources.put(field, new PrefixSource.Hashes(hashes(json, mostBlocks)));
-                case "text" -> sources.put(field, new PrefixSource.Text(text(json)));
-                case "messages" ->
-                    sources.put(field, new PrefixSource.Messages(objects(json, field), Optional.empty()));
-                case "example" -> sources.put(field, new PrefixSource.Example(number(json, field, Long.MAX_VALUE), 1));
-                case "prefix" -> prefix = OptionalInt.of((int) number(json, field, Integer.MAX_VALUE));
-                case "tools" -> tools = Optional.of(objects(json, field));
-                case "leaseSeconds" -> lease = lease(json);
-                default ->
-                    throw badRequest(
-                            "The field " + shown(field) + " is unknown; a hold has " + WAYS + ", and leaseSeconds.");
+        PrefixFields prefix = new PrefixFields(mostBlocks);
+        LeaseFields lease = new LeaseFields();
+        PrefixFields.each(bytes, "{\"tokens\":[1,2,3],\"leaseSeconds\":60}", (field, json) -> {
+            if (!prefix.take(field, json) && !lease.take(field, json)) {
+                throw badRequest("The field " + shown(field) + " is unknown; a hold has " + PrefixFields.WAYS
+                        + ", leaseSeconds, and perhaps refreshOnHit, atMostSeconds, weight and requester.");
             }
-        }
-        if (json.nextToken() != null) {
-            throw badRequest("Something follows the JSON object; send one object only.");
-        }
-        PrefixSource source = withPrefix(withTools(only(sources), tools), prefix);
-        if (lease == null) {
-            throw badRequest("leaseSeconds is missing; every hold ages, so say for how long.");
-        }
-        return new HoldBody(source, lease);
-    }
-
-    private static PrefixSource only(Map<String, PrefixSource> sources) {
-        if (sources.size() != 1) {
-            throw badRequest(
-                    sources.isEmpty()
-                            ? "The body has none of " + WAYS + "; send one of them."
-                            : "The body has " + String.join(" and ", sources.keySet()) + "; send one of them.");
-        }
-        return sources.values().iterator().next();
-    }
-
-    private static PrefixSource withTools(PrefixSource source, Optional<ArrayNode> tools) {
-        if (tools.isEmpty()) {
-            return source;
-        }
-        if (source instanceof PrefixSource.Messages conversation) {
-            return new PrefixSource.Messages(conversation.messages(), tools);
-        }
-        throw badRequest("tools are a part of a conversation; send messages with them, or leave them out.");
-    }
-
-    private static PrefixSource withPrefix(PrefixSource source, OptionalInt prefix) {
-        if (prefix.isEmpty()) {
-            return source;
-        }
-        if (source instanceof PrefixSource.Example example) {
-            return new PrefixSource.Example(example.example(), prefix.getAsInt());
-        }
-        throw badRequest("prefix is the number of one that an example saw; send example with it, or leave it out.");
-    }
-
-    /** Numbers are given as the API tells them, which is as text where they are ids. */
-    private static long number(JsonParser json, String field, long most) throws IOException {
-        JsonToken token = json.currentToken();
-        boolean plain = token == JsonToken.VALUE_NUMBER_INT || token == JsonToken.VALUE_STRING;
-        String digits = plain ? json.getText() : "";
-        if (!digits.matches("[0-9]{1,18}") || Long.parseLong(digits) > most) {
-            throw badRequest(field + " is not a number; write it as the answer of the example has it.");
-        }
-        return Long.parseLong(digits);
-    }
-
-    private static String text(JsonParser json) throws IOException {
-        if (json.currentToken() != JsonToken.VALUE_STRING) {
-            throw badRequest("text is not a string; messages are what a conversation is sent as.");
-        }
-        String text = json.getText();
-        if (text.isEmpty()) {
-            throw badRequest("text is empty; a hold needs at least one full block.");
-        }
-        return text;
-    }
-
-    private static ArrayNode objects(JsonParser json, String field) throws IOException {
-        startArray(json, field);
-        JsonNode read = TREES.readTree(json);
-        if (!(read instanceof ArrayNode list) || list.isEmpty()) {
-            throw badRequest(field + " is empty; leave it out, or send what the chat route is sent.");
-        }
-        for (int i = 0; i < list.size(); i++) {
-            if (!list.get(i).isObject()) {
-                throw badRequest(
-                        field + "[" + i + "] is not an object; send " + field + " as the chat route is sent them.");
-            }
-        }
-        return list;
-    }
-
-    private static int[] tokens(JsonParser json) throws IOException {
-        startArray(json, "tokens");
-        int[] tokens = new int[1024];
-        int count = 0;
-        for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
-            requireRoom(count);
-            if (token != JsonToken.VALUE_NUMBER_INT) {
-                throw badRequest("tokens[" + count + "] is not a whole number; tokens are the engine's token ids.");
-            }
-            boolean fits = json.getNumberType() != JsonParser.NumberType.BIG_INTEGER
-                    && json.getLongValue() >= 0
-                    && json.getLongValue() < 1L << 32;
-            if (!fits) {
-                throw badRequest("tokens[" + count + "] is " + shown(json.getText())
-                        + "; a token id is between 0 and 4294967295.");
-            }
-            if (count == tokens.length) {
-                tokens = Arrays.copyOf(tokens, count << 1);
-            }
-            tokens[count++] = (int) json.getLongValue();
-        }
-        requireSome("tokens", count);
-        return Arrays.copyOf(tokens, count);
-    }
-
-    private static long[] hashes(JsonParser json, int mostBlocks) throws IOException {
-        startArray(json, "hashes");
-        long[] hashes = new long[64];
-        int count = 0;
-        for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
-            if (count == mostBlocks) {
-                throw new ApiError(
-                        409, "hashes has more than " + mostBlocks + " elements, which can never fit this engine.");
-            }
-            if (token != JsonToken.VALUE_NUMBER_INT && token != JsonToken.VALUE_STRING) {
-                throw badRequest("hashes[" + count + "] is neither a whole number nor a string of decimal digits.");
-            }
-            if (count == hashes.length) {
-                hashes = Arrays.copyOf(hashes, count << 1);
-            }
-            hashes[count] = name(json.getText(), count);
-            count++;
-        }
-        requireSome("hashes", count);
-        return Arrays.copyOf(hashes, count);
-    }
-
-    /** Engines write the same 64 bits signed or unsigned. */
-    private static long name(String digits, int index) {
-        boolean plain = !digits.startsWith("+") && digits.chars().allMatch(c -> c < 128);
-        try {
-            if (plain) {
-                return digits.startsWith("-") ? Long.parseLong(digits) : Long.parseUnsignedLong(digits);
-            }
-        } catch (NumberFormatException e) {
-            // Told below.
-        }
-        throw badRequest("hashes[" + index + "] is " + shown(digits)
-                + "; a hash is a decimal number of 64 bits, signed or unsigned.");
-    }
-
-    private static Duration lease(JsonParser json) throws IOException {
-        JsonToken token = json.currentToken();
-        if (token != JsonToken.VALUE_NUMBER_INT && token != JsonToken.VALUE_NUMBER_FLOAT) {
-            throw badRequest("leaseSeconds is not a number; write seconds, such as 60.");
-        }
-        String written = json.getText();
-        BigDecimal seconds = written.length() <= 32 ? new BigDecimal(written) : BigDecimal.valueOf(-1);
-        // Compared as a number first: 1e999999999 must not be spread out into digits.
-        if (seconds.signum() <= 0
-                || seconds.compareTo(BigDecimal.valueOf(LONGEST_LEASE.toSeconds())) > 0
-                || seconds.compareTo(new BigDecimal("0.001")) < 0) {
-            throw badRequest(
-                    "leaseSeconds is " + shown(written) + "; write 0.001 to " + LONGEST_LEASE.toSeconds() + ".");
-        }
-        return Duration.ofMillis(seconds.movePointRight(3).longValue());
-    }
-
-    private static void startArray(JsonParser json, String field) {
-        if (json.currentToken() != JsonToken.START_ARRAY) {
-            throw badRequest(field + " is not an array.");
-        }
-    }
-
-    private static void requireRoom(int count) {
-        if (count == MOST_TOKENS) {
-            throw badRequest("tokens has more than " + MOST_TOKENS + " elements; no prefix is that long.");
-        }
-    }
-
-    private static void requireSome(String field, int count) {
-        if (count == 0) {
-            throw badRequest(field + " is empty; a hold needs at least one full block.");
-        }
+        });
+        PrefixSource source = prefix.source();
+        return new HoldBody(source, lease.lease(), lease.weight(), lease.requester());
     }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.sidecar.HoldLines.Line;
+import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -24,7 +25,8 @@ import org.slf4j.LoggerFactory;
 /** The requested holds of one engine as a file that only its owner reads; a line is on the disk before a call returns. */
 final class HoldFile implements Closeable {
     /*
-     * A crash leaves at most one line without its end, whose call had not returned: it is cut off, unless it is whole. Any
+     * A crash leaves at most one line without its end, whose call had not returned: it is cut off, unless it is whole. (Of
+     * several lines of one call the first may be there.) Any
      * other line that cannot be read is somebody else's doing. Such a file is refused and left as it is: it may list what
      * somebody asked to have kept.
      *
@@ -84,6 +86,20 @@ final class HoldFile implements Closeable {
         kept.put(hold.id(), hold);
     }
 
+    /** Who wants these holds from here on, by their ids; nothing of one that is not kept. */
+    synchronized void claimed(Map<Long, List<KeptClaim>> claims) throws IOException {
+        ByteArrayOutputStream lines = new ByteArrayOutputStream();
+        claims.forEach((id, all) -> {
+            if (kept.containsKey(id)) {
+                lines.writeBytes(HoldLines.claimed(id, all));
+            }
+        });
+        if (lines.size() > 0) {
+            append(lines.toByteArray());
+            claims.forEach((id, all) -> kept.computeIfPresent(id, (_, hold) -> hold.claimedBy(all)));
+        }
+    }
+
     /** Nothing where there is no such hold. */
     synchronized void end(long id) throws IOException {
         if (kept.remove(id) != null) {
@@ -124,6 +140,8 @@ final class HoldFile implements Closeable {
                 throw new IOException("The kept holds " + file + " were written by another version of Holdfast ("
                         + head.version() + "); start that one, or move the file away and ask for the holds again.");
             case Line.Kept hold when !first -> kept.put(hold.hold().id(), hold.hold());
+            case Line.Claimed claimed
+            when !first -> kept.computeIfPresent(claimed.id(), (_, hold) -> hold.claimedBy(claimed.claims()));
             case Line.Ended ended when !first -> kept.remove(ended.id());
             default ->
                 throw new IOException("Line " + number + " of the kept holds " + file

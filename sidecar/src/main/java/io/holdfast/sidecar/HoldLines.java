@@ -9,14 +9,23 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Lease;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 
-/** The lines of a file of kept holds, each one JSON object and a line feed; the first says which version it is. */
+/**
+ * The lines of a file of kept holds, each one JSON object and a line feed; the first says which version it is. Version 1
+ * had one lease a hold, which nothing prolonged, and is read as well.
+ */
 final class HoldLines {
-    private static final int VERSION = 1;
+    private static final int VERSION = 2;
+    private static final int FIRST_VERSION = 1;
     private static final ObjectMapper JSON = JsonMapper.builder(JsonFactory.builder()
                     .streamReadConstraints(StreamReadConstraints.builder()
                             .maxStringLength(Integer.MAX_VALUE)
@@ -32,11 +41,14 @@ final class HoldLines {
     sealed interface Line {
         record Head(int version) implements Line {
             boolean known() {
-                return version == VERSION;
+                return version >= FIRST_VERSION && version <= VERSION;
             }
         }
 
         record Kept(KeptHold hold) implements Line {}
+
+        /** Who wants a hold from here on. */
+        record Claimed(long id, List<KeptClaim> claims) implements Line {}
 
         record Ended(long id) implements Line {}
 
@@ -52,10 +64,30 @@ final class HoldLines {
         return bytes(JSON.createObjectNode().put("ended", id));
     }
 
+    static byte[] claimed(long id, List<KeptClaim> claims) {
+        return bytes(put(claims, JSON.createObjectNode().put("claimed", id)));
+    }
+
+    private static ObjectNode put(List<KeptClaim> claims, ObjectNode json) {
+        ArrayNode list = json.putArray("claims");
+        for (KeptClaim claim : claims) {
+            ObjectNode each = list.addObject();
+            if (!claim.requester().isEmpty()) {
+                each.put("requester", claim.requester());
+            }
+            each.put("leaseMillis", claim.lease().length().toMillis())
+                    .put("atMostMillis", claim.lease().atMost().toMillis())
+                    .put("refreshOnHit", claim.lease().refreshOnHit())
+                    .put("weight", claim.weight())
+                    .put("untilMillis", claim.until().toEpochMilli())
+                    .put("lastMillis", claim.last().toEpochMilli());
+        }
+        return json;
+    }
+
     static byte[] kept(KeptHold hold) {
-        ObjectNode json = JSON.createObjectNode()
-                .put("hold", hold.id())
-                .put("untilMillis", hold.until().toEpochMilli());
+        ObjectNode json = JSON.createObjectNode().put("hold", hold.id());
+        put(hold.claims(), json);
         if (hold.declared()) {
             json.put("name", hold.name()).put("declaration", hold.declaration());
         }
@@ -104,12 +136,53 @@ final class HoldLines {
         if (isWhole(json.path("ended"))) {
             return new Line.Ended(json.get("ended").longValue());
         }
+        if (isWhole(json.path("claimed"))) {
+            List<KeptClaim> claims = claims(json);
+            return claims.isEmpty()
+                    ? new Line.Unreadable()
+                    : new Line.Claimed(json.get("claimed").longValue(), claims);
+        }
         return hold(json);
     }
 
+    /** Empty where they cannot be read. */
+    private static List<KeptClaim> claims(JsonNode json) {
+        List<KeptClaim> claims = new ArrayList<>();
+        if (isWhole(json.path("untilMillis"))) {
+            // Version 1.
+            claims.add(KeptClaim.until(millis(json, "untilMillis")));
+        }
+        for (JsonNode each : json.path("claims")) {
+            for (String number : List.of("leaseMillis", "atMostMillis", "weight", "untilMillis", "lastMillis")) {
+                if (!isWhole(each.path(number))) {
+                    return List.of();
+                }
+            }
+            try {
+                claims.add(new KeptClaim(
+                        each.path("requester").asText(""),
+                        new Lease(
+                                Duration.ofMillis(each.get("leaseMillis").longValue()),
+                                each.path("refreshOnHit").asBoolean(),
+                                Duration.ofMillis(each.get("atMostMillis").longValue())),
+                        Math.clamp(each.get("weight").longValue(), 1, HoldRequest.MOST_WEIGHT),
+                        millis(each, "untilMillis"),
+                        millis(each, "lastMillis")));
+            } catch (IllegalArgumentException noLease) {
+                return List.of();
+            }
+        }
+        return claims;
+    }
+
+    private static Instant millis(JsonNode json, String field) {
+        return Instant.ofEpochMilli(json.get(field).longValue());
+    }
+
     private static Line hold(JsonNode json) {
+        List<KeptClaim> claims = claims(json);
         boolean whole = isWhole(json.path("hold"))
-                && isWhole(json.path("untilMillis"))
+                && !claims.isEmpty()
                 && json.path("blocks").isArray()
                 && !json.get("blocks").isEmpty();
         if (!whole) {
@@ -131,7 +204,7 @@ final class HoldLines {
                 json.get("hold").longValue(),
                 json.path("name").asText(""),
                 json.path("declaration").asText(""),
-                Instant.ofEpochMilli(json.get("untilMillis").longValue()),
+                claims,
                 json.path("model").isTextual() ? Optional.of(json.get("model").textValue()) : Optional.empty(),
                 blocks,
                 tokens,

@@ -142,6 +142,7 @@ final class HttpApi implements AutoCloseable {
         router.delete("/api/v1/engines/:engine/holds").handler(this::releaseAll);
         router.get("/api/v1/engines/:engine/holds/:hold").handler(this::showHold);
         router.delete("/api/v1/engines/:engine/holds/:hold").handler(this::release);
+        new LeaseRoutes(this, bodies, workers).addTo(router);
         new ExampleRoutes(this).addTo(router);
         router.get("/api/v1/engines/:engine/prefixes").handler(this::listPrefixes);
         for (int status : new int[] {400, 404, 405, 500}) {
@@ -275,7 +276,7 @@ final class HttpApi implements AutoCloseable {
     private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
         workers.executeBlocking(() -> HoldBody.parse(body.bytes(), engine.mostBlocks()), false)
                 .compose(asked -> resolved(engine, asked, body)
-                        .compose(resolved -> firstOutcome(engine, resolved.request(), body)
+                        .compose(resolved -> firstOutcome(engine, asked.asked(resolved.request()), body)
                                 .compose(hold -> kept(engine, hold, asked, resolved)
                                         .onSuccess(json -> replyHeld(context, engine, hold, json)))))
                 .onFailure(refused -> body.close())
@@ -298,19 +299,22 @@ final class HttpApi implements AutoCloseable {
     private Future<JsonObject> kept(EngineLink engine, HoldView hold, HoldBody asked, Resolved resolved) {
         JsonObject json = ApiJson.hold(engine.id(), hold, true);
         resolved.droppedTokens().ifPresent(dropped -> json.put("droppedTokens", dropped));
+        if (asked.lease().refreshOnHit()) {
+            json.put("note", LeaseRoutes.UNSEEN);
+        }
         return hold.state() == HoldState.RELEASED
                 ? Future.succeededFuture(json)
                 : await(
-                                engine.lasting().keep(hold, asked.source(), resolved.request()),
+                                engine.lasting().keep(hold, asked.source(), asked.asked(resolved.request())),
                                 OUTCOME_SECONDS,
                                 "The state directory is not written in time.")
                         .otherwise(false)
-                        .map(written -> written
-                                ? json
-                                : json.put(
-                                        "note",
-                                        "It is not in the state directory, so that a restart of the sidecar would end"
-                                                + " it; its log says why."));
+                        .map(written -> written ? json : note(json, LeaseRoutes.NOT_WRITTEN));
+    }
+
+    static JsonObject note(JsonObject json, String sentence) {
+        String before = json.getString("note");
+        return json.put("note", before == null ? sentence : before + " " + sentence);
     }
 
     static String controllerSilent(EngineLink engine) {
@@ -318,7 +322,7 @@ final class HttpApi implements AutoCloseable {
                 + " s; /livez says whether it runs.";
     }
 
-    private static void requireJson(HttpServerRequest request) {
+    static void requireJson(HttpServerRequest request) {
         String type = request.getHeader("Content-Type");
         String media = type == null ? "" : type.split(";", 2)[0].strip();
         if (!media.equalsIgnoreCase(JSON)) {
@@ -346,7 +350,12 @@ final class HttpApi implements AutoCloseable {
                         OUTCOME_SECONDS,
                         "The engine gave no outcome within " + OUTCOME_SECONDS
                                 + " s, so the hold is withdrawn; ask again when the engine answers.")
-                .onFailure(late -> outcome.thenCompose(hold -> engine.release(hold.id())));
+                .onFailure(late -> {
+                    // Who has a name need not know the id: it asks again, and may have had a part in it before.
+                    if (request.requester().isEmpty()) {
+                        outcome.thenCompose(hold -> engine.release(hold.id()));
+                    }
+                });
     }
 
     private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold, JsonObject json) {
@@ -354,7 +363,7 @@ final class HttpApi implements AutoCloseable {
             case RELEASED, EXPIRING -> reply(context, 409, ApiJson.error(hold.reason()));
             case REQUESTED, HELD, LOST -> {
                 context.response().putHeader("location", "/api/v1/engines/" + engine.id() + "/holds/" + hold.id());
-                reply(context, 201, json);
+                reply(context, hold.timesAsked() == 1 ? 201 : 200, json);
             }
         }
     }
@@ -362,10 +371,20 @@ final class HttpApi implements AutoCloseable {
     private void release(RoutingContext context) {
         EngineLink engine = engine(context);
         long id = holdId(context);
-        await(engine.release(id), UNPIN_SECONDS, unanswered(engine))
+        Optional<String> requester = requester(context);
+        await(
+                        requester.map(name -> engine.leave(id, name)).orElseGet(() -> engine.release(id)),
+                        UNPIN_SECONDS,
+                        unanswered(engine))
                 .onSuccess(released -> released.ifPresentOrElse(
-                        hold -> replyReleased(context, engine, hold), () -> context.fail(noSuchHold(context))))
+                        hold -> replyReleased(context, engine, hold),
+                        () -> context.fail(noSuchHold(context, requester))))
                 .onFailure(context::fail);
+    }
+
+    /** For whom a hold is released, where the request says so. */
+    private static Optional<String> requester(RoutingContext context) {
+        return Optional.ofNullable(context.request().getParam("requester")).map(LeaseFields::requester);
     }
 
     private void replyReleased(RoutingContext context, EngineLink engine, HoldView hold) {
@@ -399,6 +418,11 @@ final class HttpApi implements AutoCloseable {
                     404,
                     "There is nothing at " + ConfigException.shown(path)
                             + "; a hold's id is missing, or what is behind /holds is to go.");
+        }
+        if (context.request().getParam("requester") != null) {
+            throw ApiError.badRequest(
+                    "This call releases the holds of everybody, and has a requester; say which hold is"
+                            + " released for it: DELETE …/holds/N?requester=….");
         }
         await(engine.releaseAll(), UNPIN_SECONDS, unanswered(engine))
                 .compose(done -> pauseWritten(engine)
@@ -456,7 +480,7 @@ final class HttpApi implements AutoCloseable {
         return String.valueOf(context.pathParam(name));
     }
 
-    private static long holdId(RoutingContext context) {
+    static long holdId(RoutingContext context) {
         try {
             return Long.parseLong(parameter(context, "hold"));
         } catch (NumberFormatException e) {
@@ -465,10 +489,18 @@ final class HttpApi implements AutoCloseable {
     }
 
     private static ApiError noSuchHold(RoutingContext context) {
+        return noSuchHold(context, Optional.empty());
+    }
+
+    static ApiError noSuchHold(RoutingContext context, Optional<String> requester) {
         return new ApiError(
                 404,
                 "Engine " + parameter(context, "engine") + " has no hold "
-                        + ConfigException.shown(parameter(context, "hold")) + ".");
+                        + ConfigException.shown(parameter(context, "hold"))
+                        + requester
+                                .map(name -> " that requester " + ConfigException.shown(name) + " wants")
+                                .orElse("")
+                        + ".");
     }
 
     private void fail(RoutingContext context) {

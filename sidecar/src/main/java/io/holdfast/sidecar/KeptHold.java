@@ -1,6 +1,8 @@
 package io.holdfast.sidecar;
 
 import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -9,7 +11,7 @@ import java.util.Optional;
  * @param id its number, in this process and the next
  * @param name of a declared hold; empty for one that was asked for through the API
  * @param declaration what the configuration said then, as a digest; empty where there is no name
- * @param until when its lease ends
+ * @param claims who wants it, and until when; at least one
  * @param model the model whose tokens and blocks these are, where the engine told
  * @param blocks the engine's hashes, root first
  * @param tokens what fills the blocks, where that is known
@@ -20,11 +22,23 @@ record KeptHold(
         long id,
         String name,
         String declaration,
-        Instant until,
+        List<KeptClaim> claims,
         Optional<String> model,
         long[] blocks,
         Optional<int[]> tokens,
         PrefixSource asked) {
+
+    /** When the last of its leases ends. */
+    Instant until() {
+        return claims.stream()
+                .map(KeptClaim::until)
+                .max(Comparator.naturalOrder())
+                .orElseThrow();
+    }
+
+    KeptHold claimedBy(List<KeptClaim> others) {
+        return new KeptHold(id, name, declaration, others, model, blocks, tokens, asked);
+    }
 
     boolean declared() {
         return !name.isEmpty();

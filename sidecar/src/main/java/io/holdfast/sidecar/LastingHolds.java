@@ -1,9 +1,12 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.Controller;
+import io.holdfast.core.EngineView;
+import io.holdfast.core.hold.ClaimView;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Lease;
 import io.holdfast.core.pin.EngineIdentity;
 import java.io.IOException;
 import java.time.Duration;
@@ -35,6 +38,12 @@ final class LastingHolds {
      * while the configuration names it: it is asked for again whenever it is over or says something else by now, and
      * released when its name is gone. Both keep their number through a restart.
      *
+     * Leases
+     * ------
+     * A hold is kept with all its claims. What is asked of one is written at once; what uses prolong is compared with each
+     * look, and written when it has moved by more than a grain, since a disk is no place for each use. So after a crash a
+     * lease that is prolonged all the time may end a twentieth of its length too early, a minute at most.
+     *
      * Another model
      * -------------
      * Tokens and blocks belong to a model. While the engine serves another one, a hold that was asked for is given up here
@@ -48,7 +57,7 @@ final class LastingHolds {
      */
 
     private static final Logger LOG = LoggerFactory.getLogger(LastingHolds.class);
-    private static final Duration DECLARED_LEASE = Duration.ofDays(365);
+    private static final Lease DECLARED_LEASE = Lease.absolute(Lease.LONGEST);
     private static final int MOST_CHARACTERS = 8 << 20;
     private static final Duration ANSWER = Duration.ofSeconds(90);
     private static final Duration AGAIN = Duration.ofSeconds(1);
@@ -61,6 +70,9 @@ final class LastingHolds {
     private final Supplier<Optional<EngineIdentity>> engine;
     private final InstantSource wall;
     private final Executor executor;
+    /** Of the view that was looked at last: one that does not move any more says nothing of how long leases run. */
+    private long lastTick = -1;
+
     private final AtomicBoolean looking = new AtomicBoolean();
     /** Numbers of holds that the controller has from us. */
     private final Set<Long> active = new HashSet<>();
@@ -94,22 +106,86 @@ final class LastingHolds {
     }
 
     private void restore(KeptHold hold) {
-        Duration left = hold.declared() ? DECLARED_LEASE : Duration.between(wall.instant(), hold.until());
-        if (left.isPositive() && active.add(hold.id())) {
-            controller.restore(hold.id(), request(hold, left), "asked for before the sidecar was started again");
+        Instant now = wall.instant();
+        List<ClaimView> claims = (hold.declared() ? declared(now) : hold.claims())
+                .stream()
+                        .filter(claim -> claim.until().isAfter(now))
+                        .map(claim -> claim.left(now))
+                        .toList();
+        if (!claims.isEmpty() && active.add(hold.id())) {
+            controller.restore(hold.id(), request(hold), claims, "asked for before the sidecar was started again");
         }
     }
 
-    private static HoldRequest request(KeptHold hold, Duration lease) {
-        return hold.tokens()
-                .map(tokens -> new HoldRequest(hold.blocks(), tokens, lease))
-                .orElseGet(() -> new HoldRequest(hold.blocks(), lease));
+    private static List<KeptClaim> declared(Instant now) {
+        return List.of(KeptClaim.until(now.plus(DECLARED_LEASE.length())));
     }
 
-    /** Keeps a hold that was made for this request; answered with whether it would outlive this process. */
+    private static HoldRequest request(KeptHold hold) {
+        return hold.tokens()
+                .map(tokens -> new HoldRequest(hold.blocks(), tokens, DECLARED_LEASE))
+                .orElseGet(() -> new HoldRequest(hold.blocks(), DECLARED_LEASE));
+    }
+
+    /**
+     * Keeps a hold as it is after this request, which may have joined it; answered with whether it would outlive this
+     * process.
+     */
     CompletionStage<Boolean> keep(HoldView hold, PrefixSource asked, HoldRequest request) {
-        KeptHold kept = kept(hold.id(), "", "", asked, request);
-        return CompletableFuture.supplyAsync(() -> write(kept), executor);
+        KeptHold kept = kept(hold, "", "", asked, request);
+        return CompletableFuture.supplyAsync(
+                () -> hold.timesAsked() == 1 ? write(kept) : join(kept, request.requester()), executor);
+    }
+
+    /** What others claim of it by now is not in this answer. */
+    private synchronized boolean join(KeptHold joined, String requester) {
+        Optional<KeptHold> before = Optional.ofNullable(known.get(joined.id()));
+        if (before.isEmpty()
+                || (before.get().tokens().isEmpty() && joined.tokens().isPresent())) {
+            return write(joined);
+        }
+        List<KeptClaim> claims = new ArrayList<>(before.get().claims());
+        claims.removeIf(claim -> claim.requester().equals(requester));
+        joined.claims().stream()
+                .filter(claim -> claim.requester().equals(requester))
+                .forEach(claims::add);
+        return isAbout(before.get().claims(), claims) || write(Map.of(joined.id(), claims));
+    }
+
+    /** Keeps who wants a hold, and until when, after that was changed; answered with whether it would outlive this process. */
+    CompletionStage<Boolean> changed(HoldView hold) {
+        if (hold.claims().isEmpty() || hold.state() == HoldState.EXPIRING) {
+            return released(hold.id());
+        }
+        List<KeptClaim> claims = claims(hold);
+        return known.containsKey(hold.id())
+                ? CompletableFuture.supplyAsync(() -> write(Map.of(hold.id(), claims)), executor)
+                : CompletableFuture.completedFuture(true);
+    }
+
+    private List<KeptClaim> claims(HoldView hold) {
+        Instant now = wall.instant();
+        return hold.claims().stream().map(claim -> KeptClaim.of(claim, now)).toList();
+    }
+
+    private static boolean isAbout(List<KeptClaim> before, List<KeptClaim> now) {
+        return before.size() == now.size()
+                && before.stream().allMatch(claim -> now.stream().anyMatch(claim::isAbout));
+    }
+
+    private synchronized boolean write(Map<Long, List<KeptClaim>> claims) {
+        try {
+            file.claimed(claims);
+            publish();
+            return true;
+        } catch (IOException e) {
+            LOG.warn(
+                    "Engine {}: how long holds {} last would be forgotten with this process: {}",
+                    config.id(),
+                    claims.keySet(),
+                    e.getMessage());
+            return false;
+        }
     }
 
     /** Texts are remembered for those who may see them, within a bound; the blocks say all that is needed. */
@@ -145,16 +221,16 @@ final class LastingHolds {
         return all <= MOST_CHARACTERS;
     }
 
-    private KeptHold kept(long id, String name, String declaration, PrefixSource asked, HoldRequest request) {
+    private KeptHold kept(HoldView hold, String name, String declaration, PrefixSource asked, HoldRequest request) {
         long[] blocks = new long[request.blocks()];
         for (int i = 0; i < blocks.length; i++) {
             blocks[i] = request.block(i);
         }
         return new KeptHold(
-                id,
+                hold.id(),
                 name,
                 declaration,
-                wall.instant().plus(request.lease()),
+                claims(hold),
                 engine.get().flatMap(EngineIdentity::model),
                 blocks,
                 request.tokens(),
@@ -231,12 +307,36 @@ final class LastingHolds {
 
     private void lookNow() {
         Optional<String> model = engine.get().flatMap(EngineIdentity::model);
+        keepWhatUsesProlonged();
         endWhatIsOver(model);
         if (engine.get().isPresent() && controller.view().paused().isEmpty()) {
             config.holds().forEach(declared -> ask(declared, model));
         }
         synchronized (this) {
             publish();
+        }
+    }
+
+    private synchronized void keepWhatUsesProlonged() {
+        EngineView view = controller.view();
+        if (view.lastPlan().tick() == lastTick) {
+            return;
+        }
+        lastTick = view.lastPlan().tick();
+        Instant now = wall.instant();
+        Map<Long, List<KeptClaim>> moved = new LinkedHashMap<>();
+        for (HoldView hold : view.holds()) {
+            Optional<KeptHold> kept = Optional.ofNullable(known.get(hold.id()))
+                    .filter(before -> !before.declared() && active.contains(before.id()));
+            if (kept.isPresent() && !hold.claims().isEmpty() && hold.state() != HoldState.EXPIRING) {
+                List<KeptClaim> claims = claims(hold);
+                if (!isAbout(kept.get().claims(), claims) || !kept.get().until().isAfter(now)) {
+                    moved.put(hold.id(), claims);
+                }
+            }
+        }
+        if (!moved.isEmpty()) {
+            boolean _ = write(moved);
         }
     }
 
@@ -292,7 +392,7 @@ final class LastingHolds {
         if (hold.state() == HoldState.RELEASED) {
             trouble(declared, hold.reason(), REFUSED_AGAIN);
         } else {
-            boolean _ = write(kept(hold.id(), declared.name(), digest, source, request));
+            boolean _ = write(kept(hold, declared.name(), digest, source, request));
             synchronized (this) {
                 notBefore.remove(declared.name());
                 troubles.remove(declared.name());

@@ -4,6 +4,7 @@ import io.holdfast.core.EngineView;
 import io.holdfast.core.EngineView.Counters;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget.AlarmKind;
+import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.pin.PinsView;
@@ -163,6 +164,15 @@ final class Metrics {
                 .description("Blocks of shared prefixes that were computed again because the cache had lost them")
                 .tags(tags(engine))
                 .register(registry);
+        for (Hint hint : Hint.values()) {
+            FunctionCounter.builder(
+                            "holdfast.hints",
+                            engine,
+                            link -> link.view().hints().getOrDefault(hint, 0L))
+                    .description("Hints about conversations, by what they say")
+                    .tags(tags(engine).and("says", lower(hint)))
+                    .register(registry);
+        }
         own(engine, "stored", own -> own.sent() - own.failed());
         own(engine, "failed", EngineView.OwnRequests::failed);
         counter(engine, "holdfast.requests.visible", "Requests that its events showed", Counters::visibleRequests);

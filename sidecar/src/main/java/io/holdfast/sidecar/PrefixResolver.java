@@ -3,9 +3,9 @@ package io.holdfast.sidecar;
 import io.holdfast.core.Controller;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Lease;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.http.PromptRenderer;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
@@ -48,7 +48,7 @@ final class PrefixResolver {
     }
 
     /** Fails with {@link ApiError} where nothing can come of it. */
-    CompletionStage<Resolved> resolve(PrefixSource source, Duration lease) {
+    CompletionStage<Resolved> resolve(PrefixSource source, Lease lease) {
         try {
             return resolveNow(source, lease);
         } catch (ApiError | IllegalArgumentException e) {
@@ -56,7 +56,7 @@ final class PrefixResolver {
         }
     }
 
-    private CompletionStage<Resolved> resolveNow(PrefixSource source, Duration lease) {
+    private CompletionStage<Resolved> resolveNow(PrefixSource source, Lease lease) {
         return switch (source) {
             case PrefixSource.Hashes hashes ->
                 CompletableFuture.completedStage(
@@ -85,7 +85,7 @@ final class PrefixResolver {
         };
     }
 
-    private Resolved cut(CommonStart.Shared shared, Duration lease) {
+    private Resolved cut(CommonStart.Shared shared, Lease lease) {
         if (shared.tokens().length > HoldBody.MOST_TOKENS) {
             throw ApiError.badRequest("It has more than " + HoldBody.MOST_TOKENS + " tokens; no prefix is that long.");
         }
@@ -93,7 +93,7 @@ final class PrefixResolver {
         return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
     }
 
-    private HoldRequest named(int[] tokens, Duration lease) {
+    private HoldRequest named(int[] tokens, Lease lease) {
         int blockTokens = knownBlockTokens();
         if (tokens.length < blockTokens) {
             throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "

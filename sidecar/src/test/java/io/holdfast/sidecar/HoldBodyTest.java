@@ -3,6 +3,8 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Lease;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.stream.Collectors;
@@ -17,7 +19,7 @@ class HoldBodyTest {
         HoldBody body = parse("{\"tokens\":[0, 7, 4294967295],\"leaseSeconds\":60}");
 
         assertThat(((PrefixSource.Tokens) body.source()).ids()).containsExactly(0, 7, -1);
-        assertThat(body.lease()).isEqualTo(Duration.ofSeconds(60));
+        assertThat(body.lease()).isEqualTo(Lease.absolute(Duration.ofSeconds(60)));
     }
 
     @Test
@@ -27,7 +29,7 @@ class HoldBodyTest {
 
         assertThat(((PrefixSource.Hashes) body.source()).blocks())
                 .containsExactly(-3488128144981237669L, 5674439469042975057L, -1L, -3488128144981237669L, 0L);
-        assertThat(body.lease()).isEqualTo(Duration.ofMillis(250));
+        assertThat(body.lease()).isEqualTo(Lease.absolute(Duration.ofMillis(250)));
     }
 
     @Test
@@ -104,10 +106,54 @@ class HoldBodyTest {
         {"tokens":[1],"leaseSeconds":1e-999999999}      | leaseSeconds is '1e-999999999'; write 0.001 to 86400.
         {"tokens":[1],"leaseSeconds":"60"}              | leaseSeconds is not a number; write seconds, such as 60.
         {"tokens":[1],"leaseSeconds":null}              | leaseSeconds is not a number; write seconds, such as 60.
+        {"tokens":[1],"leaseSeconds":1,"refreshOnHit":1}| refreshOnHit is neither true nor false.
+        {"tokens":[1],"leaseSeconds":9,"atMostSeconds":8} | atMostSeconds is less than leaseSeconds; it is how long the
+        {"tokens":[1],"leaseSeconds":1,"atMostSeconds":31536001} | atMostSeconds is '31536001'; write 0.001 to 31536000.
+        {"tokens":[1],"leaseSeconds":1,"atMostSeconds":"9"} | atMostSeconds is not a number; write seconds, such as 60.
+        {"tokens":[1],"leaseSeconds":1,"weight":0}      | weight is no whole number of 1 to 100; what is heavier is held
+        {"tokens":[1],"leaseSeconds":1,"weight":101}    | weight is no whole number of 1 to 100; what is heavier is held
+        {"tokens":[1],"leaseSeconds":1,"weight":1.5}    | weight is no whole number of 1 to 100; what is heavier is held
+        {"tokens":[1],"leaseSeconds":1,"requester":7}   | requester is not a string; write 1 to 64 printable characters.
+        {"tokens":[1],"leaseSeconds":1,"requester":""}  | requester is empty; write 1 to 64 printable characters.
+        {"tokens":[1],"leaseSeconds":1,"requester":"\\n"} | requester is '?'; write 1 to 64 printable characters.
+        {"tokens":[1],"leaseSeconds":1,"says":"used"}   | The field 'says' is unknown; a hold has tokens, hashes
         {"tokens":[1],"leaseSeconds":NaN}               | The body is not valid JSON at line 1
         """)
     void fault_isOneSentence(String body, String sentence) {
         assertThatThrownBy(() -> parse(body))
+                .isInstanceOfSatisfying(
+                        ApiError.class, error -> assertThat(error.status()).isEqualTo(400))
+                .hasMessageStartingWith(sentence)
+                .hasMessageMatching("[^\\n]+\\.");
+    }
+
+    @Test
+    void leaseOfEachKind_isRead() {
+        HoldBody body = parse("{\"tokens\":[1],\"leaseSeconds\":300,\"refreshOnHit\":true,\"atMostSeconds\":7200,"
+                + "\"weight\":7,\"requester\":\"router-a\"}");
+
+        assertThat(body.lease()).isEqualTo(new Lease(Duration.ofMinutes(5), true, Duration.ofHours(2)));
+        assertThat(body.asked(new HoldRequest(new long[] {1}, body.lease()))).satisfies(asked -> {
+            assertThat(asked.weight()).isEqualTo(7);
+            assertThat(asked.requester()).isEqualTo("router-a");
+        });
+        assertThat(parse("{\"tokens\":[1],\"leaseSeconds\":300,\"refreshOnHit\":true}")
+                        .lease())
+                .isEqualTo(Lease.refreshed(Duration.ofMinutes(5)));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        {"tokens":[1]}                            | says is missing; write used, goes_on or over.
+        {"tokens":[1],"says":7}                   | says is empty; write used, goes_on or over.
+        {"tokens":[1],"says":"USED"}              | says is 'USED'; write used, goes_on or over.
+        {"tokens":[1],"says":"over"}              | requester is missing; what is over ends what its requester asked
+        {"tokens":[1],"says":"used","leaseSeconds":1} | The field 'leaseSeconds' is unknown; a hint has tokens, hashes
+        {"says":"used"}                           | The body has none of tokens, hashes, text, messages
+        []                                        | The body must be a JSON object such as {"tokens":[1,2,3],"says"
+        """)
+    void faultOfAHint_isOneSentence(String body, String sentence) {
+        assertThatThrownBy(() -> HintBody.parse(body.getBytes(StandardCharsets.UTF_8), 65_536))
                 .isInstanceOfSatisfying(
                         ApiError.class, error -> assertThat(error.status()).isEqualTo(400))
                 .hasMessageStartingWith(sentence)

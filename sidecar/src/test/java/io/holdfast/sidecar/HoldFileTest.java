@@ -5,13 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.holdfast.core.hold.Lease;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -37,7 +40,14 @@ class HoldFileTest {
 
     private static KeptHold hold(long id, PrefixSource asked) {
         return new KeptHold(
-                id, "", "", NOW.plusSeconds(id), Optional.of("m"), new long[] {7, -8}, Optional.empty(), asked);
+                id,
+                "",
+                "",
+                List.of(KeptClaim.until(NOW.plusSeconds(id))),
+                Optional.of("m"),
+                new long[] {7, -8},
+                Optional.empty(),
+                asked);
     }
 
     @Test
@@ -46,7 +56,7 @@ class HoldFileTest {
                 5,
                 "rules",
                 "abc",
-                NOW.plusSeconds(60),
+                List.of(KeptClaim.until(NOW.plusSeconds(60))),
                 Optional.empty(),
                 new long[] {Long.MIN_VALUE},
                 Optional.of(new int[] {1, -1}),
@@ -69,6 +79,46 @@ class HoldFileTest {
             assertThat(kept.getLast().tokens().orElseThrow()).containsExactly(1, -1);
             assertThat(kept.getLast().asked()).isEqualTo(named.asked());
         }
+    }
+
+    @Test
+    void claims_areThereAsTheyWereLast() throws IOException {
+        KeptClaim first = new KeptClaim(
+                "router-a",
+                new Lease(Duration.ofMinutes(5), true, Duration.ofHours(1)),
+                7,
+                NOW.plusSeconds(300),
+                NOW.plusSeconds(3600));
+        KeptClaim second = new KeptClaim(
+                "router-b", Lease.absolute(Duration.ofMinutes(9)), 1, NOW.plusSeconds(540), NOW.plusSeconds(540));
+        try (HoldFile file = open()) {
+            file.keep(hold(1, new PrefixSource.Text("a")).claimedBy(List.of(first)));
+            file.keep(hold(2, new PrefixSource.Text("b")));
+            file.claimed(Map.of(1L, List.of(first, second), 7L, List.of(first)));
+        }
+        for (int opening = 0; opening < 2; opening++) {
+            try (HoldFile again = open()) {
+                assertThat(again.kept()).extracting(KeptHold::id).containsExactly(1L, 2L);
+                assertThat(again.kept().getFirst().claims()).containsExactly(first, second);
+                assertThat(again.kept().getFirst().until()).isEqualTo(NOW.plusSeconds(540));
+            }
+        }
+    }
+
+    @Test
+    void fileOfTheFirstVersion_isRead_andWrittenAsThisOne() throws IOException {
+        Files.writeString(
+                file(),
+                "{\"holds\":1}\n{\"hold\":3,\"untilMillis\":"
+                        + NOW.plusSeconds(60).toEpochMilli()
+                        + ",\"model\":\"m\",\"blocks\":[7,-8],\"text\":\"Be brief.\"}\n");
+        try (HoldFile file = open()) {
+            assertThat(file.kept()).singleElement().satisfies(hold -> {
+                assertThat(hold.claims()).containsExactly(KeptClaim.until(NOW.plusSeconds(60)));
+                assertThat(hold.asked()).isEqualTo(new PrefixSource.Text("Be brief."));
+            });
+        }
+        assertThat(Files.readString(file())).startsWith("{\"holds\":2}\n");
     }
 
     @Test
@@ -114,12 +164,15 @@ class HoldFileTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "{\"holds\":2}\n",
+                "{\"holds\":3}\n",
                 "{\"step\":\"PINNED\"}\n",
                 "# notes\n",
                 "{\"holds\":1}\nnonsense\n{\"ended\":1}\n",
                 "{\"holds\":1}\n{\"holds\":1}\n",
                 "{\"holds\":1}\n{\"hold\":1,\"untilMillis\":9,\"blocks\":[]}\n",
+                "{\"holds\":2}\n{\"hold\":1,\"claims\":[],\"blocks\":[1]}\n",
+                "{\"holds\":2}\n{\"hold\":1,\"claims\":[{\"untilMillis\":9}],\"blocks\":[1]}\n",
+                "{\"holds\":2}\n{\"claimed\":1,\"claims\":[]}\n",
                 "{\"holds\":1}\n{\"hold\":1,\"untilMillis\":9,\"blocks\":[1,2],\"tokens\":[1]}\n",
                 "{\"hold\":1,\"untilMillis\":9,\"blocks\":[1]}\n"
             })

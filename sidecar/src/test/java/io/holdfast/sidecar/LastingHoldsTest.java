@@ -8,8 +8,11 @@ import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -86,6 +89,170 @@ class LastingHoldsTest {
                         .as("a number of its own")
                         .isGreaterThan(Long.parseLong(id));
             }
+        }
+    }
+
+    @Test
+    void claimsOnAHoldOfAKilledSidecar_comeBackAsTheyWere() throws IOException {
+        int[] prefix = EngineClient.prompt(1, 512);
+        JsonObject asked = new JsonObject().put("tokens", EngineClient.array(prefix));
+        try (Emulator emulator = engine(TestBed.fast().withVariant(Variant.PIN_GPU));
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            Path config = config(emulator, "");
+            String shared;
+            String extended;
+            try (ChildSidecar killed = ChildSidecar.start(config);
+                    SidecarClient client = new SidecarClient(killed.uri())) {
+                client.meet(engine);
+                engine.generate(prefix);
+                JsonObject first = asked.copy().put("leaseSeconds", 600).put("requester", "router-a");
+                shared = client.http
+                        .post(SidecarClient.HOLDS, first.encode())
+                        .json()
+                        .getString("id");
+                for (String requester : List.of("router-b", "router-c")) {
+                    client.http.post(
+                            SidecarClient.HOLDS,
+                            first.copy()
+                                    .put("requester", requester)
+                                    .put("refreshOnHit", true)
+                                    .put("atMostSeconds", 1200)
+                                    .put("weight", 9)
+                                    .encode());
+                }
+                client.http.delete(SidecarClient.HOLDS + "/" + shared + "?requester=router-c");
+                extended = client.hold(prefix, 60).json().getString("id");
+                client.http.send("PATCH", SidecarClient.HOLDS + "/" + extended, "{\"leaseSeconds\":7200}");
+            }
+            try (ChildSidecar next = ChildSidecar.start(config);
+                    SidecarClient client = new SidecarClient(next.uri())) {
+                assertThat(client.holdById(extended).getDouble("leaseSeconds")).isBetween(7_000.0, 7_200.0);
+                JsonObject back = client.holdById(shared);
+                assertThat(back.getInteger("weight")).isEqualTo(9);
+                assertThat(back.getJsonArray("requesters")).hasSize(2);
+                JsonObject one = back.getJsonArray("requesters").getJsonObject(0);
+                JsonObject other = back.getJsonArray("requesters").getJsonObject(1);
+                assertThat(one.getString("requester")).isEqualTo("router-a");
+                assertThat(one.getBoolean("refreshOnHit")).isNull();
+                assertThat(other.getString("requester")).isEqualTo("router-b");
+                assertThat(other.getBoolean("refreshOnHit")).isTrue();
+                assertThat(other.getDouble("leaseSeconds")).isBetween(500.0, 600.0);
+                assertThat(other.getDouble("atMostSeconds")).isBetween(1_100.0, 1_200.0);
+            }
+        }
+    }
+
+    @Test
+    void useThatProlongedALease_isKeptForTheNextProcess() throws IOException {
+        int[] prefix = EngineClient.prompt(1, 512);
+        try (Emulator emulator = engine(TestBed.fast().withVariant(Variant.PIN_GPU));
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            Path config = config(emulator, "");
+            String id;
+            try (ChildSidecar killed = ChildSidecar.start(config);
+                    SidecarClient client = new SidecarClient(killed.uri())) {
+                client.meet(engine);
+                engine.generate(prefix);
+                JsonObject asked = new JsonObject()
+                        .put("tokens", EngineClient.array(prefix))
+                        .put("leaseSeconds", 3600)
+                        .put("refreshOnHit", true);
+                id = client.http
+                        .post(SidecarClient.HOLDS, asked.encode())
+                        .json()
+                        .getString("id");
+                client.http.send("PATCH", SidecarClient.HOLDS + "/" + id, "{\"leaseSeconds\":300}");
+                asked.remove("leaseSeconds");
+                asked.remove("refreshOnHit");
+                client.http.post(
+                        "/api/v1/engines/demo/hints",
+                        asked.put("says", "goes_on").encode());
+                assertThat(client.holdById(id).getDouble("leaseSeconds")).isGreaterThan(3_000);
+                Path kept = directory.resolve("state").resolve("demo.holds");
+                Eventually.see(
+                        "the next look writes it",
+                        () -> lines(kept),
+                        lines -> lines.stream()
+                                        .filter(line -> line.startsWith("{\"claimed\":" + id))
+                                        .count()
+                                == 2);
+            }
+            try (ChildSidecar next = ChildSidecar.start(config);
+                    SidecarClient client = new SidecarClient(next.uri())) {
+                assertThat(client.holdById(id).getDouble("leaseSeconds")).isGreaterThan(3_000);
+            }
+        }
+    }
+
+    private static List<String> lines(Path file) {
+        try {
+            return Files.readAllLines(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void holdByText_outlivesAFlush_eitherProcess_andBoth() throws IOException {
+        JsonObject asked = new JsonObject().put("text", RULES).put("leaseSeconds", 86_400);
+        EmulatorSettings settings = sessions();
+        Emulator emulator = engine(settings);
+        settings = settings.withHttpPort(emulator.uri().getPort())
+                .withEventsPort(URI.create(emulator.eventsEndpoint()).getPort());
+        Path config = config(emulator, "backend: session_hold");
+        ChildSidecar sidecar = ChildSidecar.start(config);
+        try {
+            String id;
+            try (SidecarClient client = new SidecarClient(sidecar.uri());
+                    EngineClient engine = new EngineClient(emulator.uri())) {
+                client.meet(engine);
+                id = client.http
+                        .post(SidecarClient.HOLDS, asked.encode())
+                        .json()
+                        .getString("id");
+            }
+            heldAndFound(sidecar, emulator, id);
+            for (String what : List.of("flush", "engine", "sidecar", "both")) {
+                if (what.equals("flush")) {
+                    try (EngineClient engine = new EngineClient(emulator.uri())) {
+                        assertThat(engine.flush()).isEqualTo(200);
+                    }
+                }
+                if (what.equals("sidecar") || what.equals("both")) {
+                    sidecar.close();
+                }
+                if (what.equals("engine") || what.equals("both")) {
+                    emulator.close();
+                    emulator = engine(settings);
+                }
+                if (what.equals("sidecar") || what.equals("both")) {
+                    sidecar = ChildSidecar.start(config);
+                }
+                heldAndFound(sidecar, emulator, id);
+            }
+        } finally {
+            sidecar.close();
+            emulator.close();
+        }
+    }
+
+    /** The next user of the text finds it once it was brought back, and the hold has its number still. */
+    private static void heldAndFound(ChildSidecar sidecar, Emulator emulator, String id) {
+        try (SidecarClient client = new SidecarClient(sidecar.uri());
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            client.ready();
+            int[] user = {0};
+            Eventually.see(
+                    "it is held",
+                    () -> {
+                        engine.complete(RULES + "Question " + user[0]++ + "?");
+                        return client.holdById(id);
+                    },
+                    hold -> "held".equals(hold.getString("state")));
+            int held = client.holdById(id).getInteger("heldTokens");
+            assertThat(held).isPositive();
+            engine.flood(100, 60, 200);
+            assertThat(engine.complete(RULES + "One more question.")).isGreaterThanOrEqualTo(held);
         }
     }
 

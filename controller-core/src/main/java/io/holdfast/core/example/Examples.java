@@ -1,6 +1,7 @@
 package io.holdfast.core.example;
 
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Lease;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.TreeView;
 import io.holdfast.core.requests.VisibleRequest;
@@ -132,7 +133,7 @@ public final class Examples {
     }
 
     /** One of the prefixes that an example saw, to be held; absent where it saw none of this number. */
-    public Optional<HoldRequest> prefix(long id, int number, Duration lease) {
+    public Optional<HoldRequest> prefix(long id, int number, Lease lease) {
         return Optional.ofNullable(examples.get(id))
                 .map(Examples::parts)
                 .filter(parts -> number >= 1 && number <= parts.size())
@@ -140,7 +141,7 @@ public final class Examples {
                 .map(part -> request(Arrays.copyOf(part.prompt().path, part.length()), lease));
     }
 
-    private HoldRequest request(long[] path, Duration lease) {
+    private HoldRequest request(long[] path, Lease lease) {
         int perBlock = tokens.getOrDefault(path[0], new int[0]).length;
         int[] all = new int[path.length * perBlock];
         for (int i = 0; i < path.length; i++) {

@@ -1,24 +1,31 @@
 package io.holdfast.core.hold;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * One hold as the controller keeps it: what is wanted, and the pin that keeps it, if there is one. The hold stays until its
  * lease ends; its pin may come and go.
  *
- * @param request the wished path and lease; of an automatic hold the planner wrote it
+ * @param request the wished path, as it was asked for first; of an automatic hold the planner wrote it
+ * @param claims who wants it, and until when
+ * @param timesAsked how often it was asked for
  * @param lastBlock the block whose pin holds it; meaningless while {@code pinnedBlocks} is 0
  * @param pinnedBlocks blocks down to there, which may be more than are wanted; 0 unless pinned
  * @param sinceNanos when it was registered
  * @param retryNanos not to be pinned before this time
  * @param timesLost how often the engine let go of it
  * @param evidence how it was known, the last time, that the engine let go; empty when it never did
+ * @param provenNanos when the engine was last seen to have it, a request's own hit aside; before all time where never
  * @param reason why it is in this state
  */
 public record Hold(
         long id,
         HoldOrigin origin,
         HoldRequest request,
+        Claims claims,
+        int timesAsked,
         HoldState state,
         long lastBlock,
         int pinnedBlocks,
@@ -26,10 +33,17 @@ public record Hold(
         long retryNanos,
         int timesLost,
         String evidence,
+        long provenNanos,
         String reason) {
+    private static final long NEVER = Long.MIN_VALUE;
 
     public static Hold requested(long id, HoldOrigin origin, HoldRequest request, long nowNanos, String reason) {
-        return new Hold(id, origin, request, HoldState.REQUESTED, 0, 0, nowNanos, nowNanos, 0, "", reason);
+        return restored(id, origin, request, Claims.of(request, nowNanos), nowNanos, reason);
+    }
+
+    static Hold restored(long id, HoldOrigin origin, HoldRequest request, Claims claims, long nowNanos, String reason) {
+        return new Hold(
+                id, origin, request, claims, 1, HoldState.REQUESTED, 0, 0, nowNanos, nowNanos, 0, "", NEVER, reason);
     }
 
     public Hold because(String newReason) {
@@ -63,7 +77,59 @@ public record Hold(
 
     private Hold to(
             HoldState newState, long block, int pinned, long notBefore, int losses, String lostBy, String newReason) {
-        return new Hold(id, origin, request, newState, block, pinned, sinceNanos, notBefore, losses, lostBy, newReason);
+        return new Hold(
+                id,
+                origin,
+                request,
+                claims,
+                timesAsked,
+                newState,
+                block,
+                pinned,
+                sinceNanos,
+                notBefore,
+                losses,
+                lostBy,
+                pinned == 0 ? NEVER : provenNanos,
+                newReason);
+    }
+
+    Hold claimedBy(Claims others) {
+        return others == claims ? this : with(request, others, timesAsked, provenNanos);
+    }
+
+    /** Asked for once more; its tokens may be known by now. */
+    Hold askedAgain(HoldRequest again, Claims others) {
+        boolean more = request.tokens().isEmpty() && again.tokens().isPresent();
+        return with(more ? again : request, others, timesAsked + 1, provenNanos);
+    }
+
+    /** The engine was seen to have it then. */
+    public Hold proven(long nanos) {
+        return with(request, claims, timesAsked, Math.max(provenNanos, nanos));
+    }
+
+    private Hold with(HoldRequest asked, Claims others, int times, long proof) {
+        return new Hold(
+                id,
+                origin,
+                asked,
+                others,
+                times,
+                state,
+                lastBlock,
+                pinnedBlocks,
+                sinceNanos,
+                retryNanos,
+                timesLost,
+                evidence,
+                proof,
+                reason);
+    }
+
+    /** Where room is short, what is heavier is taken first. */
+    public int weight() {
+        return claims.weight();
     }
 
     public boolean over() {
@@ -89,7 +155,9 @@ public record Hold(
         return request.block(request.blocks() - 1);
     }
 
-    HoldView view(long deadlineNanos, long nowNanos, long blockTokens) {
+    /** @param hitNanos when a request was last seen to find all of it in the cache, before all time where never */
+    HoldView view(long nowNanos, long blockTokens, long hitNanos) {
+        long proof = Math.max(provenNanos, hitNanos);
         return new HoldView(
                 id,
                 origin,
@@ -99,14 +167,27 @@ public record Hold(
                 heldBlocks() * blockTokens,
                 (pinnedBlocks - heldBlocks()) * blockTokens,
                 timesLost,
-                over() ? Duration.ZERO : Duration.ofNanos(Math.max(0, deadlineNanos - nowNanos)),
+                timesAsked,
+                weight(),
+                over()
+                        ? Duration.ZERO
+                        : Duration.ofNanos(Math.max(0, claims.last().endNanos() - nowNanos)),
+                over() ? List.of() : claims.views(nowNanos),
+                state == HoldState.HELD && proof != NEVER
+                        ? Optional.of(Duration.ofNanos(Math.max(0, nowNanos - proof)))
+                        : Optional.empty(),
                 why());
     }
 
     private String why() {
         if (state == HoldState.LOST) {
-            return reason.isEmpty() ? evidence : evidence + "; " + reason;
+            return evidence + "; " + (reason.isEmpty() ? "it is held again when its prefix is stored again" : reason);
         }
-        return evidence.isEmpty() || over() ? reason : reason + ". It was lost before: " + evidence;
+        if (evidence.isEmpty() || over() || reason.endsWith(evidence)) {
+            return reason;
+        }
+        boolean sentence = reason.endsWith(".");
+        String first = sentence ? reason.substring(0, reason.length() - 1) : reason;
+        return first + ". It was lost before: " + evidence + (sentence ? "." : "");
     }
 }

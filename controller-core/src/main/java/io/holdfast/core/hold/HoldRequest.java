@@ -5,17 +5,28 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** A wish to keep one prefix: the engine's hashes of its blocks, root first, its tokens if known, and how long; every hold ages. */
+/**
+ * A wish to keep one prefix: the engine's hashes of its blocks, root first, its tokens if known, how long, and perhaps for
+ * whom; every hold ages.
+ */
 public final class HoldRequest implements Prefix {
-    private static final Duration LONGEST_LEASE = Duration.ofDays(365);
+    public static final int MOST_WEIGHT = 100;
+    private static final int LONGEST_REQUESTER = 64;
 
     private final long[] blocks;
     private final Optional<int[]> tokens;
-    private final Duration lease;
+    private final Lease lease;
+    private final int weight;
+    private final String requester;
 
-    /** A prefix of which only the names of its blocks are known. */
+    /** A prefix of which only the names of its blocks are known, for so long. */
     public HoldRequest(long[] blocks, Duration lease) {
-        this(blocks, Optional.empty(), lease);
+        this(blocks, Lease.absolute(lease));
+    }
+
+    /** The same with a lease of any kind. */
+    public HoldRequest(long[] blocks, Lease lease) {
+        this(blocks.clone(), Optional.empty(), lease, 1, "");
     }
 
     /**
@@ -24,28 +35,74 @@ public final class HoldRequest implements Prefix {
      * @throws IllegalArgumentException where they do not fill the blocks
      */
     public HoldRequest(long[] blocks, int[] tokens, Duration lease) {
-        this(blocks, Optional.of(tokens.clone()), lease);
+        this(blocks, tokens, Lease.absolute(lease));
+    }
+
+    /** The same with a lease of any kind. */
+    public HoldRequest(long[] blocks, int[] tokens, Lease lease) {
+        this(blocks.clone(), Optional.of(tokens.clone()), lease, 1, "");
         if (tokens.length == 0 || tokens.length % blocks.length != 0) {
             throw new IllegalArgumentException(tokens.length + " tokens do not fill " + blocks.length
                     + " blocks: leave out those beyond the last whole block.");
         }
     }
 
-    private HoldRequest(long[] blocks, Optional<int[]> tokens, Duration lease) {
+    private HoldRequest(long[] blocks, Optional<int[]> tokens, Lease lease, int weight, String requester) {
         if (blocks.length == 0) {
             throw new IllegalArgumentException(
                     "A hold needs at least one full block: the prefix is shorter than the engine's block size.");
         }
-        if (lease.isZero() || lease.isNegative()) {
-            throw new IllegalArgumentException("The lease must be longer than zero, it is " + lease + ".");
-        }
-        if (lease.compareTo(LONGEST_LEASE) > 0) {
-            throw new IllegalArgumentException("The lease must be at most " + LONGEST_LEASE.toDays() + " days, it is "
-                    + lease + ": ask again before it ends.");
-        }
-        this.blocks = blocks.clone();
+        this.blocks = blocks;
         this.tokens = tokens;
         this.lease = lease;
+        this.weight = weight;
+        this.requester = requester;
+    }
+
+    /**
+     * The same with a weight: where room is short, what is heavier is taken first.
+     *
+     * @throws IllegalArgumentException where it is not 1 to 100
+     */
+    public HoldRequest withWeight(int newWeight) {
+        if (newWeight < 1 || newWeight > MOST_WEIGHT) {
+            throw new IllegalArgumentException(
+                    "The weight of a hold is 1 to " + MOST_WEIGHT + ", and " + newWeight + " is asked for.");
+        }
+        return new HoldRequest(blocks, tokens, lease, newWeight, requester);
+    }
+
+    /**
+     * The same for somebody with a name: all who ask for the same prefix share one hold, and asking again renews.
+     *
+     * @throws IllegalArgumentException where that is no name
+     */
+    public HoldRequest by(String name) {
+        if (!isName(name)) {
+            throw new IllegalArgumentException(
+                    "A requester's name is 1 to " + LONGEST_REQUESTER + " printable characters; give it another one.");
+        }
+        return new HoldRequest(blocks, tokens, lease, weight, name);
+    }
+
+    /** Whether a requester may call itself that: 1 to 64 printable characters, not all of them blank. */
+    public static boolean isName(String name) {
+        return !name.isBlank()
+                && name.codePointCount(0, name.length()) <= LONGEST_REQUESTER
+                && name.codePoints().noneMatch(HoldRequest::unprintable);
+    }
+
+    private static boolean unprintable(int character) {
+        return switch (Character.getType(character)) {
+            case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.SURROGATE,
+                    Character.PRIVATE_USE,
+                    Character.UNASSIGNED,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR -> true;
+            default -> false;
+        };
     }
 
     @Override
@@ -70,11 +127,26 @@ public final class HoldRequest implements Prefix {
     }
 
     /** What it takes to remember it, in names of blocks, which have eight bytes; a token has four. */
-    public int weight() {
+    public int size() {
         return blocks.length + tokens.map(known -> known.length / 2).orElse(0);
     }
 
-    public Duration lease() {
+    public Lease lease() {
         return lease;
+    }
+
+    /** What is heavier is taken first where room is short: 1 to 100. */
+    public int weight() {
+        return weight;
+    }
+
+    /** Who asks; empty for somebody without a name. */
+    public String requester() {
+        return requester;
+    }
+
+    /** Whether both are the same blocks. */
+    boolean samePrefix(HoldRequest other) {
+        return blocks.length == other.blocks.length && blocks[blocks.length - 1] == other.blocks[blocks.length - 1];
     }
 }

@@ -1,6 +1,8 @@
 package io.holdfast.core.hold;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * One hold as people see it.
@@ -9,7 +11,11 @@ import java.time.Duration;
  * @param heldBlocks of those, blocks pinned now
  * @param beyondTokens what is pinned beyond the prefix, because the engine can only pin where an insertion ended
  * @param timesLost how often the engine let go of it
- * @param leaseLeft zero once it is over
+ * @param timesAsked how often it was asked for: once, unless several requesters share it or one renewed its lease
+ * @param weight of its heaviest claim
+ * @param leaseLeft of the claim that runs longest; zero once it is over
+ * @param claims who wants it, and until when; none once it is over
+ * @param provenAgo how long ago the engine was last seen to have it; absent where it never was, or is not held
  * @param reason one sentence: why it is in this state
  */
 public record HoldView(
@@ -21,5 +27,29 @@ public record HoldView(
         long heldTokens,
         long beyondTokens,
         int timesLost,
+        int timesAsked,
+        int weight,
         Duration leaseLeft,
-        String reason) {}
+        List<ClaimView> claims,
+        Optional<Duration> provenAgo,
+        String reason) {
+
+    /** The same as it is when nobody looks after it any more. */
+    public HoldView abandoned(boolean stillPinned, String why) {
+        return new HoldView(
+                id,
+                origin,
+                stillPinned ? HoldState.EXPIRING : HoldState.RELEASED,
+                wantedBlocks,
+                stillPinned ? heldBlocks : 0,
+                stillPinned ? heldTokens : 0,
+                stillPinned ? beyondTokens : 0,
+                timesLost,
+                timesAsked,
+                weight,
+                Duration.ZERO,
+                List.of(),
+                Optional.empty(),
+                why);
+    }
+}

@@ -1,8 +1,11 @@
 package io.holdfast.core.hold;
 
+import io.holdfast.core.index.Prefix;
 import io.holdfast.core.index.TreeView;
 import io.holdfast.core.prefix.SharedPrefixes;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /** The register of holds: those that live, the last few that are over, and who waits to hear of them. */
 public final class Holds {
@@ -32,10 +36,11 @@ public final class Holds {
     private long nextId;
     private long nowNanos;
     private long blockTokens;
-    private int weight;
+    private int names;
+    private final Map<Hint, Long> hints = new EnumMap<>(Hint.class);
 
     /** Who asked for a hold, and until when they wait to hear of it. */
-    private record Undecided(CompletableFuture<HoldView> answer, long untilNanos) {}
+    private record Undecided(List<CompletableFuture<HoldView>> answers, long untilNanos) {}
 
     /** Answers are completed on {@code answering}, so that nobody's continuation runs on the controller's thread. */
     public Holds(long firstId, TreeView tree, SharedPrefixes prefixes, Executor answering) {
@@ -60,16 +65,129 @@ public final class Holds {
 
     private Hold add(Hold hold) {
         living.put(hold.id(), hold);
-        weight += hold.request().weight();
+        names += hold.request().size();
         prefixes.want(hold.end(), hold.request().blocks());
         return hold;
     }
 
-    /** A requested hold under the number that it had; later ones are numbered from there on. */
-    public void restore(long id, HoldRequest request, String reason) {
+    /** A requested hold under the number and with the claims that it had; later ones are numbered from there on. */
+    public void restore(long id, HoldRequest request, List<ClaimView> claims, String reason) {
         over.remove(id);
         nextId = Math.max(nextId, id + 1);
-        add(Hold.requested(id, HoldOrigin.REQUESTED, request, nowNanos, reason));
+        add(Hold.restored(id, HoldOrigin.REQUESTED, request, Claims.restored(claims, nowNanos), nowNanos, reason));
+    }
+
+    /**
+     * Has a request with a requester join the living hold of its prefix, or renews what that requester has in it; absent
+     * where there is none to join.
+     *
+     * @throws RejectedExecutionException with one sentence, where it has as many requesters as it may have
+     */
+    public Optional<Hold> join(HoldRequest request) {
+        if (request.requester().isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<Hold> found = wanted().filter(
+                        hold -> hold.claims().shared() && hold.request().samePrefix(request))
+                .findFirst();
+        found.ifPresent(hold -> {
+            if (hold.claims().full() && !hold.claims().has(request.requester())) {
+                throw new RejectedExecutionException("Hold " + hold.id() + " has " + Claims.MOST
+                        + " requesters, which is the most: release it for one of them first.");
+            }
+            Hold joined = hold.askedAgain(request, hold.claims().with(request, nowNanos));
+            names += joined.request().size() - hold.request().size();
+            living.put(hold.id(), joined);
+        });
+        return found.flatMap(hold -> living(hold.id()));
+    }
+
+    /**
+     * Has a requested hold that is not given up run for so long from now, for one of its requesters or for all; never beyond
+     * a cap. Answers the hold as it is then; absent where there is none of this number, or none of that requester's.
+     */
+    public Optional<HoldView> extend(long id, Optional<String> requester, Duration length) {
+        living(id)
+                .filter(hold -> !hold.automatic() && hold.state() != HoldState.EXPIRING)
+                .ifPresent(hold -> living.put(id, hold.claimedBy(hold.claims().extended(requester, length, nowNanos))));
+        return living(id)
+                .filter(hold -> requester.map(hold.claims()::has).orElse(true))
+                .map(this::view)
+                .or(() -> Optional.ofNullable(over.get(id)));
+    }
+
+    /**
+     * Ends what one requester wants of a hold; with the last of them the hold expires. Absent where that requester wants
+     * nothing of it.
+     */
+    public Optional<Hold> leave(long id, String requester) {
+        Optional<Hold> found = living(id).filter(hold -> hold.claims().has(requester));
+        found.filter(hold -> hold.state() != HoldState.EXPIRING)
+                .ifPresent(hold -> update(hold.claims()
+                        .without(requester)
+                        .map(hold::claimedBy)
+                        .orElseGet(() -> hold.expiring("released by its last requester, " + requester))));
+        return found.flatMap(hold -> living(id));
+    }
+
+    /** Ends what one requester wants of the hold of exactly this prefix; absent where there is no such hold. */
+    public Optional<Hold> leave(HoldRequest prefix, String requester) {
+        return wanted().filter(hold ->
+                        hold.request().samePrefix(prefix) && hold.claims().has(requester))
+                .findFirst()
+                .flatMap(hold -> leave(hold.id(), requester));
+    }
+
+    /**
+     * Takes a hint about the conversation that begins with this path, and answers the holds that it concerned. A use prolongs
+     * what prolongs itself of all holds on the path; an end is one of what this requester wants of it and of what goes on
+     * from it, since all that is shorter may be others' as well.
+     */
+    public List<Hold> hint(Hint hint, Prefix path, String requester) {
+        hints.merge(hint, 1L, Long::sum);
+        List<Hold> concerned = wanted().filter(
+                        hint == Hint.OVER
+                                ? hold -> hold.claims().has(requester)
+                                        && !requester.isEmpty()
+                                        && begins(path, hold.request())
+                                : hold -> hold.claims().refreshed() && begins(hold.request(), path))
+                .toList();
+        if (hint == Hint.OVER) {
+            return concerned.stream()
+                    .flatMap(hold -> leave(hold.id(), requester).stream())
+                    .toList();
+        }
+        concerned.forEach(
+                hold -> living.put(hold.id(), hold.claimedBy(hold.claims().used(nowNanos))));
+        return concerned.stream().flatMap(hold -> living(hold.id()).stream()).toList();
+    }
+
+    private static boolean begins(Prefix shorter, Prefix longer) {
+        int blocks = shorter.blocks();
+        return blocks <= longer.blocks() && shorter.block(blocks - 1) == longer.block(blocks - 1);
+    }
+
+    /** How often each hint was given. */
+    public Map<Hint, Long> hints() {
+        return Map.copyOf(hints);
+    }
+
+    /** The engine was seen to have all that is held. */
+    public void proven(long nanos) {
+        living.replaceAll((id, hold) -> hold.state() == HoldState.HELD ? hold.proven(nanos) : hold);
+    }
+
+    /** Of a pin that another hold has already, nobody asked the engine again. */
+    public long provenNanos(long pinnedBlock) {
+        return living.values().stream()
+                .filter(hold -> hold.state() == HoldState.HELD && hold.lastBlock() == pinnedBlock)
+                .mapToLong(Hold::provenNanos)
+                .max()
+                .orElse(nowNanos);
+    }
+
+    private Stream<Hold> wanted() {
+        return living.values().stream().filter(hold -> hold.state() != HoldState.EXPIRING);
     }
 
     /** Whether there are as many as there may be. */
@@ -79,12 +197,12 @@ public final class Holds {
 
     /** Whether there is memory for the names of so many blocks more. */
     public boolean fits(int more) {
-        return more <= MOST_BLOCKS - weight;
+        return more <= MOST_BLOCKS - names;
     }
 
-    /** What all that live weigh, in names of blocks; those that holds share are counted for each. */
-    public int weight() {
-        return weight;
+    /** What all that live take, in names of blocks; those that holds share are counted for each. */
+    public int names() {
+        return names;
     }
 
     /** Those that are not over, oldest first. */
@@ -102,7 +220,7 @@ public final class Holds {
             return;
         }
         if (living.remove(hold.id()) != null) {
-            weight -= hold.request().weight();
+            names -= hold.request().size();
             prefixes.unwant(hold.end());
         }
         over.put(hold.id(), view(hold));
@@ -123,12 +241,23 @@ public final class Holds {
     public void decided(Hold hold) {
         Undecided waiting = awaitingDecision.remove(hold.id());
         if (waiting != null) {
-            complete(waiting.answer, view(hold));
+            HoldView view = view(hold);
+            waiting.answers.forEach(answer -> complete(answer, view));
         }
     }
 
     public void awaitDecision(long id, CompletableFuture<HoldView> answer, long untilNanos) {
-        awaitingDecision.put(id, new Undecided(answer, untilNanos));
+        awaitingDecision.put(id, new Undecided(new ArrayList<>(List.of(answer)), untilNanos));
+    }
+
+    /** Who joins a hold hears of it when those do who asked before. */
+    public void awaitDecisionToo(Hold hold, CompletableFuture<HoldView> answer) {
+        Undecided waiting = awaitingDecision.get(hold.id());
+        if (waiting == null) {
+            complete(answer, view(hold));
+        } else {
+            waiting.answers.add(answer);
+        }
     }
 
     /** Withdraws holds of which nothing became known in time: who asked for them would not know their ids. */
@@ -144,7 +273,7 @@ public final class Holds {
     public void withdrawn(long id, RuntimeException why) {
         Undecided waiting = awaitingDecision.remove(id);
         if (waiting != null) {
-            fail(waiting.answer, why);
+            waiting.answers.forEach(answer -> fail(answer, why));
         }
     }
 
@@ -158,25 +287,34 @@ public final class Holds {
         }
     }
 
-    /** Ends what has outlived its lease, and automatic holds that were evicted again before they could be pinned. */
+    /** Ends what has outlived its leases, and automatic holds that were evicted again before they could be pinned. */
     public void age() {
-        for (Hold hold : living()) {
-            if (hold.state() == HoldState.EXPIRING) {
+        for (Hold before : living()) {
+            if (before.state() == HoldState.EXPIRING) {
                 continue;
             }
-            long seconds = hold.request().lease().toSeconds();
-            if (deadline(hold) <= nowNanos) {
+            Hold hold = before.claimedBy(before.claims().used(lastUse(before)));
+            Optional<Claims> left = hold.claims().living(nowNanos);
+            if (left.isEmpty()) {
+                Claim last = hold.claims().last();
                 update(hold.expiring(
                         hold.automatic()
-                                ? "not touched for " + seconds + " s"
-                                : "its lease of " + seconds + " s is over"));
+                                ? "not touched for " + last.lease().length().toSeconds() + " s"
+                                : last.whyOver()));
             } else if (hold.automatic() && hold.waits() && !tree.resident(hold.end())) {
                 update(hold.expiring(
                         hold.state() == HoldState.LOST
                                 ? "lost: " + hold.evidence()
                                 : "evicted before it could be pinned"));
+            } else {
+                living.put(hold.id(), hold.claimedBy(left.get()));
             }
         }
+    }
+
+    /** A requested hold is prolonged by requests of users, not by ours; an automatic one is there as long as it is touched. */
+    private long lastUse(Hold hold) {
+        return hold.automatic() ? tree.lastTouch(hold.end()) : prefixes.lastPassed(hold.end());
     }
 
     public List<HoldView> views() {
@@ -211,13 +349,12 @@ public final class Holds {
         }
     }
 
-    private HoldView view(Hold hold) {
-        return hold.view(deadline(hold), nowNanos, blockTokens);
+    /** A hold as people see it, also when it was over a moment ago. */
+    public Optional<HoldView> view(long id) {
+        return living(id).map(this::view).or(() -> Optional.ofNullable(over.get(id)));
     }
 
-    /** A requested hold ages from its request, an automatic one from its last touch. */
-    private long deadline(Hold hold) {
-        long from = hold.automatic() ? Math.max(hold.sinceNanos(), tree.lastTouch(hold.end())) : hold.sinceNanos();
-        return from + hold.request().lease().toNanos();
+    private HoldView view(Hold hold) {
+        return hold.view(nowNanos, blockTokens, prefixes.lastHit(hold.end()));
     }
 }

@@ -35,10 +35,11 @@ public final class Planner {
      * -----
      * Letting go comes first: holds that are over; all hard pins when requests wait while nothing runs (the one state that
      * a pin may have caused and that costs everything); what stands above the hard bound, automatic holds before requested
-     * ones and younger before older; automatic holds in a window that measures without them. A hold that was let go by the
+     * ones, of those lighter before heavier, and younger before older; automatic holds in a window that measures without them. A hold that was let go by the
      * last three is not over: it waits, and is pinned again when it fits.
      *
-     * Then wishes, oldest first and requested before automatic. A pin counts against the bound from the plan that
+     * Then wishes, requested before automatic, of those heavier before lighter, and older before younger. A weight takes
+     * nothing from what is held: somebody was promised that. A pin counts against the bound from the plan that
      * makes it, an unpin frees nothing before the engine said so; within one plan two new paths that overlap are counted
      * twice. All three err on the side of the engine.
      *
@@ -113,11 +114,10 @@ public final class Planner {
             "requests wait while nothing runs: every pin is let go, and none is made until that is over";
 
     private void wishes(HoldOrigin origin, boolean stalled) {
-        for (Hold hold : in.holds()) {
-            if (hold.waits() && hold.origin() == origin) {
-                lines.add(wish(hold, stalled));
-            }
-        }
+        in.holds().stream()
+                .filter(hold -> hold.waits() && hold.origin() == origin)
+                .sorted(Comparator.comparingInt(Hold::weight).reversed().thenComparingLong(Hold::id))
+                .forEach(hold -> lines.add(wish(hold, stalled)));
     }
 
     private Line wish(Hold hold, boolean stalled) {
@@ -163,7 +163,7 @@ public final class Planner {
         }
         Optional<String> tooMuch = exceeds(block);
         if (tooMuch.isPresent()) {
-            return wait(hold, tooMuch.get());
+            return wait(hold, tooMuch.get() + behind(hold));
         }
         planned += cost(block);
         return new Line(
@@ -173,6 +173,21 @@ public final class Planner {
                 block,
                 end.get().blocks,
                 hold.automatic() ? shared(last, end.get()) : pinReason(in.traits(), end.get().blocks, path.blocks()));
+    }
+
+    /** Who was taken before it for being heavier, where that may be why it has no room. */
+    private String behind(Hold hold) {
+        return in.holds().stream()
+                .filter(other -> other.weight() > hold.weight() && !other.automatic())
+                .filter(other -> other.state() == HoldState.HELD || pinnedByThisPlan(other))
+                .max(Comparator.comparingInt(Hold::weight))
+                .map(other -> "; hold " + other.id() + " of weight " + other.weight()
+                        + " goes before this one of weight " + hold.weight())
+                .orElse("");
+    }
+
+    private boolean pinnedByThisPlan(Hold hold) {
+        return lines.stream().anyMatch(line -> line.action() == Action.PIN && line.holdId() == hold.id());
     }
 
     /** What becomes of a hold whose last block is not in the cache: while it is, storing the prefix alone would store nothing. */
@@ -328,6 +343,7 @@ public final class Planner {
         List<Hold> order = in.holds().stream()
                 .filter(hold -> hold.state() == HoldState.HELD)
                 .sorted(Comparator.comparing(Hold::automatic)
+                        .thenComparing(Comparator.comparingInt(Hold::weight).reversed())
                         .thenComparingLong(Hold::id)
                         .reversed())
                 .toList();

@@ -45,6 +45,7 @@ public final class SharedPrefixes implements PrefixView {
     private static final int MOST_ENDS = 8;
     private static final int MOST_FIRSTS = 8;
     private static final int PROMPTS = 128;
+    private static final long NEVER = Long.MIN_VALUE;
 
     private final EngineBlocks tree;
     private final double halfLifeNanos;
@@ -81,6 +82,7 @@ public final class SharedPrefixes implements PrefixView {
         double heat = 1;
         long heatNanos = nowNanos;
         long passedNanos = nowNanos;
+        long hitNanos = NEVER;
 
         Entry(long lastBlock, int blocks) {
             this.lastBlock = lastBlock;
@@ -102,6 +104,7 @@ public final class SharedPrefixes implements PrefixView {
         void passed(int hitBlocks) {
             if (hitBlocks >= blocks) {
                 hits++;
+                hitNanos = nowNanos;
             } else if (requests > 0) {
                 losses++;
                 lostBlocks += blocks - hitBlocks;
@@ -305,6 +308,19 @@ public final class SharedPrefixes implements PrefixView {
         }
         Arrays.sort(needs);
         return OptionalLong.of(needs[(count * 9 + 9) / 10 - 1]);
+    }
+
+    /** When a request last went over it, ours aside; before all time where none was seen to. */
+    public long lastPassed(long lastBlock) {
+        return entry(lastBlock)
+                .filter(entry -> entry.requests > 0)
+                .map(entry -> entry.passedNanos)
+                .orElse(NEVER);
+    }
+
+    /** When a request that went over it last found all of it in the cache; before all time where none was seen to. */
+    public long lastHit(long lastBlock) {
+        return entry(lastBlock).map(entry -> entry.hitNanos).orElse(NEVER);
     }
 
     private boolean living(long end) {

@@ -1,6 +1,7 @@
 package io.holdfast.core.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
@@ -106,6 +107,59 @@ final class PlannerTest {
         hard = 63;
         wish(1, 1, 2);
         assertWaits("no room: 0 tokens are pinned, it needs 64 more, and the bound is 63");
+    }
+
+    @Test
+    void wishes_roomForOne_theHeavierIsTakenAndTheOtherSaysBehindWhom() {
+        root(1, 2);
+        root(3, 4);
+        root(5, 6);
+        hard = 63;
+        holds.add(weighed(1, 1, 1, 2));
+        holds.add(weighed(2, 5, 3, 4));
+        holds.add(weighed(3, 5, 5, 6));
+        assertThat(plan().lines())
+                .extracting(Line::holdId, Line::action)
+                .containsExactly(tuple(2L, Action.PIN), tuple(3L, Action.WAIT), tuple(1L, Action.WAIT));
+        assertThat(plan().lines().get(1).reason()).startsWith("no room").doesNotContain("goes before");
+        assertThat(plan().lines().get(2).reason())
+                .startsWith("no room: 32 tokens are pinned, it needs 32 more, and the bound is 63")
+                .endsWith("; hold 2 of weight 5 goes before this one of weight 1");
+    }
+
+    @Test
+    void heavierWish_takesNothingFromALighterHold() {
+        root(1, 2);
+        root(3, 4);
+        hard = 63;
+        held(1, 1, 2);
+        holds.add(weighed(2, 100, 3, 4));
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.WAIT);
+    }
+
+    @Test
+    void boundThatFalls_takesTheLighterBeforeTheYounger() {
+        root(1, 2);
+        root(3, 4);
+        root(5, 6);
+        for (long id = 1; id <= 3; id++) {
+            long last = 2 * id;
+            tree.pinPath(last);
+            holds.add(weighed(id, id == 1 ? 1 : 9, last - 1, last).held(last, 2, "held"));
+        }
+        hard = 64;
+        assertThat(unpinned()).containsExactly(1L);
+        hard = 32;
+        assertThat(unpinned()).containsExactly(1L, 3L);
+    }
+
+    private static Hold weighed(long id, int weight, long... path) {
+        return Hold.requested(
+                id,
+                HoldOrigin.REQUESTED,
+                new HoldRequest(path, Duration.ofSeconds(60)).withWeight(weight),
+                0,
+                "asked for");
     }
 
     @Test

@@ -1,0 +1,93 @@
+package io.holdfast.core.hold;
+
+import java.time.Duration;
+
+/**
+ * What one requester wants of a hold.
+ *
+ * @param requester empty where it has no name
+ * @param runs for how long it ran when its end was last set
+ * @param setNanos when that was
+ * @param lastNanos its end is never set beyond
+ */
+record Claim(String requester, Lease lease, int weight, Duration runs, long setNanos, long endNanos, long lastNanos) {
+
+    static Claim of(String requester, Lease lease, int weight, long nowNanos) {
+        return new Claim(
+                requester,
+                lease,
+                weight,
+                lease.length(),
+                nowNanos,
+                nowNanos + lease.length().toNanos(),
+                nowNanos + lease.atMost().toNanos());
+    }
+
+    static Claim restored(ClaimView kept, long nowNanos) {
+        return new Claim(
+                kept.requester(),
+                kept.lease(),
+                kept.weight(),
+                kept.left(),
+                nowNanos,
+                nowNanos + kept.left().toNanos(),
+                nowNanos + kept.leftAtMost().toNanos());
+    }
+
+    /** The prefix was used then. What was known when the end was set last has no say any more. */
+    Claim used(long nanos) {
+        return lease.refreshOnHit() && nanos > setNanos ? runsAtLeast(lease.length(), nanos) : this;
+    }
+
+    /** Asked for once more: the newest word counts, but nobody gets less than was promised. */
+    Claim renewed(Lease newLease, int newWeight, long nowNanos) {
+        Claim fresh = of(requester, newLease, newWeight, nowNanos);
+        return fresh.endNanos >= endNanos
+                ? fresh
+                : new Claim(
+                        requester, newLease, newWeight, runs, nowNanos, endNanos, Math.max(fresh.lastNanos, endNanos));
+    }
+
+    /** From now on it runs for so long, whether that is more or less than before. */
+    Claim extended(Duration length, long nowNanos) {
+        return runs(length, nowNanos, Math.min(nowNanos + length.toNanos(), lastNanos));
+    }
+
+    private Claim runsAtLeast(Duration length, long nanos) {
+        long end = Math.min(nanos + length.toNanos(), lastNanos);
+        return end > endNanos ? runs(length, nanos, end) : this;
+    }
+
+    private Claim runs(Duration length, long nanos, long end) {
+        return new Claim(requester, lease, weight, length, nanos, end, lastNanos);
+    }
+
+    boolean over(long nowNanos) {
+        return endNanos <= nowNanos;
+    }
+
+    boolean hasName() {
+        return !requester.isEmpty();
+    }
+
+    /** Why it is over, once it is. */
+    String whyOver() {
+        String whose = hasName() ? "the lease of its last requester, " + requester + "," : "its lease";
+        if (endNanos == lastNanos && lease.atMost().compareTo(runs) > 0) {
+            return whose + " has run for the " + lease.atMost().toSeconds() + " s that it may run in all";
+        }
+        return whose + " of " + runs.toSeconds() + " s is over"
+                + (lease.refreshOnHit() && runs.equals(lease.length())
+                        ? ", since the prefix was not used for so long"
+                        : "");
+    }
+
+    ClaimView view(long nowNanos) {
+        return new ClaimView(
+                requester,
+                lease,
+                weight,
+                Duration.ofNanos(Math.max(0, endNanos - nowNanos)),
+                Duration.ofNanos(Math.max(0, lastNanos - nowNanos)));
+    }
+}

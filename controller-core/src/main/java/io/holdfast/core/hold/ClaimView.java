@@ -1,0 +1,12 @@
+package io.holdfast.core.hold;
+
+import java.time.Duration;
+
+/**
+ * What one requester may still want of a hold.
+ *
+ * @param requester by the name that it gave itself; empty where it gave none
+ * @param left how long its lease runs from now
+ * @param leftAtMost how long it can run from now, however often it is prolonged
+ */
+public record ClaimView(String requester, Lease lease, int weight, Duration left, Duration leftAtMost) {}

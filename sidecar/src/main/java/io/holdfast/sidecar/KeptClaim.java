@@ -1,0 +1,48 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.hold.ClaimView;
+import io.holdfast.core.hold.Lease;
+import java.time.Duration;
+import java.time.Instant;
+
+/**
+ * What one requester wants of a hold, by the clock on the wall.
+ *
+ * @param requester empty for somebody without a name
+ * @param until when its lease ends
+ * @param last it is never prolonged beyond
+ */
+record KeptClaim(String requester, Lease lease, int weight, Instant until, Instant last) {
+    private static final Duration LEAST_GRAIN = Duration.ofSeconds(1);
+    private static final Duration MOST_GRAIN = Duration.ofSeconds(60);
+    private static final int GRAINS_A_LEASE = 20;
+
+    /** Of somebody without a name, and of which nothing is known but its end. */
+    static KeptClaim until(Instant end) {
+        return new KeptClaim("", Lease.absolute(Lease.LONGEST), 1, end, end.plus(Lease.LONGEST));
+    }
+
+    static KeptClaim of(ClaimView claim, Instant now) {
+        return new KeptClaim(
+                claim.requester(), claim.lease(), claim.weight(), now.plus(claim.left()), now.plus(claim.leftAtMost()));
+    }
+
+    ClaimView left(Instant now) {
+        return new ClaimView(requester, lease, weight, Duration.between(now, until), Duration.between(now, last));
+    }
+
+    /**
+     * Whether it need not be written again when this is what it is by now. What is used all the time is prolonged all the
+     * time, and a disk is no place for that: after a crash a lease may end so much too early.
+     */
+    boolean isAbout(KeptClaim other) {
+        Duration grain = lease.length().dividedBy(GRAINS_A_LEASE);
+        Duration least = grain.compareTo(LEAST_GRAIN) < 0 ? LEAST_GRAIN : grain;
+        Duration far = least.compareTo(MOST_GRAIN) > 0 ? MOST_GRAIN : least;
+        return requester.equals(other.requester)
+                && lease.equals(other.lease)
+                && weight == other.weight
+                && Duration.between(until, other.until).abs().compareTo(far) <= 0
+                && Duration.between(last, other.last).abs().compareTo(MOST_GRAIN) <= 0;
+    }
+}

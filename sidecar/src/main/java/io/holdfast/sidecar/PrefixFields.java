@@ -1,0 +1,243 @@
+package io.holdfast.sidecar;
+
+import static io.holdfast.sidecar.ApiError.badRequest;
+import static io.holdfast.sidecar.ConfigException.shown;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectReader;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * The fields of a request's body that say which prefix it is about: tokens, the hashes of its blocks, a text, messages or an
+ * example.
+ *
+ * <p>Read as a stream straight into primitive arrays, because a prompt may have hundreds of thousands of tokens, and
+ * strictly, because a hold on anything but what was meant helps nobody.
+ */
+final class PrefixFields {
+    static final String WAYS = "tokens, hashes, text, messages (with tools) or an example";
+
+    private static final JsonFactory JSON = JsonFactory.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .build();
+    private static final ObjectReader TREES = new ObjectMapper(JSON).readerFor(JsonNode.class);
+
+    private final int mostBlocks;
+    private final Map<String, PrefixSource> sources = new LinkedHashMap<>();
+    private Optional<ArrayNode> tools = Optional.empty();
+    private OptionalInt prefix = OptionalInt.empty();
+
+    /** @param mostBlocks more hashes than that are not even read */
+    PrefixFields(int mostBlocks) {
+        this.mostBlocks = mostBlocks;
+    }
+
+    /** Takes the value of one field of a body, at which the parser stands. */
+    interface FieldReader {
+        void read(String field, JsonParser json) throws IOException;
+    }
+
+    /** Shows each field of a body that is one JSON object; refuses with {@link ApiError} whatever else it is. */
+    static void each(byte[] bytes, String example, FieldReader reader) {
+        try (JsonParser json = JSON.createParser(bytes)) {
+            if (json.nextToken() != JsonToken.START_OBJECT) {
+                throw badRequest("The body must be a JSON object such as " + example + ".");
+            }
+            for (String field = json.nextFieldName(); field != null; field = json.nextFieldName()) {
+                json.nextToken();
+                reader.read(field, json);
+            }
+            if (json.nextToken() != null) {
+                throw badRequest("Something follows the JSON object; send one object only.");
+            }
+        } catch (JsonProcessingException e) {
+            var at = e.getLocation();
+            String problem = e.getOriginalMessage().lines().findFirst().orElse("it ends too early");
+            throw badRequest("The body is not valid JSON"
+                    + (at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr()) + " ("
+                    + shown(problem) + ").");
+        } catch (IOException e) {
+            throw badRequest("The body cannot be read (" + e.getClass().getSimpleName() + ").");
+        }
+    }
+
+    /** Whether this is one of its fields; then it is taken. */
+    boolean take(String field, JsonParser json) throws IOException {
+        switch (field) {
+            case "tokens" -> sources.put(field, new PrefixSource.Tokens(tokens(json)));
+            case "hashes" -> sources.put(field, new PrefixSource.Hashes(hashes(json, mostBlocks)));
+            case "text" -> sources.put(field, new PrefixSource.Text(text(json)));
+            case "messages" -> sources.put(field, new PrefixSource.Messages(objects(json, field), Optional.empty()));
+            case "example" -> sources.put(field, new PrefixSource.Example(number(json, field, Long.MAX_VALUE), 1));
+            case "prefix" -> prefix = OptionalInt.of((int) number(json, field, Integer.MAX_VALUE));
+            case "tools" -> tools = Optional.of(objects(json, field));
+            default -> {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The prefix that all of them say. */
+    PrefixSource source() {
+        return withPrefix(withTools(only(sources), tools), prefix);
+    }
+
+    private static PrefixSource only(Map<String, PrefixSource> sources) {
+        if (sources.size() != 1) {
+            throw badRequest(
+                    sources.isEmpty()
+                            ? "The body has none of " + WAYS + "; send one of them."
+                            : "The body has " + String.join(" and ", sources.keySet()) + "; send one of them.");
+        }
+        return sources.values().iterator().next();
+    }
+
+    private static PrefixSource withTools(PrefixSource source, Optional<ArrayNode> tools) {
+        if (tools.isEmpty()) {
+            return source;
+        }
+        if (source instanceof PrefixSource.Messages conversation) {
+            return new PrefixSource.Messages(conversation.messages(), tools);
+        }
+        throw badRequest("tools are a part of a conversation; send messages with them, or leave them out.");
+    }
+
+    private static PrefixSource withPrefix(PrefixSource source, OptionalInt prefix) {
+        if (prefix.isEmpty()) {
+            return source;
+        }
+        if (source instanceof PrefixSource.Example example) {
+            return new PrefixSource.Example(example.example(), prefix.getAsInt());
+        }
+        throw badRequest("prefix is the number of one that an example saw; send example with it, or leave it out.");
+    }
+
+    /** Numbers are given as the API tells them, which is as text where they are ids. */
+    private static long number(JsonParser json, String field, long most) throws IOException {
+        JsonToken token = json.currentToken();
+        boolean plain = token == JsonToken.VALUE_NUMBER_INT || token == JsonToken.VALUE_STRING;
+        String digits = plain ? json.getText() : "";
+        if (!digits.matches("[0-9]{1,18}") || Long.parseLong(digits) > most) {
+            throw badRequest(field + " is not a number; write it as the answer of the example has it.");
+        }
+        return Long.parseLong(digits);
+    }
+
+    private static String text(JsonParser json) throws IOException {
+        if (json.currentToken() != JsonToken.VALUE_STRING) {
+            throw badRequest("text is not a string; messages are what a conversation is sent as.");
+        }
+        String text = json.getText();
+        if (text.isEmpty()) {
+            throw badRequest("text is empty; a hold needs at least one full block.");
+        }
+        return text;
+    }
+
+    private static ArrayNode objects(JsonParser json, String field) throws IOException {
+        startArray(json, field);
+        JsonNode read = TREES.readTree(json);
+        if (!(read instanceof ArrayNode list) || list.isEmpty()) {
+            throw badRequest(field + " is empty; leave it out, or send what the chat route is sent.");
+        }
+        for (int i = 0; i < list.size(); i++) {
+            if (!list.get(i).isObject()) {
+                throw badRequest(
+                        field + "[" + i + "] is not an object; send " + field + " as the chat route is sent them.");
+            }
+        }
+        return list;
+    }
+
+    private static int[] tokens(JsonParser json) throws IOException {
+        startArray(json, "tokens");
+        int[] tokens = new int[1024];
+        int count = 0;
+        for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
+            requireRoom(count);
+            if (token != JsonToken.VALUE_NUMBER_INT) {
+                throw badRequest("tokens[" + count + "] is not a whole number; tokens are the engine's token ids.");
+            }
+            boolean fits = json.getNumberType() != JsonParser.NumberType.BIG_INTEGER
+                    && json.getLongValue() >= 0
+                    && json.getLongValue() < 1L << 32;
+            if (!fits) {
+                throw badRequest("tokens[" + count + "] is " + shown(json.getText())
+                        + "; a token id is between 0 and 4294967295.");
+            }
+            if (count == tokens.length) {
+                tokens = Arrays.copyOf(tokens, count << 1);
+            }
+            tokens[count++] = (int) json.getLongValue();
+        }
+        requireSome("tokens", count);
+        return Arrays.copyOf(tokens, count);
+    }
+
+    private static long[] hashes(JsonParser json, int mostBlocks) throws IOException {
+        startArray(json, "hashes");
+        long[] hashes = new long[64];
+        int count = 0;
+        for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
+            if (count == mostBlocks) {
+                throw new ApiError(
+                        409, "hashes has more than " + mostBlocks + " elements, which can never fit this engine.");
+            }
+            if (token != JsonToken.VALUE_NUMBER_INT && token != JsonToken.VALUE_STRING) {
+                throw badRequest("hashes[" + count + "] is neither a whole number nor a string of decimal digits.");
+            }
+            if (count == hashes.length) {
+                hashes = Arrays.copyOf(hashes, count << 1);
+            }
+            hashes[count] = name(json.getText(), count);
+            count++;
+        }
+        requireSome("hashes", count);
+        return Arrays.copyOf(hashes, count);
+    }
+
+    /** Engines write the same 64 bits signed or unsigned. */
+    private static long name(String digits, int index) {
+        boolean plain = !digits.startsWith("+") && digits.chars().allMatch(c -> c < 128);
+        try {
+            if (plain) {
+                return digits.startsWith("-") ? Long.parseLong(digits) : Long.parseUnsignedLong(digits);
+            }
+        } catch (NumberFormatException e) {
+            // Told below.
+        }
+        throw badRequest("hashes[" + index + "] is " + shown(digits)
+                + "; a hash is a decimal number of 64 bits, signed or unsigned.");
+    }
+
+    private static void startArray(JsonParser json, String field) {
+        if (json.currentToken() != JsonToken.START_ARRAY) {
+            throw badRequest(field + " is not an array.");
+        }
+    }
+
+    private static void requireRoom(int count) {
+        if (count == HoldBody.MOST_TOKENS) {
+            throw badRequest("tokens has more than " + HoldBody.MOST_TOKENS + " elements; no prefix is that long.");
+        }
+    }
+
+    private static void requireSome(String field, int count) {
+        if (count == 0) {
+            throw badRequest(field + " is empty; a hold needs at least one full block.");
+        }
+    }
+}
