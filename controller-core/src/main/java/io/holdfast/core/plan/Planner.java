@@ -373,7 +373,7 @@ public final class Planner {
         // Blocks that are pinned outside the tree (left over from an earlier life) cannot be freed by any choice here.
         long blockTokens = Math.max(1, in.blockTokens());
         long outside = in.budget().pinnedTokens() - in.tree().pinnedBlocks() * in.blockTokens();
-        long most = Math.floorDiv(bound - outside, blockTokens);
+        long most = Math.floorDiv(in.budget().hardTokens() - outside, blockTokens);
         int enough =
                 in.tree().pathsToUnpin(goes.stream().mapToLong(Long::longValue).toArray(), goneAnyway.size(), most);
         order.stream().limit(enough == 0 ? 0 : after.get(enough - 1)).forEach(hold -> chosen.add(hold.id()));

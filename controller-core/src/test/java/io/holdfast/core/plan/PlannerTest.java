@@ -58,6 +58,7 @@ final class PlannerTest {
     });
     private final List<Hold> holds = new ArrayList<>();
     private long hard = 10_000;
+    private long forNewPins = Long.MAX_VALUE;
     private long automatic = 5_000;
     private Optional<String> unknownHard = Optional.empty();
     private Optional<String> unknownAutomatic = Optional.empty();
@@ -151,6 +152,16 @@ final class PlannerTest {
         assertThat(unpinned()).containsExactly(1L);
         hard = 32;
         assertThat(unpinned()).containsExactly(1L, 3L);
+    }
+
+    @Test
+    void requestThatRuns_letsNothingGoThatIsHeld() {
+        root(1, 2);
+        root(3, 4);
+        held(1, 1, 2);
+        forNewPins = 16;
+        wish(2, 3, 4);
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.WAIT);
     }
 
     private static Hold weighed(long id, int weight, long... path) {
@@ -759,7 +770,7 @@ final class PlannerTest {
                 term("hard guard", hard, unknownHard),
                 term("room beside running requests", 20_000, Optional.empty()),
                 term("operator's share", automatic, unknownAutomatic));
-        Budget budget = new Budget(hard, hard, automatic, tree.pinnedBlocks() * 16L, 0, terms, List.of());
+        Budget budget = new Budget(hard, Math.min(hard, forNewPins), automatic, tree.pinnedBlocks() * 16L, 0, terms, List.of());
         return Planner.plan(new PlanInput(
                 1,
                 0,
