@@ -688,7 +688,7 @@ public final class Controller {
         switchback.ifPresent(loop -> loop.tick(nowNanos, holding));
         own.now(nowNanos);
         noticeOwnRequest();
-        holds.age();
+        holds.age(own.busyNanos());
         EngineReadings readings = effectiveReadings(clockNanos);
         budget = BudgetRule.compute(
                 settings.budget(),

@@ -33,6 +33,7 @@ final class OwnRequests {
     private final Deque<Long> sentNanos = new ArrayDeque<>();
     private Optional<UnderWay> underWay = Optional.empty();
     private long nowNanos;
+    private long busyNanos = Long.MIN_VALUE;
     private long sent;
     private long failed;
 
@@ -65,6 +66,12 @@ final class OwnRequests {
 
     void now(long nanos) {
         nowNanos = nanos;
+        busyNanos = underWay.isPresent() ? nanos : busyNanos;
+    }
+
+    /** When one was last under way, so that blocks may have been touched by it until then; before all time where none ever was. */
+    long busyNanos() {
+        return busyNanos;
     }
 
     /** Why no prefix is stored by a request of our own now; empty when one may be. */
@@ -88,6 +95,7 @@ final class OwnRequests {
         UnderWay request = new UnderWay(holdId, prefix);
         underWay = Optional.of(request);
         sentNanos.addLast(nowNanos);
+        busyNanos = nowNanos;
         sent++;
         int[] tokens = prefix.tokensOf(prefix.blocks());
         PrefixSender by = sender.orElseThrow();

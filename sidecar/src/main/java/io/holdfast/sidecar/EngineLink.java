@@ -324,11 +324,14 @@ final class EngineLink implements AutoCloseable {
         return answered(
                         () -> controller.leave(holdId, requester),
                         () -> emergency.releaseAll().thenApply(done -> hold(holdId)))
-                .thenCompose(left -> left.map(hold -> lasting.changed(hold)
-                                .toCompletableFuture()
-                                .completeOnTimeout(false, 1, TimeUnit.SECONDS)
-                                .thenApply(written -> left))
-                        .orElseGet(() -> CompletableFuture.completedFuture(left)));
+                .thenCompose(left -> kept(left).thenApply(written -> left));
+    }
+
+    /** What is let go of after a fault is wanted still. */
+    private CompletionStage<Boolean> kept(Optional<HoldView> left) {
+        return left.filter(hold -> emergency.reason().isEmpty())
+                .map(hold -> lasting.changed(hold).toCompletableFuture().completeOnTimeout(false, 1, TimeUnit.SECONDS))
+                .orElseGet(() -> CompletableFuture.completedFuture(true));
     }
 
     private CompletionStage<Optional<HoldView>> releaseNow(long holdId) {

@@ -178,8 +178,8 @@ class HttpLimitsTest {
 
             assertThat(over.status()).isEqualTo(503);
             assertThat(over.error())
-                    .isEqualTo("The holds of engine demo weigh 4194304 block names in all, and with this one they would"
-                            + " weigh more than 4194304: release one first.");
+                    .isEqualTo("The holds of engine demo take 4194304 block names in all, and with this one they would"
+                            + " take more than 4194304: release one first.");
             assertThat(large.status()).isEqualTo(409);
             assertThat(large.error())
                     .isEqualTo("hashes has more than 65536 elements, which can never fit this engine.");

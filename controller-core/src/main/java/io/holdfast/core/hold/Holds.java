@@ -287,13 +287,17 @@ public final class Holds {
         }
     }
 
-    /** Ends what has outlived its leases, and automatic holds that were evicted again before they could be pinned. */
-    public void age() {
+    /**
+     * Ends what has outlived its leases, and automatic holds that were evicted again before they could be pinned.
+     *
+     * @param ownNanos until then blocks may have been touched by requests of our own
+     */
+    public void age(long ownNanos) {
         for (Hold before : living()) {
             if (before.state() == HoldState.EXPIRING) {
                 continue;
             }
-            Hold hold = before.claimedBy(before.claims().used(lastUse(before)));
+            Hold hold = before.claimedBy(before.claims().used(lastUse(before, ownNanos)));
             Optional<Claims> left = hold.claims().living(nowNanos);
             if (left.isEmpty()) {
                 Claim last = hold.claims().last();
@@ -312,9 +316,16 @@ public final class Holds {
         }
     }
 
-    /** A requested hold is prolonged by requests of users, not by ours; an automatic one is there as long as it is touched. */
-    private long lastUse(Hold hold) {
-        return hold.automatic() ? tree.lastTouch(hold.end()) : prefixes.lastPassed(hold.end());
+    /**
+     * A requested hold is prolonged by requests of users, not by ours. What is stored under its prefix is a sign of one even
+     * where nobody can tell whether it belongs to a request that was seen to begin before.
+     */
+    private long lastUse(Hold hold, long ownNanos) {
+        long touched = tree.lastTouch(hold.end());
+        if (hold.automatic()) {
+            return touched;
+        }
+        return Math.max(prefixes.lastPassed(hold.end()), touched > ownNanos ? touched : Long.MIN_VALUE);
     }
 
     public List<HoldView> views() {

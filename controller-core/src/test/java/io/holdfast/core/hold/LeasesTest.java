@@ -88,6 +88,23 @@ final class LeasesTest {
     }
 
     @Test
+    void storeThatMayBelongToAnEarlierRequest_isAUseAllTheSame() {
+        harness.stored(1, 2, 5);
+        long id = ask(new HoldRequest(path(), REFRESHED)).id();
+        pass(40, 1);
+        harness.controller.events().batchStarted(7, 3_000_000);
+        harness.controller.events().stored(ControllerHarness.chain(6).under(5));
+        harness.controller.events().batchEnded();
+        pass(40, 1);
+        assertThat(harness.controller.view().counters().visibleRequests())
+                .as("taken for one")
+                .isEqualTo(1);
+        assertThat(state(id)).isEqualTo(HoldState.HELD);
+        pass(40, 1);
+        assertThat(state(id)).isEqualTo(HoldState.RELEASED);
+    }
+
+    @Test
     void requestOfOurOwn_isNoUse() {
         int[] tokens = IntStream.range(0, 32).toArray();
         harness.cleared();
@@ -463,5 +480,12 @@ final class LeasesTest {
 
     private void pass(int seconds) {
         harness.pass(Duration.ofSeconds(seconds));
+    }
+
+    /** The same with an engine in which so many requests run. */
+    private void pass(int seconds, int running) {
+        harness.now += seconds * ControllerHarness.SECOND;
+        harness.readings(running, 0);
+        harness.settle();
     }
 }

@@ -770,7 +770,8 @@ final class PlannerTest {
                 term("hard guard", hard, unknownHard),
                 term("room beside running requests", 20_000, Optional.empty()),
                 term("operator's share", automatic, unknownAutomatic));
-        Budget budget = new Budget(hard, Math.min(hard, forNewPins), automatic, tree.pinnedBlocks() * 16L, 0, terms, List.of());
+        Budget budget =
+                new Budget(hard, Math.min(hard, forNewPins), automatic, tree.pinnedBlocks() * 16L, 0, terms, List.of());
         return Planner.plan(new PlanInput(
                 1,
                 0,
