@@ -11,6 +11,8 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
+import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -21,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +50,7 @@ public final class EngineHttp implements AutoCloseable {
     private final HttpClient client;
     private final Guards guards;
     private final ScheduledExecutorService timer;
-    private volatile boolean closed;
+    private final AtomicBoolean closed;
 
     /**
      * @param executor runs the client's work and what follows a reply
@@ -59,10 +62,9 @@ public final class EngineHttp implements AutoCloseable {
         this.settings = settings;
         this.timer = timer;
         base = settings.base().toString().replaceAll("/+$", "");
-        HttpRequest.Builder request = HttpRequest.newBuilder(settings.base());
-        settings.headers().forEach(request::setHeader);
-        template = request.build();
+        template = template(settings);
         guards = new Guards(settings, nanoClock);
+        closed = new AtomicBoolean();
         HttpClient.Builder builder = HttpClient.newBuilder()
                 .executor(executor)
                 .version(HttpClient.Version.HTTP_1_1)
@@ -72,6 +74,32 @@ public final class EngineHttp implements AutoCloseable {
             builder.sslContext(new PlainText());
         }
         client = builder.build();
+    }
+
+    private EngineHttp(EngineHttp shared, EngineHttpSettings settings) {
+        this.settings = settings;
+        timer = shared.timer;
+        base = shared.base;
+        template = template(settings);
+        guards = shared.guards;
+        closed = shared.closed;
+        client = shared.client;
+    }
+
+    private static HttpRequest template(EngineHttpSettings settings) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(settings.base());
+        settings.headers().forEach(request::setHeader);
+        return request.build();
+    }
+
+    /** The same conversation with other headers, such as those of an administrator; connection and guards are shared. */
+    public EngineHttp withHeaders(Map<String, String> headers) {
+        return new EngineHttp(this, settings.withHeaders(headers));
+    }
+
+    /** The same conversation for calls that may wait so long for their turn; connection and guards are shared. */
+    public EngineHttp waiting(Duration limit) {
+        return new EngineHttp(this, settings.withTimeLimit(limit));
     }
 
     /** Where the engine serves. */
@@ -94,7 +122,7 @@ public final class EngineHttp implements AutoCloseable {
     /** Ends what is under way; later calls are answered with their refusal. */
     @Override
     public void close() {
-        closed = true;
+        closed.set(true);
         client.shutdownNow();
     }
 
@@ -105,7 +133,7 @@ public final class EngineHttp implements AutoCloseable {
     private CompletableFuture<Reply> repeat(HttpRequest request, Retry.AsyncContext<Attempt> attempts) {
         return attempt(request).thenCompose(attempt -> {
             long pauseMillis = attempts.onResult(attempt);
-            return pauseMillis < 1 || closed
+            return pauseMillis < 1 || closed.get()
                     ? CompletableFuture.completedFuture(attempt.reply())
                     : pause(pauseMillis).thenCompose(paused -> repeat(request, attempts));
         });
@@ -122,7 +150,7 @@ public final class EngineHttp implements AutoCloseable {
     }
 
     private CompletableFuture<Attempt> attempt(HttpRequest request) {
-        if (closed) {
+        if (closed.get()) {
             return CompletableFuture.completedFuture(turnedAway("The connection to " + base + " was closed here."));
         }
         Optional<String> refusal = guards.enter();
@@ -165,7 +193,7 @@ public final class EngineHttp implements AutoCloseable {
                 ? wrapped.getCause()
                 : failure;
         String what = request.method() + " " + request.uri();
-        if (closed) {
+        if (closed.get()) {
             return new Attempt(
                     new Reply.NoAnswer(what + " was given up: the connection was closed here.", true), false, false);
         }

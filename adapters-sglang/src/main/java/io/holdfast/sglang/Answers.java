@@ -48,8 +48,8 @@ final class Answers {
     }
 
     static String anotherKey(Reply.Answer answer) {
-        return "The engine wants another key for pins (HTTP " + answer.status()
-                + "): where it has an admin key, that one must be in the Authorization header.";
+        return "The engine wants another key (HTTP " + answer.status()
+                + "): apiKeyEnv names the variable of the one for requests, adminKeyEnv that of the one for pins.";
     }
 
     /** The engine's own words, as a sentence's end. */

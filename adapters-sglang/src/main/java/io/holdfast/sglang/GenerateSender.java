@@ -1,9 +1,14 @@
 package io.holdfast.sglang;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.Reply;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 
 /** Has an SGLang engine store a prefix alone: one token is asked for after it, by its route for token ids. */
@@ -11,10 +16,13 @@ public final class GenerateSender implements PrefixSender {
     private static final String PATH = "/generate";
     private static final String NO_ROUTE = "This engine has no /generate route, so it is no SGLang.";
 
+    /** A request waits for its turn, behind those of users. */
+    static final Duration QUEUE = Duration.ofMinutes(1);
+
     private final EngineHttp http;
 
     public GenerateSender(EngineHttp http) {
-        this.http = http;
+        this.http = http.waiting(QUEUE);
     }
 
     @Override
@@ -23,12 +31,21 @@ public final class GenerateSender implements PrefixSender {
                 .thenApply(reply -> Answers.trouble(reply, NO_ROUTE)
                         .orElseGet(() -> new Outcome(
                                 Outcome.Kind.ACCEPTED,
-                                "The engine answered a request of " + tokens.length + " tokens.")));
+                                "The engine answered a request of " + tokens.length + " tokens.",
+                                cached(reply))));
+    }
+
+    /** How many tokens of the prompt the engine found in its cache, which it always tells on this route. */
+    static OptionalLong cached(Reply reply) {
+        JsonNode cached = reply instanceof Reply.Answer answer
+                ? Answers.json(answer).path("meta_info").path("cached_tokens")
+                : MissingNode.getInstance();
+        return cached.isNumber() ? OptionalLong.of(cached.longValue()) : OptionalLong.empty();
     }
 
     /** {@code session} is the session to name, or empty for none. */
     static String body(int[] tokens, String session) {
         return "{" + (session.isEmpty() ? "" : "\"session_id\":\"" + session + "\",") + "\"input_ids\":"
-                + Arrays.toString(tokens) + ",\"sampling_params\":{\"max_new_tokens\":1,\"temperature\":0}}";
+                + Arrays.toString(Arrays.stream(tokens).mapToLong(Integer::toUnsignedLong).toArray()) + ",\"sampling_params\":{\"max_new_tokens\":1,\"temperature\":0}}";
     }
 }

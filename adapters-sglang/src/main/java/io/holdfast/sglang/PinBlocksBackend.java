@@ -52,6 +52,7 @@ public final class PinBlocksBackend implements Backend {
     private static final BackendTraits TRAITS = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
 
     private final EngineHttp http;
+    private final EngineHttp admin;
     private final ScheduledExecutorService timer;
 
     /**
@@ -60,7 +61,13 @@ public final class PinBlocksBackend implements Backend {
      * @param timer paces the probes of an engine that does not answer; once it is shut down, silence is taken for a no
      */
     public PinBlocksBackend(EngineHttp http, ScheduledExecutorService timer) {
+        this(http, http, timer);
+    }
+
+    /** The same where the engine has another key for pins, which {@code admin} has; it takes that one for nothing else. */
+    public PinBlocksBackend(EngineHttp http, EngineHttp admin, ScheduledExecutorService timer) {
         this.http = http;
+        this.admin = admin;
         this.timer = timer;
     }
 
@@ -78,7 +85,7 @@ public final class PinBlocksBackend implements Backend {
     public CompletionStage<Capabilities> probe() {
         return new ProbeLoop(
                         timer,
-                        () -> http.post(PIN, "{\"block_hashes\":[]}")
+                        () -> admin.post(PIN, "{\"block_hashes\":[]}")
                                 .thenCombine(http.get(ServerInfo.PATH), PinBlocksBackend::attempt))
                 .answer();
     }
@@ -101,12 +108,12 @@ public final class PinBlocksBackend implements Backend {
     @Override
     public CompletionStage<Outcome> pin(PinCommand command) {
         String block = handle(command);
-        return http.post(PIN, body(List.of(block))).thenApply(reply -> pinned(reply, block));
+        return admin.post(PIN, body(List.of(block))).thenApply(reply -> pinned(reply, block));
     }
 
     @Override
     public CompletionStage<Outcome> unpin(List<String> handles) {
-        return http.post(UNPIN, body(handles)).thenApply(reply -> unpinned(reply, handles));
+        return admin.post(UNPIN, body(handles)).thenApply(reply -> unpinned(reply, handles));
     }
 
     private static String body(List<String> handles) {

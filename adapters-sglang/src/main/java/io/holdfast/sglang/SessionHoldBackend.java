@@ -106,14 +106,17 @@ public final class SessionHoldBackend implements Backend {
                     Outcome.Kind.REJECTED, "A session is made by sending the prefix, and its tokens are not known."));
         }
         int[] held = command.prefix().tokensOf(command.blocks());
-        return http.post(GENERATE, GenerateSender.body(held, handle(command)))
+        return http.waiting(GenerateSender.QUEUE)
+                .post(GENERATE, GenerateSender.body(held, handle(command)))
                 .thenApply(reply -> pinned(reply, held.length));
     }
 
     private static Outcome pinned(Reply reply, int tokens) {
         return Answers.trouble(reply, NO_ROUTE)
                 .orElseGet(() -> new Outcome(
-                        Outcome.Kind.ACCEPTED, "The engine stored " + tokens + " tokens in a session of their own."));
+                        Outcome.Kind.ACCEPTED,
+                        "The engine stored " + tokens + " tokens in a session of their own.",
+                        GenerateSender.cached(reply)));
     }
 
     /** One call closes one session, so several are closed side by side, and all of them have to be. */

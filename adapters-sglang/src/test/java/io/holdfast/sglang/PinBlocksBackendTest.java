@@ -107,7 +107,7 @@ final class PinBlocksBackendTest {
     void missingKey_isRejected_andNamesTheKey(int status) {
         engine.answers(UNPIN, status, "{\"error\":\"Unauthorized\"}");
         assertThat(unpin().kind()).isEqualTo(Outcome.Kind.REJECTED);
-        assertThat(unpin().reason()).contains("admin key");
+        assertThat(unpin().reason()).contains("adminKeyEnv");
     }
 
     @ParameterizedTest
@@ -179,7 +179,7 @@ final class PinBlocksBackendTest {
                 "405 | {\"detail\":\"Method Not Allowed\"}                         | --radix-eviction-policy priority",
                 "400 | {\"message\":\"PIN requires --enable-hierarchical-cache\"}  | copies in host memory",
                 "400 | {\"message\":\"bad hash list\"}                             | bad hash list",
-                "403 | {\"error\":\"Forbidden\"}                                   | admin key",
+                "403 | {\"error\":\"Forbidden\"}                                   | adminKeyEnv",
                 "200 | {}                                                          | without a pinned_count"
             })
     void probe_ofAnotherEngine_saysWhatItIs(int status, String body, String why) {

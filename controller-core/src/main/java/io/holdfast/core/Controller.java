@@ -7,6 +7,7 @@ import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.budget.GuardWatch;
@@ -41,6 +42,7 @@ import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -64,11 +66,7 @@ import java.util.stream.Stream;
 public final class Controller {
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
     private static final long AFTER_PRESSURE_NANOS = 10_000_000_000L;
-    private static final long PRIME_AGAIN_NANOS = 60_000_000_000L;
-    /** What may have hurt the engine is not sent to it twice. */
     private static final long NEVER_AGAIN_NANOS = 365L * 86_400 * 1_000_000_000;
-
-    private static final long MODEL_UNSURE_NANOS = 30_000_000_000L;
     private static final long AFTER_RESTART_NANOS = 2_000_000_000L;
     private static final int LOOKS_UNTIL_LOST = 3;
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
@@ -85,8 +83,9 @@ public final class Controller {
     private final List<EngineObserver> others = new ArrayList<>();
 
     private final OwnRequests own;
-    /** Holds that wait for their time to be sent again. */
-    private final Set<Long> sentInVain = new HashSet<>();
+    private final Priming priming;
+    private final KeepWarm keepWarm;
+    private final Map<Long, OwnRequests.Call> pinsUnderWay = new HashMap<>();
 
     private final EngineBlocks tree;
     private final Holds holds;
@@ -105,7 +104,7 @@ public final class Controller {
     private boolean answering;
     private int looksShort;
     private long seenRestarts;
-    private long restartedNanos = -MODEL_UNSURE_NANOS;
+    private Optional<String> model = Optional.empty();
     private long certainLife;
     private long certainSinceNanos;
     private EngineReadings lastReadings = EngineReadings.unknown("the engine was not asked yet");
@@ -170,6 +169,9 @@ public final class Controller {
         this.backends = backends;
         this.acting = acting;
         this.holds = new Holds(ledger.largestId() + 1, tree, events.prefixes(), acting);
+        this.priming = new Priming(own, holds, tree);
+        this.keepWarm = new KeepWarm(
+                holds, tree, own, acting, mailbox::outcome, settings.ownRequestsAnHour(), new WarmthResults());
         this.pins = new Pins(ledger, backends, acting, mailbox::outcome, tree, this::lastLook, new PinResults());
         this.suspended = ledger.paused();
         this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
@@ -208,6 +210,7 @@ public final class Controller {
         nowNanos = Math.max(nowNanos, clockNanos - originNanos);
         events.now(nowNanos);
         others.forEach(other -> other.now(nowNanos));
+        own.now(nowNanos);
         holds.now(nowNanos, blockTokens(effectiveReadings(clockNanos)));
         if (events.takePinnedRemoved()) {
             noticeRemovedPins();
@@ -215,6 +218,15 @@ public final class Controller {
         noticeCalls();
         int work = mailbox.drain(this::accept);
         pins.poll(nowNanos, certainForNanos());
+        if (backends.chosen().traits().fading()) {
+            keepWarm.poll(
+                    backends.chosen(),
+                    new KeepWarm.Now(
+                            nowNanos,
+                            events.allocated(),
+                            effectiveReadings(clockNanos),
+                            events.prefixes().needBeside(heldEnds())));
+        }
         probeIfWanted();
         boolean ticked = planNow || nowNanos >= nextTickNanos;
         if (ticked) {
@@ -234,9 +246,21 @@ public final class Controller {
         mailbox.onMail(wakeup);
     }
 
+    /**
+     * Says that the engine's vocabulary goes up to this token id at least, since its own tokenizer gave it; any thread. Larger
+     * ones than it is known to have are not sent to it.
+     */
+    public void hasToken(long id) {
+        mailbox.outcome(() -> events.tokens().seen(id));
+    }
+
     /** Says which engine answers here; any thread. The ledger of another one is left alone. */
     public void engineIs(EngineIdentity identity) {
         mailbox.outcome(() -> {
+            if (model.isPresent() && identity.model().isPresent() && !model.equals(identity.model())) {
+                events.tokens().forget();
+            }
+            model = identity.model().or(() -> model);
             pins.engineIs(identity);
             planNow = true;
         });
@@ -264,7 +288,7 @@ public final class Controller {
                 holds.fail(answer, refusal.get());
                 return;
             }
-            Hold hold = holds.register(HoldOrigin.REQUESTED, request, "asked for");
+            Hold hold = holds.register(HoldOrigin.REQUESTED, withKnownTokens(request), "asked for");
             holds.awaitDecision(hold.id(), answer, nowNanos + patience.toNanos());
             planNow = true;
         });
@@ -501,7 +525,8 @@ public final class Controller {
 
     private void pause(Optional<String> reason) {
         suspended = reason;
-        pauseWritten = backends.chosen().traits().needsLedger()
+        BackendTraits traits = backends.chosen().traits();
+        pauseWritten = traits.needsLedger() || traits.fading()
                 ? pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")))
                 : CompletableFuture.completedFuture(false);
     }
@@ -539,13 +564,13 @@ public final class Controller {
     }
 
     private void accept(EngineReadings readings) {
-        lastReadings = readings;
+        lastReadings = own.usersOnly(readings, originNanos);
         boolean answers = readings.runningRequests().number().isPresent();
         probeWanted |= answers && !answering;
         answering = answers;
-        events.readings(readings, originNanos, others);
-        lookAt(plausible(readings));
-        switchback.ifPresent(loop -> loop.reading(readings, nowNanos));
+        events.readings(lastReadings, originNanos, others);
+        lookAt(plausible(lastReadings));
+        switchback.ifPresent(loop -> loop.reading(lastReadings, nowNanos));
     }
 
     private void noticeCalls() {
@@ -602,10 +627,14 @@ public final class Controller {
     }
 
     private void noticeRemovedPins() {
-        for (Hold hold : hardPins() ? holds.living() : List.<Hold>of()) {
+        for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.HELD
                     && (tree.match(hold.request()) < hold.heldBlocks() || !tree.resident(hold.lastBlock()))) {
-                lose(hold, "the engine removed it although it was pinned");
+                lose(
+                        hold,
+                        hardPins()
+                                ? "the engine removed it although it was pinned"
+                                : "the engine evicted it all the same");
             }
         }
     }
@@ -615,6 +644,7 @@ public final class Controller {
         Hold lost = hold.lost(evidence);
         holds.update(hold.automatic() ? lost.expiring("lost: " + evidence) : lost);
         pins.leave(hold.id());
+        probeWanted |= backends.chosen().lost();
         planNow = true;
     }
 
@@ -635,7 +665,7 @@ public final class Controller {
         if (restarts != seenRestarts) {
             // Another process may answer by now, and what it can do is not known.
             seenRestarts = restarts;
-            restartedNanos = nowNanos;
+            priming.engineRestarted(nowNanos);
             capabilities = Optional.empty();
             probeWanted = true;
             // Its cache may be another size, and the readings are of the one that is gone.
@@ -676,8 +706,24 @@ public final class Controller {
 
     private void probed(Capabilities found) {
         probing = false;
+        Backend before = backends.chosen().itself();
+        backends.chosen().probed();
+        if (!backends.chosen().itself().equals(before)) {
+            changeOver();
+        }
         planNow |= !capabilities.equals(Optional.of(found));
         capabilities = Optional.of(found);
+    }
+
+    /** What another backend holds is let go, and held again by the one that is chosen now. */
+    private void changeOver() {
+        for (Hold hold : holds.living()) {
+            if (hold.state() == HoldState.HELD) {
+                holds.update(hold.waiting(nowNanos, "another way to hold was chosen: " + backends.chosen().name()));
+                pins.leave(hold.id());
+            }
+        }
+        planNow = true;
     }
 
     private void tick(long clockNanos) {
@@ -686,8 +732,7 @@ public final class Controller {
         tick++;
         boolean holding = holds.living().stream().anyMatch(hold -> hold.automatic() && hold.state() == HoldState.HELD);
         switchback.ifPresent(loop -> loop.tick(nowNanos, holding));
-        own.now(nowNanos);
-        noticeOwnRequest();
+        priming.notice(this::pinnable, nowNanos);
         holds.age(own.busyNanos());
         EngineReadings readings = effectiveReadings(clockNanos);
         budget = BudgetRule.compute(
@@ -707,10 +752,11 @@ public final class Controller {
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),
-                backends.chosen().traits(),
+                traits(),
                 capabilities,
                 switchback.flatMap(Switchback::off),
-                notPrimed(readings),
+                priming.hindrance(events.certain(), readings, nowNanos),
+                events.tokens().largest(),
                 pins.leaving(),
                 pins.freeing(),
                 holds.living(),
@@ -735,15 +781,20 @@ public final class Controller {
 
     /** What nine of ten prompts need beyond what is held, or is about to be, in tokens. */
     private OptionalLong need(EngineReadings readings) {
+        Set<Long> held = heldEnds();
+        plan.lines().stream().filter(line -> line.action() == Plan.Action.PIN).forEach(line -> held.add(line.prefix()));
+        OptionalLong blocks = events.prefixes().needBeside(held);
+        return blocks.isPresent() ? OptionalLong.of(blocks.getAsLong() * blockTokens(readings)) : blocks;
+    }
+
+    private Set<Long> heldEnds() {
         Set<Long> held = new HashSet<>();
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.HELD) {
                 held.add(hold.end());
             }
         }
-        plan.lines().stream().filter(line -> line.action() == Plan.Action.PIN).forEach(line -> held.add(line.prefix()));
-        OptionalLong blocks = events.prefixes().needBeside(held);
-        return blocks.isPresent() ? OptionalLong.of(blocks.getAsLong() * blockTokens(readings)) : blocks;
+        return held;
     }
 
     private List<SharedPrefix> candidates() {
@@ -778,8 +829,11 @@ public final class Controller {
     }
 
     /** Why a block that was planned to be pinned is not, now that its call is about to leave. */
-    private Optional<String> lastLook(long block) {
-        BackendTraits traits = backends.chosen().traits();
+    private Optional<String> lastLook(Backend backend, long block) {
+        if (!backend.equals(backends.chosen().itself())) {
+            return Optional.of("another way to hold was chosen meanwhile");
+        }
+        BackendTraits traits = backend.traits();
         Optional<String> hindrance = hindrance();
         if (hindrance.isPresent()) {
             return hindrance;
@@ -839,55 +893,16 @@ public final class Controller {
                     Hold waiting = hold.because(line.reason());
                     holds.update(waiting);
                     holds.decided(waiting);
-                    own.send(hold.id(), hold.request());
+                    priming.send(hold);
                 });
             case KEEP -> {}
         }
     }
 
-    /** Why no prefix is stored by a request of our own; empty when one may be. */
-    private Optional<String> notPrimed(EngineReadings readings) {
-        Optional<String> hindrance = own.hindrance();
-        if (hindrance.isPresent()) {
-            return hindrance;
-        }
-        if (nowNanos < restartedNanos + MODEL_UNSURE_NANOS) {
-            return Optional.of(
-                    "the engine restarted a moment ago and may serve another model, so the sidecar does not send"
-                            + " it yet");
-        }
-        if (!events.certain()) {
-            return Optional.of("the sidecar does not store it by itself while it may be there unseen");
-        }
-        return readings.waitingRequests().number().orElse(1) > 0
-                ? Optional.of("the sidecar does not store it by itself while requests wait")
-                : Optional.empty();
-    }
-
-    private void noticeOwnRequest() {
-        own.finished(prefix -> tree.endedInsertion(prefix.block(prefix.blocks() - 1)))
-                .flatMap(done -> done.trouble()
-                        .flatMap(why -> holds.living(done.holdId())
-                                .filter(Hold::waits)
-                                .map(hold -> hold.waiting(
-                                        nowNanos + (done.unclear() ? NEVER_AGAIN_NANOS : PRIME_AGAIN_NANOS),
-                                        "sent alone, in vain: " + why))))
-                .ifPresent(hold -> {
-                    holds.update(hold);
-                    sentInVain.add(hold.id());
-                });
-        sentInVain.removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
-        sentInVain.removeIf(this::isThereMeanwhile);
-    }
-
-    /** What a user's request stores meanwhile is pinned at once: only the next request of our own has to wait. */
-    private boolean isThereMeanwhile(long holdId) {
-        Hold hold = holds.living(holdId).orElseThrow();
-        boolean there = tree.resident(hold.end());
-        if (there) {
-            holds.update(hold.waiting(nowNanos, hold.reason()));
-        }
-        return there;
+    /** Whether the prefix is in the cache, so that this backend can pin it. */
+    private boolean pinnable(HoldRequest prefix) {
+        long last = prefix.block(prefix.blocks() - 1);
+        return backends.chosen().traits().needs(Need.INSERTION_END) ? tree.endedInsertion(last) : tree.resident(last);
     }
 
     /** What goes for want of room comes back a while later, or a bound that wavers would pin and unpin with every reading. */
@@ -900,7 +915,14 @@ public final class Controller {
     private Hold automatic(Plan.Line line) {
         HoldRequest path =
                 new HoldRequest(tree.path(line.prefix()), new Lease(settings.automaticLease(), true, Lease.LONGEST));
-        return holds.register(HoldOrigin.AUTOMATIC, path, line.reason());
+        return holds.register(HoldOrigin.AUTOMATIC, withKnownTokens(path), line.reason());
+    }
+
+    /** The same with its tokens, where the engine has told them. */
+    private HoldRequest withKnownTokens(HoldRequest path) {
+        return path.tokens().isPresent()
+                ? path
+                : events.tokensOf(path).map(path::withTokens).orElse(path);
     }
 
     /** The path to pin: of the prefix itself, or one over it. */
@@ -908,12 +930,55 @@ public final class Controller {
         return line.blocks() <= prefix.blocks() ? prefix : new HoldRequest(tree.path(line.lastBlock()), prefix.lease());
     }
 
+    /** What the backend is, or more than that while an earlier choice still has pins. */
+    private BackendTraits traits() {
+        BackendTraits chosen = backends.chosen().traits();
+        return pins.takeMemory() ? chosen.besideHardPins() : chosen;
+    }
+
     private boolean hardPins() {
-        return backends.chosen().traits().takesMemory();
+        return traits().takesMemory();
+    }
+
+    /** What became of holds whose pins fade. */
+    private final class WarmthResults implements KeepWarm.Decisions {
+        @Override
+        public void lost(Hold hold, String evidence) {
+            lose(hold, evidence);
+            holds.living(hold.id())
+                    .filter(Hold::waits)
+                    .ifPresent(lost -> holds.update(lost.waiting(nowNanos + AFTER_PRESSURE_NANOS, "")));
+        }
+
+        @Override
+        public void notWorthIt(Hold hold, String reason) {
+            holds.update(
+                    hold.automatic() ? hold.expiring(reason) : hold.waiting(nowNanos + NEVER_AGAIN_NANOS, reason));
+            pins.leave(hold.id());
+            planNow = true;
+        }
+
+        @Override
+        public void usedAgain(Hold hold) {
+            holds.update(hold.waiting(nowNanos, hold.reason()));
+            planNow = true;
+        }
     }
 
     /** What became of pins and unpins. */
     private final class PinResults implements Pins.Results {
+        @Override
+        public void calling(PinCommand command) {
+            if (backends.chosen().traits().needs(Need.TOKENS)) {
+                pinsUnderWay.put(command.attempt(), own.begin(command.prefix(), command.blocks()));
+            }
+        }
+
+        @Override
+        public void called(PinCommand command, Outcome outcome) {
+            Optional.ofNullable(pinsUnderWay.remove(command.attempt())).ifPresent(call -> own.end(call, outcome));
+        }
+
         @Override
         public void pinned(long holdId, long block, int blocks, String reason) {
             holds.living(holdId).filter(Hold::waits).ifPresent(hold -> {
@@ -925,7 +990,7 @@ public final class Controller {
                 if (backends.chosen().traits().lasting()) {
                     held = held.proven(holds.provenNanos(block));
                 }
-                boolean stillThere = !hardPins() || tree.match(hold.request()) >= held.heldBlocks();
+                boolean stillThere = tree.match(hold.request()) >= held.heldBlocks();
                 holds.update(held);
                 if (!stillThere) {
                     lose(held, "the engine removed a part of it while its pin was under way");
@@ -1038,7 +1103,8 @@ public final class Controller {
                         .orElse(TtftEffect.unproven("not measured: no window length is configured")),
                 events.prefixes().sharing(),
                 holds.hints(),
-                new EngineView.OwnRequests(own.sent(), own.failed()),
+                new EngineView.OwnRequests(
+                        own.sent(), own.answered(), own.failed(), keepWarm.late(), own.timeWithinAnHour()),
                 guard.stalls(),
                 hardPins() ? guard.alarms(budget, nowNanos) : List.of());
     }

@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
  * @param tick how often the planner runs
+ * @param ownRequestsAnHour how long requests of our own may take within an hour, where a backend makes many
  * @param switchbackWindow length of the alternating windows that measure the TTFT effect; absent: not measured
  */
 public record ControllerSettings(
@@ -19,7 +20,10 @@ public record ControllerSettings(
         boolean automaticHolds,
         Duration automaticLease,
         Duration tick,
+        Duration ownRequestsAnHour,
         Optional<Duration> switchbackWindow) {
+    /** What is allowed unless somebody decides otherwise. */
+    public static final Duration OWN_REQUESTS_AN_HOUR = Duration.ofMinutes(2);
 
     public ControllerSettings {
         requirePositive("automaticLease", automaticLease);
@@ -40,6 +44,7 @@ public record ControllerSettings(
                 false,
                 Duration.ofMinutes(5),
                 Duration.ofMillis(100),
+                OWN_REQUESTS_AN_HOUR,
                 Optional.empty());
     }
 }

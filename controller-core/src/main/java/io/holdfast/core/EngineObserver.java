@@ -2,10 +2,12 @@ package io.holdfast.core;
 
 import io.holdfast.core.budget.PromptSizes;
 import io.holdfast.core.example.Examples;
+import io.holdfast.core.index.BlockTokens;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.Prefix;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
@@ -18,6 +20,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.function.Predicate;
@@ -32,6 +35,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final EngineBlocks tree;
     private final VisibleRequests requests;
     private final SharedPrefixes prefixes;
+    private final BlockTokens tokens = new BlockTokens();
     private final InvisibleShare invisible = new InvisibleShare();
     private final PromptSizes prompts = new PromptSizes();
     private final PromptSizes answers = new PromptSizes();
@@ -48,6 +52,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private boolean pinnedRemoved;
     private long batches;
     private long storedBlocks;
+    private long allocated;
     private long removedBlocks;
     private long removedUnknown;
     private long clears;
@@ -65,7 +70,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         // Who stores what was generated when a request ends is SGLang.
         this.tree = new EngineBlocks(
                 rules.decoding() == RequestRules.Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), this);
-        this.prefixes = new SharedPrefixes(tree, HEAT_HALVES_NANOS);
+        this.prefixes = new SharedPrefixes(tree, tokens, HEAT_HALVES_NANOS);
         this.requests = new VisibleRequests(rules, tree, this);
         this.examples = new Examples(tree);
         this.own = own;
@@ -135,6 +140,21 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return answers.facts(nowNanos);
     }
 
+    /** Blocks that the engine announced to have allocated on the GPU, ever growing. */
+    long allocated() {
+        return allocated;
+    }
+
+    BlockTokens tokens() {
+        return tokens;
+    }
+
+    /** The tokens of a path, where they are known still. */
+    Optional<int[]> tokensOf(Prefix path) {
+        Optional<int[]> kept = prefixes.tokens(path.block(path.blocks() - 1));
+        return kept.isPresent() ? kept : tokens.of(path);
+    }
+
     SharedPrefixes prefixes() {
         return prefixes;
     }
@@ -201,6 +221,10 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         tree.stored(stores);
         if (stores.blockTokens() > 0 && tree.lastStore().decides()) {
             blockTokens = stores.blockTokens();
+        }
+        if (tree.lastStore().decides() && stores.tier() == Tier.GPU) {
+            allocated += stores.count();
+            tokens.stored(stores);
         }
         examples.stored(stores);
         requests.stored(stores);

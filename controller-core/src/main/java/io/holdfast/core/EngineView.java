@@ -10,6 +10,7 @@ import io.holdfast.core.plan.Plan;
 import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -62,9 +63,12 @@ public record EngineView(
     /**
      * Requests that the sidecar sent itself.
      *
-     * @param failed of those, the ones that did not store their prefix
+     * @param answered of those, the ones that were answered and, as far as is known, did what they were for
+     * @param failed of those, the ones that did not; the rest is under way
+     * @param lateTouches touches that found their prefix gone, and stored it anew
+     * @param withinAnHour how long all of them took that were answered within the last hour
      */
-    public record OwnRequests(long sent, long failed) {}
+    public record OwnRequests(long sent, long answered, long failed, long lateTouches, Duration withinAnHour) {}
 
     /**
      * What was counted since we follow the engine.

@@ -3,54 +3,122 @@ package io.holdfast.core;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.VisibleRequest;
+import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Predicate;
 
-/** Our own requests to one engine: one at a time, so many an hour, and known again in its events. */
+/** Our own requests to one engine: what is under way, known again in its events, and taken out of its numbers. */
 final class OwnRequests {
     /*
-     * A request of our own costs the engine what a user's costs, so it is rationed: one at a time, and a dozen an hour
-     * whatever became of them. It must not teach: what it stores is not what users share, its prompt is none of theirs. The
-     * engine's events do not say who asked, so a request is taken for ours while one is under way, or was a moment ago, and
-     * its path ends on the way that we sent.
-     *
+     * Two kinds
+     * ---------
+     * A prefix that is gone is stored by a request of our own: one at a time, and a dozen an hour whatever became of them.
      * Whether it did what it was for is read from the events: the prefix is there, and ends an insertion. The answer alone
      * says nothing, since an engine that has the prefix within a longer path stores nothing new.
+     *
+     * A backend that holds by sending the prefix sends one for each pin. They find it in the cache and cost little; how
+     * long all of them together took within an hour is counted, for whoever makes many of them.
+     *
+     * They must not teach
+     * -------------------
+     * What they store is not what users share, their prompts are none of theirs. The engine's events do not say who asked,
+     * so a request is taken for ours while one is under way, or was a moment ago, and its path ends on the way that we
+     * sent. One that found all of it in the cache stored nothing, and nothing is to be known again.
+     *
+     * The engine's counters
+     * ---------------------
+     * They count our requests as everybody's. So each is taken off from the first reading on that was asked for after its
+     * answer. A reading that was asked for while one was under way may have it or not: then what was known before stands.
+     * When the engine counts less than before it began anew, and what we sent earlier is in its numbers no more.
      */
-    private static final int AN_HOUR = 12;
-    private static final long HOUR_NANOS = 3_600_000_000_000L;
+    static final int AN_HOUR = 12;
+    static final long HOUR_NANOS = 3_600_000_000_000L;
     private static final long SEEN_WITHIN_NANOS = 5_000_000_000L;
 
     private final Optional<PrefixSender> sender;
     private final Executor acting;
     private final Executor owner;
-    private final Deque<Long> sentNanos = new ArrayDeque<>();
-    private Optional<UnderWay> underWay = Optional.empty();
+    private final Deque<Long> storedNanos = new ArrayDeque<>();
+    private final List<Call> calls = new ArrayList<>();
+    private final Deque<Call> lately = new ArrayDeque<>();
+    /** Answered, and not taken off the engine's numbers yet. */
+    private final Deque<Call> uncounted = new ArrayDeque<>();
+
+    private Optional<Storing> storing = Optional.empty();
     private long nowNanos;
     private long busyNanos = Long.MIN_VALUE;
     private long sent;
+    private long answered;
     private long failed;
+    private long inVain;
+    private Sums sums = Sums.NONE;
+    private double lastCount = -1;
+    private Optional<EngineReadings> lastUsers = Optional.empty();
 
-    private static final class UnderWay {
-        final long holdId;
-        final HoldRequest prefix;
-        Optional<Outcome> answer = Optional.empty();
-        long answeredNanos;
+    /** A request of our own. */
+    static final class Call {
+        private final HoldRequest prefix;
+        private final int blocks;
+        private final int tokens;
+        private final long sentNanos;
+        private Optional<Outcome> answer = Optional.empty();
+        private long answeredNanos;
 
-        UnderWay(long holdId, HoldRequest prefix) {
-            this.holdId = holdId;
+        private Call(HoldRequest prefix, int blocks, int tokens, long sentNanos) {
             this.prefix = prefix;
+            this.blocks = blocks;
+            this.tokens = tokens;
+            this.sentNanos = sentNanos;
+        }
+
+        long answeredNanos() {
+            return answeredNanos;
+        }
+
+        /** From the sending to the answer. */
+        long nanos() {
+            return answeredNanos - sentNanos;
+        }
+
+        /** Whether it may have stored blocks that the events are still to tell. */
+        private boolean storedSomething() {
+            long perBlock = tokens / Math.max(1, blocks);
+            return answer.flatMap(outcome -> outcome.cachedTokens().stream().boxed().findFirst())
+                    .map(cached -> cached < perBlock * blocks)
+                    .orElse(true);
+        }
+
+        private double cached() {
+            return answer.filter(outcome -> outcome.cachedTokens().isPresent())
+                    .map(outcome -> (double) outcome.cachedTokens().getAsLong())
+                    .orElse(0.0);
+        }
+    }
+
+    private record Storing(long holdId, Call call) {}
+
+    /** What of the engine's counters is ours. */
+    private record Sums(double requests, double seconds, double tokens, double cached) {
+        static final Sums NONE = new Sums(0, 0, 0, 0);
+
+        Sums plus(Call call) {
+            return new Sums(
+                    requests + 1, seconds + call.nanos() / 1e9, tokens + call.tokens, cached + call.cached());
         }
     }
 
     /**
-     * What became of one that is over.
+     * What became of one that was to store a prefix.
      *
      * @param trouble why its prefix is not there; empty where it is
      * @param unclear whether the engine gave no clear answer, so that the request may have hurt it
@@ -66,10 +134,16 @@ final class OwnRequests {
 
     void now(long nanos) {
         nowNanos = nanos;
-        busyNanos = underWay.isPresent() ? nanos : busyNanos;
+        calls.removeIf(call -> call.answer.isPresent()
+                && (!call.storedSomething() || call.answeredNanos + SEEN_WITHIN_NANOS <= nowNanos));
+        while (!lately.isEmpty() && lately.peekFirst().answeredNanos + HOUR_NANOS <= nowNanos) {
+            lately.removeFirst();
+        }
+        boolean stores = storing.isPresent() || calls.stream().anyMatch(call -> call.answer.isPresent());
+        busyNanos = stores ? nanos : busyNanos;
     }
 
-    /** When one was last under way, so that blocks may have been touched by it until then; before all time where none ever was. */
+    /** When one may last have touched blocks by storing some; before all time where none ever did. */
     long busyNanos() {
         return busyNanos;
     }
@@ -79,74 +153,128 @@ final class OwnRequests {
         if (sender.isEmpty()) {
             return Optional.of("the sidecar sends no requests of its own to this engine");
         }
-        if (underWay.isPresent()) {
+        if (storing.isPresent()) {
             return Optional.of("another prefix is being stored by a request of the sidecar's own");
         }
-        while (!sentNanos.isEmpty() && sentNanos.peekFirst() + HOUR_NANOS <= nowNanos) {
-            sentNanos.removeFirst();
+        while (!storedNanos.isEmpty() && storedNanos.peekFirst() + HOUR_NANOS <= nowNanos) {
+            storedNanos.removeFirst();
         }
-        return sentNanos.size() < AN_HOUR
+        return storedNanos.size() < AN_HOUR
                 ? Optional.empty()
                 : Optional.of(
                         "the sidecar has sent " + AN_HOUR + " requests of its own within an hour, which is the most");
     }
 
-    void send(long holdId, HoldRequest prefix) {
-        UnderWay request = new UnderWay(holdId, prefix);
-        underWay = Optional.of(request);
-        sentNanos.addLast(nowNanos);
+    /** Has the engine store a prefix for this hold. */
+    void store(long holdId, HoldRequest prefix) {
+        Call call = begin(prefix, prefix.blocks());
+        storing = Optional.of(new Storing(holdId, call));
+        storedNanos.addLast(nowNanos);
         busyNanos = nowNanos;
-        sent++;
         int[] tokens = prefix.tokensOf(prefix.blocks());
         PrefixSender by = sender.orElseThrow();
         CompletionStage<Outcome> unused = CompletableFuture.completedFuture(tokens)
                 .thenComposeAsync(by::send, acting)
-                .whenComplete((outcome, failure) -> owner.execute(() -> {
-                    request.answer = Optional.of(
-                            failure == null
-                                    ? outcome
-                                    : new Outcome(
-                                            Outcome.Kind.NOT_SENT, "it could not be sent: " + failure.getMessage()));
-                    request.answeredNanos = nowNanos;
-                }));
+                .whenComplete((outcome, failure) -> owner.execute(() -> end(
+                        call,
+                        failure == null
+                                ? outcome
+                                : new Outcome(
+                                        Outcome.Kind.NOT_SENT, "it could not be sent: " + failure.getMessage()))));
+    }
+
+    /** A request of the first blocks of a prefix leaves for the engine. */
+    Call begin(HoldRequest prefix, int blocks) {
+        Call call = new Call(prefix, blocks, prefix.tokensOf(blocks).length, nowNanos);
+        calls.add(call);
+        sent++;
+        return call;
+    }
+
+    /** It was answered, or never left. */
+    void end(Call call, Outcome outcome) {
+        call.answer = Optional.of(outcome);
+        call.answeredNanos = nowNanos;
+        if (outcome.kind() == Outcome.Kind.ACCEPTED || outcome.kind() == Outcome.Kind.CLIPPED) {
+            answered++;
+            uncounted.addLast(call);
+            lately.addLast(call);
+        } else {
+            failed++;
+        }
+    }
+
+    /** How long those took that were answered within the last hour. */
+    Duration timeWithinAnHour() {
+        return Duration.ofNanos(lately.stream().mapToLong(Call::nanos).sum());
     }
 
     /** Whether this is a request of ours. */
     boolean isOwn(VisibleRequest request) {
-        return underWay.filter(own -> request.blocks() > 0
-                        && request.blocks() <= own.prefix.blocks()
-                        && own.prefix.block(request.blocks() - 1) == request.lastBlock())
-                .isPresent();
+        return calls.stream()
+                .anyMatch(own -> request.blocks() > 0
+                        && request.blocks() <= own.blocks
+                        && own.prefix.block(request.blocks() - 1) == request.lastBlock());
     }
 
-    /** What became of the one under way, once that is known; {@code there} says whether its prefix can be pinned now. */
+    /** What became of the one that was to store a prefix, once that is known; {@code there} says whether it can be pinned now. */
     Optional<Finished> finished(Predicate<HoldRequest> there) {
-        if (underWay.isEmpty() || underWay.get().answer.isEmpty()) {
+        if (storing.isEmpty() || storing.get().call.answer.isEmpty()) {
             return Optional.empty();
         }
-        UnderWay own = underWay.get();
-        Outcome answer = own.answer.orElseThrow();
+        Call call = storing.get().call;
+        Outcome answer = call.answer.orElseThrow();
         Optional<String> trouble;
-        if (there.test(own.prefix)) {
+        if (there.test(call.prefix)) {
             trouble = Optional.empty();
         } else if (answer.kind() != Outcome.Kind.ACCEPTED) {
             trouble = Optional.of(answer.reason());
-        } else if (nowNanos < own.answeredNanos + SEEN_WITHIN_NANOS) {
+        } else if (nowNanos < call.answeredNanos + SEEN_WITHIN_NANOS) {
             return Optional.empty();
         } else {
             trouble =
                     Optional.of("the engine answered, and its events do not show that it stored the prefix by itself");
         }
-        failed += trouble.isPresent() ? 1 : 0;
-        underWay = Optional.empty();
-        return Optional.of(new Finished(own.holdId, trouble, answer.kind() == Outcome.Kind.DEFERRED));
+        inVain += trouble.isPresent() && answer.kind() == Outcome.Kind.ACCEPTED ? 1 : 0;
+        long holdId = storing.get().holdId;
+        storing = Optional.empty();
+        return Optional.of(new Finished(holdId, trouble, answer.kind() == Outcome.Kind.DEFERRED));
+    }
+
+    /** The readings without our own requests; {@code originNanos} is when this controller's time began. */
+    EngineReadings usersOnly(EngineReadings all, long originNanos) {
+        if (!(all.ttftCount() instanceof Reading.Known count)) {
+            return all;
+        }
+        long askedNanos = count.atNanos() - originNanos;
+        if (count.value() < lastCount) {
+            sums = Sums.NONE;
+            uncounted.removeIf(call -> call.answeredNanos <= askedNanos);
+            lastUsers = Optional.empty();
+        }
+        lastCount = count.value();
+        while (!uncounted.isEmpty() && uncounted.peekFirst().answeredNanos <= askedNanos) {
+            sums = sums.plus(uncounted.removeFirst());
+        }
+        boolean unsure = !uncounted.isEmpty() || calls.stream().anyMatch(call -> call.answer.isEmpty());
+        EngineReadings users = unsure && lastUsers.isPresent()
+                ? all.withCounters(lastUsers.get())
+                : all.lessCounters(sums.requests, sums.seconds, sums.tokens, sums.cached);
+        lastUsers = Optional.of(users);
+        return users;
     }
 
     long sent() {
         return sent;
     }
 
+    /** Those that were answered, and as far as is known did what they were for. */
+    long answered() {
+        return answered - inVain;
+    }
+
+    /** Those that were not answered, and those that were in vain. */
     long failed() {
-        return failed;
+        return failed + inVain;
     }
 }

@@ -42,7 +42,7 @@ public final class ControllerHarness {
             new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
             false,
             Duration.ofSeconds(60),
-            Duration.ofMillis(100),
+            Duration.ofMillis(100), ControllerSettings.OWN_REQUESTS_AN_HOUR,
             Optional.empty());
 
     public final List<String> log = new ArrayList<>();
@@ -219,6 +219,7 @@ public final class ControllerHarness {
     /** A bench whose engine is probed and idle, with 10000 tokens in blocks of 16. */
     public static ControllerHarness ready(ControllerSettings settings) {
         ControllerHarness harness = new ControllerHarness(settings, new Disk(), new Engine());
+        harness.controller.hasToken(1_000_000);
         harness.idle();
         harness.settle();
         return harness;

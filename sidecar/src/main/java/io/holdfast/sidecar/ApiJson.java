@@ -156,7 +156,8 @@ final class ApiJson {
         }
     }
 
-    static JsonObject engine(EngineConfig config, EngineView view, JsonObject events, boolean why) {
+    /** @param backend the name of the one that holds, where one of several is chosen */
+    static JsonObject engine(EngineConfig config, String backend, EngineView view, JsonObject events, boolean why) {
         return new JsonObject()
                 .put("id", view.engineId())
                 .put("url", config.url().toString())
@@ -168,10 +169,11 @@ final class ApiJson {
                 .put("ghosts", view.ghosts())
                 .put("events", counters(view.counters()).mergeIn(events))
                 .put("invisibleShare", reading(view.invisibleShare()))
-                .put("backend", backend(config, view.capabilities()))
+                .put("backend", backend(config, backend, view.capabilities()))
                 .put("readings", readings(view.readings()))
                 .put("budget", budget(view.budget()))
                 .put("alarms", alarms(view))
+                .put("ownRequests", ownRequests(view.own()))
                 .put("stalls", view.stalls())
                 .put("hints", hints(view.hints()))
                 .put("plan", plan(view.lastPlan(), why))
@@ -191,9 +193,19 @@ final class ApiJson {
                 .put("visibleRequests", counters.visibleRequests());
     }
 
-    private static JsonObject backend(EngineConfig config, Capabilities capabilities) {
+    private static JsonObject ownRequests(EngineView.OwnRequests own) {
         return new JsonObject()
-                .put("name", config.backend())
+                .put("sent", own.sent())
+                .put("answered", own.answered())
+                .put("failed", own.failed())
+                .put("lateTouches", own.lateTouches())
+                .put("secondsWithinAnHour", own.withinAnHour().toMillis() / 1e3);
+    }
+
+    private static JsonObject backend(EngineConfig config, String name, Capabilities capabilities) {
+        return new JsonObject()
+                .put("name", name)
+                .put("configured", config.backend())
                 .put("canPin", capabilities.canPin())
                 .put("why", capabilities.why());
     }

@@ -1,8 +1,10 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.backend.AutoBackend;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.sidecar.EngineConfig.EngineType;
@@ -10,6 +12,7 @@ import io.holdfast.sidecar.EngineFamily.BackendParts;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -19,7 +22,11 @@ final class BackendRegistry {
 
     /** What an engine of this family may be configured with, the default first. */
     static List<String> names(EngineFamily family) {
-        return Stream.concat(family.backends().keySet().stream(), Stream.of(DryRunBackend.NAME))
+        return Stream.of(
+                        Stream.of(AutoBackend.NAME),
+                        family.backends().keySet().stream(),
+                        Stream.of(DryRunBackend.NAME))
+                .flatMap(Function.identity())
                 .toList();
     }
 
@@ -46,6 +53,12 @@ final class BackendRegistry {
      * @param wrapper what is put around each of them
      */
     static Backends of(EngineConfig config, Ledger ledger, BackendParts parts, UnaryOperator<Backend> wrapper) {
+        if (config.backend().equals(AutoBackend.NAME)) {
+            List<Backend> inOrder = config.family().backends().values().stream()
+                    .map(make -> wrapper.apply(make.apply(parts)))
+                    .toList();
+            return new Backends(new AutoBackend(inOrder, parts.clock()), inOrder, sender(config, parts));
+        }
         Backend chosen = named(config.backend(), config.family(), parts)
                 .map(wrapper)
                 .orElseThrow(() -> new IllegalStateException("No backend is registered as " + config.backend() + "."));
@@ -58,9 +71,10 @@ final class BackendRegistry {
                         .flatMap(name -> named(name, config.family(), parts).stream())
                         .map(wrapper)
                         .toList();
-        return new Backends(
-                chosen,
-                earlier,
-                config.priming() && !config.dryRun() ? config.family().sender(parts.http()) : Optional.empty());
+        return new Backends(chosen, earlier, config.dryRun() ? Optional.empty() : sender(config, parts));
+    }
+
+    private static Optional<PrefixSender> sender(EngineConfig config, BackendParts parts) {
+        return config.priming() ? config.family().sender(parts.http()) : Optional.empty();
     }
 }

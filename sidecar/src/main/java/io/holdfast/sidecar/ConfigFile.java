@@ -48,6 +48,7 @@ final class ConfigFile {
             "automaticHolds",
             "automaticLeaseSeconds",
             "priming",
+            "ownRequestSecondsAnHour",
             "share",
             "maxOutputTokens",
             "largestPromptTokens",
@@ -58,7 +59,8 @@ final class ConfigFile {
             "hashAlgorithm",
             "hashSeed",
             "holds",
-            "apiKeyEnv");
+            "apiKeyEnv",
+            "adminKeyEnv");
     private static final Set<String> HOLD = Set.of("name", "text", "file", "messages", "tools", "tokens");
 
     private ConfigFile() {}
@@ -176,6 +178,10 @@ final class ConfigFile {
                         .findFirst()
                         .orElse(defaults.automaticLease()),
                 mapping.flag("priming", defaults.priming()),
+                mapping.wholeNumber("ownRequestSecondsAnHour").stream()
+                        .mapToObj(Duration::ofSeconds)
+                        .findFirst()
+                        .orElse(defaults.ownRequestsAnHour()),
                 mapping.number("share").orElse(defaults.share()),
                 requestSizes(mapping),
                 mapping.wholeNumber("readingsMillis").stream()
@@ -193,7 +199,8 @@ final class ConfigFile {
                 hashAlgorithm(mapping),
                 mapping.text("hashSeed"),
                 mapping.mappings("holds", HOLD, ConfigFile::hold).orElse(List.of()),
-                mapping.text("apiKeyEnv"));
+                mapping.text("apiKeyEnv"),
+                mapping.text("adminKeyEnv"));
     }
 
     private static DeclaredHold hold(ConfigMapping mapping) {

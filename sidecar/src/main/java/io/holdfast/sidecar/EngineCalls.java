@@ -133,7 +133,8 @@ final class EngineCalls {
 
         @Override
         public Optional<String> hindrance() {
-            return lock.refusedLately();
+            Optional<String> own = backend.hindrance();
+            return own.isPresent() || !backend.traits().needsEngineLock() ? own : lock.refusedLately();
         }
 
         @Override

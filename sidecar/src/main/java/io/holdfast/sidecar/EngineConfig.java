@@ -27,6 +27,7 @@ import java.util.regex.Pattern;
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
  * @param priming whether a requested prefix that is gone may be stored by a request of the sidecar's own
+ * @param ownRequestsAnHour how long requests of the sidecar's own may take within an hour, where a backend makes many
  * @param share the largest part of the cache that automatic holds may take
  * @param requestSizes the largest prompt and answer, by the operator's word; absent: what the engine accepts
  * @param readings how often the engine's own numbers are read
@@ -37,7 +38,8 @@ import java.util.regex.Pattern;
  * @param hashAlgorithm how vLLM makes the names of blocks ({@code --prefix-caching-hash-algo}); absent: found out
  * @param hashSeed what vLLM's names of blocks begin with ({@code PYTHONHASHSEED}); absent: found out
  * @param holds prefixes that are asked for at every start
- * @param apiKeyEnv the environment variable that has the engine's key; where it has an admin key, that one
+ * @param apiKeyEnv the environment variable that has the engine's key for requests and readings
+ * @param adminKeyEnv the one that has its key for pins; absent: the same key
  */
 public record EngineConfig(
         String id,
@@ -50,6 +52,7 @@ public record EngineConfig(
         boolean automaticHolds,
         Duration automaticLease,
         boolean priming,
+        Duration ownRequestsAnHour,
         double share,
         Optional<RequestSizes> requestSizes,
         Duration readings,
@@ -59,7 +62,8 @@ public record EngineConfig(
         Optional<Algorithm> hashAlgorithm,
         Optional<String> hashSeed,
         List<DeclaredHold> holds,
-        Optional<String> apiKeyEnv) {
+        Optional<String> apiKeyEnv,
+        Optional<String> adminKeyEnv) {
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
     private static final String NAMES =
             "write 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first";
@@ -119,6 +123,7 @@ public record EngineConfig(
                                 : "")
                         + ConfigMapping.mend(backend, backends));
         requireBetween("automaticLeaseSeconds", automaticLease, 1, 86_400, 1_000);
+        requireBetween("ownRequestSecondsAnHour", ownRequestsAnHour, 0, 3_600, 1_000);
         require(share > 0 && share <= 1, "share", share, "write a number above 0 and at most 1, such as 0.5");
         requireBetween("readingsMillis", readings, 50, 60_000, 1);
         requireBetween("tickMillis", tick, 10, 10_000, 1);
@@ -154,6 +159,7 @@ public record EngineConfig(
                     "another hold has that name: give each one of its own");
         }
         apiKeyEnv.ifPresent(name -> requireVariable("apiKeyEnv", name));
+        adminKeyEnv.ifPresent(name -> requireVariable("adminKeyEnv", name));
     }
 
     /** An engine with every key that may be left out left out. */
@@ -169,6 +175,7 @@ public record EngineConfig(
                 false,
                 Duration.ofMinutes(5),
                 true,
+                ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 0.5,
                 Optional.empty(),
                 Duration.ofMillis(500),
@@ -178,6 +185,7 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 List.of(),
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -196,6 +204,7 @@ public record EngineConfig(
                 automaticHolds,
                 automaticLease,
                 tick,
+                ownRequestsAnHour,
                 ttftWindow);
     }
 

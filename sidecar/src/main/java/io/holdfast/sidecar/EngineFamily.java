@@ -12,6 +12,7 @@ import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /** All that differs from one family of engines to another; who looks after an engine asks this and switches on nothing. */
@@ -22,7 +23,7 @@ interface EngineFamily {
     /** How its events tell of its requests. */
     RequestRules requestRules();
 
-    /** The family's own backends by the name that configuration and ledger use; where none is configured, the first. */
+    /** The family's own backends by the name that configuration and ledger use, in the order in which one is chosen. */
     SequencedMap<String, Function<BackendParts, Backend>> backends();
 
     /** What it is asked again and again. */
@@ -37,8 +38,18 @@ interface EngineFamily {
     /** How one engine of it names blocks. */
     BlockNaming naming(EngineConfig engine);
 
-    /** What a backend is made with. */
-    record BackendParts(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {}
+    /**
+     * What a backend is made with.
+     *
+     * @param http with the key for requests
+     * @param admin the same with the key for what only an administrator may do
+     */
+    record BackendParts(
+            EngineHttp http,
+            EngineHttp admin,
+            ScheduledExecutorService timer,
+            LongSupplier clock,
+            RandomGenerator random) {}
 
     /** Questions that the engine answers when it is there. */
     interface Questions {

@@ -2,6 +2,7 @@ package io.holdfast.sidecar;
 
 import io.holdfast.core.Controller;
 import io.holdfast.core.EngineView;
+import io.holdfast.core.backend.AutoBackend;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
@@ -88,6 +89,7 @@ final class EngineLink implements AutoCloseable {
             HoldFile holdFile,
             StrayLedgers strays,
             EngineHttp http,
+            EngineHttp admin,
             EventThread thread,
             SharedServices shared)
             throws IOException {
@@ -108,7 +110,7 @@ final class EngineLink implements AutoCloseable {
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
-                new EngineFamily.BackendParts(http, shared.timer(), random),
+                new EngineFamily.BackendParts(http, admin, shared.timer(), shared.clock(), random),
                 each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
         this.backend = new ProbedBackend(backends.chosen(), config.id());
         this.controller = new Controller(
@@ -134,7 +136,9 @@ final class EngineLink implements AutoCloseable {
                 naming,
                 this::view,
                 // To pin them, or to store them by a request of our own.
-                () -> backend.traits().needs(Need.TOKENS) || backends.sender().isPresent(),
+                () -> backend.traits().needs(Need.TOKENS)
+                        || backends.sender().isPresent()
+                        || config.backend().equals(AutoBackend.NAME),
                 controller,
                 shared.executor());
         this.lasting = new LastingHolds(
@@ -156,12 +160,9 @@ final class EngineLink implements AutoCloseable {
     static EngineLink open(
             EngineConfig config, Path stateDirectory, StrayLedgers strays, EventThread thread, SharedServices shared)
             throws IOException {
-        Map<String, String> headers = config.apiKeyEnv().isEmpty()
-                ? Map.of()
-                : Map.of(
-                        "Authorization",
-                        Secret.read(System.getenv(), config.apiKeyEnv().get(), "engines." + config.id() + ".apiKeyEnv")
-                                .bearer());
+        Map<String, String> headers = key(config, config.apiKeyEnv(), "apiKeyEnv");
+        Map<String, String> adminHeaders =
+                config.adminKeyEnv().isPresent() ? key(config, config.adminKeyEnv(), "adminKeyEnv") : headers;
         FileLedgerStore store =
                 FileLedgerStore.open(stateDirectory, config.id(), shared.seams().files());
         EngineHttp http = new EngineHttp(
@@ -175,7 +176,16 @@ final class EngineLink implements AutoCloseable {
                     config.id(),
                     shared.seams().files(),
                     shared.seams().wall().instant());
-            EngineLink link = new EngineLink(config, store.file(), store, holdFile, strays, http, thread, shared);
+            EngineLink link = new EngineLink(
+                    config,
+                    store.file(),
+                    store,
+                    holdFile,
+                    strays,
+                    http,
+                    http.withHeaders(adminHeaders),
+                    thread,
+                    shared);
             link.lasting.begin();
             thread.drive(link.controller, link::failed);
             return link;
@@ -184,6 +194,16 @@ final class EngineLink implements AutoCloseable {
             store.close();
             throw e;
         }
+    }
+
+    private static Map<String, String> key(EngineConfig config, Optional<String> variable, String key)
+            throws IOException {
+        return variable.isEmpty()
+                ? Map.of()
+                : Map.of(
+                        "Authorization",
+                        Secret.read(System.getenv(), variable.get(), "engines." + config.id() + "." + key)
+                                .bearer());
     }
 
     String id() {
@@ -512,7 +532,7 @@ final class EngineLink implements AutoCloseable {
 
     /** @param why whether the reader may see the reasons of holds and plans */
     JsonObject json(boolean why) {
-        JsonObject engine = ApiJson.engine(config, view(), events.json(), why)
+        JsonObject engine = ApiJson.engine(config, backend.name(), view(), events.json(), why)
                 .put("holds", holdsJson(why))
                 .put("pins", ApiJson.pins(pins()))
                 .put("paused", view().paused().isPresent());

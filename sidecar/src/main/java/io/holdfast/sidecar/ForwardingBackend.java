@@ -9,12 +9,22 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
-/** Another backend as it is; who watches one or stands in its way overrides what that takes. */
+/**
+ * Another backend as it is; who watches one or stands in its way overrides what that takes.
+ *
+ * <p>Around one that chooses among several it does not stand in the way of what was chosen: each of those has its own.
+ */
 abstract class ForwardingBackend implements Backend {
     private final Backend backend;
 
     ForwardingBackend(Backend backend) {
         this.backend = backend;
+    }
+
+    @Override
+    public Backend itself() {
+        Backend chosen = backend.itself();
+        return chosen.equals(backend) ? this : chosen;
     }
 
     @Override
@@ -35,6 +45,16 @@ abstract class ForwardingBackend implements Backend {
     @Override
     public Optional<String> hindrance() {
         return backend.hindrance();
+    }
+
+    @Override
+    public void probed() {
+        backend.probed();
+    }
+
+    @Override
+    public boolean lost() {
+        return backend.lost();
     }
 
     @Override

@@ -113,7 +113,11 @@ final class LastingHolds {
                         .map(claim -> claim.left(now))
                         .toList();
         if (!claims.isEmpty() && active.add(hold.id())) {
-            controller.restore(hold.id(), request(hold), claims, "asked for before the sidecar was started again");
+            HoldRequest request = request(hold);
+            if (hold.asked() instanceof PrefixSource.Text || hold.asked() instanceof PrefixSource.Messages) {
+                controller.hasToken(request.largestToken());
+            }
+            controller.restore(hold.id(), request, claims, "asked for before the sidecar was started again");
         }
     }
 

@@ -173,8 +173,18 @@ final class Metrics {
                     .tags(tags(engine).and("says", lower(hint)))
                     .register(registry);
         }
-        own(engine, "stored", own -> own.sent() - own.failed());
+        own(engine, "answered", EngineView.OwnRequests::answered);
         own(engine, "failed", EngineView.OwnRequests::failed);
+        FunctionCounter.builder(
+                        "holdfast.late.touches", engine, link -> link.view().own().lateTouches())
+                .description("Requests to keep a prefix warm that found it gone, and computed it again")
+                .tags(tags(engine))
+                .register(registry);
+        gauge(
+                engine,
+                "holdfast.own.requests.hour.seconds",
+                "How long the sidecar's own requests took within the last hour",
+                view(v -> v.own().withinAnHour().toMillis() / 1e3));
         counter(engine, "holdfast.requests.visible", "Requests that its events showed", Counters::visibleRequests);
         counter(engine, "holdfast.events.batches", "Batches applied", Counters::batches);
         counter(engine, "holdfast.events.stored.blocks", "Blocks stored", Counters::storedBlocks);
@@ -282,7 +292,7 @@ final class Metrics {
                         "holdfast.own.requests",
                         engine,
                         link -> value.applyAsLong(link.view().own()))
-                .description("Requests that the sidecar sent to store a prefix, by what became of it")
+                .description("Requests that the sidecar sent to store or to keep a prefix, by what became of it")
                 .tags(tags(engine).and("result", result))
                 .register(registry);
     }

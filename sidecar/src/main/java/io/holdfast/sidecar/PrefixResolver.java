@@ -90,6 +90,7 @@ final class PrefixResolver {
             throw ApiError.badRequest("It has more than " + HoldBody.MOST_TOKENS + " tokens; no prefix is that long.");
         }
         HoldRequest request = named(shared.tokens(), lease);
+        controller.hasToken(request.largestToken());
         return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
     }
 

@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
@@ -11,6 +12,7 @@ import io.holdfast.http.PromptRenderer;
 import io.holdfast.sglang.EventEndpoints;
 import io.holdfast.sglang.GenerateSender;
 import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sglang.PrefixCaching;
 import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.sglang.SglangReadings;
 import io.holdfast.sglang.SglangRenderer;
@@ -35,9 +37,13 @@ final class SglangFamily implements EngineFamily {
     @Override
     public SequencedMap<String, Function<BackendParts, Backend>> backends() {
         SequencedMap<String, Function<BackendParts, Backend>> backends = new LinkedHashMap<>();
-        backends.put(PinBlocksBackend.NAME, parts -> new PinBlocksBackend(parts.http(), parts.timer()));
         backends.put(
                 SessionHoldBackend.NAME, parts -> new SessionHoldBackend(parts.http(), parts.timer(), parts.random()));
+        backends.put(PinBlocksBackend.NAME, parts -> new PinBlocksBackend(parts.http(), parts.admin(), parts.timer()));
+        backends.put(
+                KeepWarmBackend.NAME,
+                parts -> new KeepWarmBackend(
+                        new GenerateSender(parts.http()), () -> PrefixCaching.ask(parts.http(), parts.timer())));
         return backends;
     }
 

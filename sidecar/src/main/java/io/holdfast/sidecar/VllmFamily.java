@@ -1,11 +1,14 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
+import io.holdfast.vllm.CompletionSender;
+import io.holdfast.vllm.PrefixCaching;
 import io.holdfast.vllm.VllmReadings;
 import io.holdfast.vllm.VllmRenderer;
 import java.util.LinkedHashMap;
@@ -15,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
-/** vLLM: does not tell where it publishes nor how it names blocks, and has no pins. */
+/** vLLM: does not tell where it publishes nor how it names blocks, and has no pins: what is used is kept. */
 final class VllmFamily implements EngineFamily {
     @Override
     public String contextFlag() {
@@ -29,7 +32,12 @@ final class VllmFamily implements EngineFamily {
 
     @Override
     public SequencedMap<String, Function<BackendParts, Backend>> backends() {
-        return new LinkedHashMap<>();
+        SequencedMap<String, Function<BackendParts, Backend>> backends = new LinkedHashMap<>();
+        backends.put(
+                KeepWarmBackend.NAME,
+                parts -> new KeepWarmBackend(
+                        new CompletionSender(parts.http()), () -> PrefixCaching.ask(parts.http())));
+        return backends;
     }
 
     @Override
@@ -39,7 +47,7 @@ final class VllmFamily implements EngineFamily {
 
     @Override
     public Optional<PrefixSender> sender(EngineHttp http) {
-        return Optional.empty();
+        return Optional.of(new CompletionSender(http));
     }
 
     @Override

@@ -62,7 +62,12 @@ class LeakTest {
                     .as("pinned in the cache whose beginning is not heard of yet")
                     .isEqualTo(512);
 
-            client.holdIn(id, "lost");
+            Eventually.see(
+                    "the hold was lost, and is held again with what was stored after the clear",
+                    () -> client.holdById(id),
+                    hold -> hold.getInteger("timesLost") == 1 && "held".equals(hold.getString("state")));
+            assertThat(client.http.delete(SidecarClient.HOLDS + "/" + id).status())
+                    .isEqualTo(200);
 
             bed.usedBecomes(0);
         }

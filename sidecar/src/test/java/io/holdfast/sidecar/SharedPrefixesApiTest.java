@@ -79,7 +79,7 @@ class SharedPrefixesApiTest {
             bed.engine.flood(300, 60, 160);
             assertThat(texts(bed, 1)).isEqualTo(512);
             assertThat(bed.client.http.get("/metrics").text())
-                    .contains("holdfast_own_requests_total{engine=\"demo\",result=\"stored\"} 1.0");
+                    .contains("holdfast_own_requests_total{engine=\"demo\",result=\"answered\"} 1.0");
         }
     }
 

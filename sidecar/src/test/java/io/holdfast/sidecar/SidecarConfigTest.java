@@ -56,6 +56,7 @@ class SidecarConfigTest {
                 backend: dry_run
                 automaticHolds: true
                 automaticLeaseSeconds: 30
+                ownRequestSecondsAnHour: 7
                 share: 1
                 maxOutputTokens: 512
                 largestPromptTokens: 8192
@@ -63,7 +64,8 @@ class SidecarConfigTest {
                 tickMillis: 10
                 ttftWindowSeconds: 20
                 kvcachedSegment: kvcached_1
-                apiKeyEnv: ADMIN_KEY
+                apiKeyEnv: KEY
+                adminKeyEnv: ADMIN_KEY
               - {id: v, type: vllm, url: "http://[::1]:8000"}
             """, "test");
 
@@ -73,11 +75,13 @@ class SidecarConfigTest {
         assertThat(config.stateDirectory()).isEqualTo(Path.of("state"));
         EngineConfig demo = config.engines().getFirst();
         assertThat(demo.backend()).isEqualTo("dry_run");
+        assertThat(demo.ownRequestsAnHour()).isEqualTo(Duration.ofSeconds(7));
         assertThat(demo.events()).contains("tcp://gpu-1:5557");
         assertThat(demo.replay()).contains("tcp://gpu-1:5570");
         assertThat(demo.topic()).contains("kv");
         assertThat(demo.kvcachedSegment()).contains("kvcached_1");
-        assertThat(demo.apiKeyEnv()).contains("ADMIN_KEY");
+        assertThat(demo.apiKeyEnv()).contains("KEY");
+        assertThat(demo.adminKeyEnv()).contains("ADMIN_KEY");
         assertThat(demo.readings()).isEqualTo(Duration.ofMillis(50));
         assertThat(demo.controllerSettings())
                 .returns("demo", settings -> settings.engineId())
@@ -91,13 +95,13 @@ class SidecarConfigTest {
                 .returns(
                         Duration.ofSeconds(20),
                         settings -> settings.switchbackWindow().orElseThrow());
-        assertThat(config.engines().getLast().backend()).isEqualTo("dry_run");
+        assertThat(config.engines().getLast().backend()).isEqualTo("auto");
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         {E}, sharee: 0.5}]            | engines[0].sharee is an unknown key; did you mean share?
-        {E}, colour: red}]            | engines[0].colour is an unknown key; known here are apiKeyEnv, automaticHolds,
+        {E}, colour: red}]            | engines[0].colour is an unknown key; known here are adminKeyEnv, apiKeyEnv,
         {E}}], lisen: {}              | lisen is an unknown key; did you mean listen?
         {E}}], listen: {prot: 1}      | listen.prot is an unknown key; did you mean port?
         {E}}], listen: [1]            | listen is a list; write a mapping with the keys actTokenEnv, allowedHosts, host
@@ -143,7 +147,7 @@ class SidecarConfigTest {
         {E}, ttftWindowSeconds: 20}]  | engines[0].ttftWindowSeconds is '20'; nothing would be measured without automatic holds
         {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true or false
         {E}, backend: pin_block}]     | engines[0].backend is 'pin_block'; did you mean pin_blocks?
-        {E}, backend: magic}]         | engines[0].backend is 'magic'; write pin_blocks or session_hold or dry_run
+        {E}, backend: magic}]         | engines[0].backend is 'magic'; write auto or session_hold or pin_blocks or keep_warm or dry_run
         {E}, events: 'tcp://*:5557'}] | engines[0].events is 'tcp://*:5557'; write where the engine publishes
         {E}, events: 'tcp://h:99999'}] | engines[0].events is 'tcp://h:99999'; write where
         {E}, events: 'ipc:///tmp/x'}] | engines[0].events is 'ipc:///tmp/x'; write where
@@ -154,7 +158,7 @@ class SidecarConfigTest {
         {E}}, 7]                      | engines[1] is the value '7'; write a mapping
         {E}}, {id: a, type: vllm, url: 'http://x'}] | engines[1].id is 'a' like that of engines[0]; give each
         {E}}, {id: b, type: vllm, url: 'http://127.0.0.1:30000'}] | engines[1].url is 'http://127.0.0.1:30000' like
-        {E}}, {id: b, type: vllm, url: 'http://x', backend: pin_blocks}] | engines[1].backend is 'pin_blocks'; an engine of type vllm has none of that name: write dry_run
+        {E}}, {id: b, type: vllm, url: 'http://x', backend: pin_blocks}] | engines[1].backend is 'pin_blocks'; an engine of type vllm has none of that name: write auto or keep_warm or dry_run
         engines: []                   | engines is empty; name at least one engine
         engines: {id: a}              | engines is a mapping; write a list
         engines: [{type: sglang, url: 'http://x'}] | engines[0].id is missing; give the engine a short name
@@ -268,7 +272,7 @@ class SidecarConfigTest {
     void configurationMadeInJava_isValidatedToo() {
         EngineConfig engine = EngineConfig.of("a", EngineType.VLLM, URI.create("http://x"));
 
-        assertThat(engine.backend()).isEqualTo("dry_run");
+        assertThat(engine.backend()).isEqualTo("auto");
         assertThatThrownBy(() -> EngineConfig.of("", EngineType.VLLM, URI.create("http://x")))
                 .hasMessageStartingWith("id is empty; write 1 to 64");
         assertThatThrownBy(() -> new SidecarConfig(SidecarConfig.Listen.defaults(), directory, List.of(engine, engine)))

@@ -22,6 +22,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -209,11 +211,35 @@ class SidecarLifeTest {
     }
 
     @Test
+    void adminKeyOfTheEngine_goesWithPinsAlone() {
+        Map<String, String> sent = new ConcurrentHashMap<>();
+        HttpServer engine = vertx.createHttpServer().requestHandler(request -> {
+            sent.put(request.path(), String.valueOf(request.getHeader("Authorization")));
+            request.response().setStatusCode(404).end();
+        });
+        engine.listen(0, "127.0.0.1").toCompletionStage().toCompletableFuture().join();
+        URI address = URI.create("http://127.0.0.1:" + engine.actualPort());
+
+        try (Sidecar _ = Sidecar.start(vertx, TestBed.config(state, address, "apiKeyEnv: HOME, adminKeyEnv: PATH"))) {
+            Eventually.see(
+                    "both are asked",
+                    sent::keySet,
+                    paths -> paths.containsAll(List.of("/server_info", "/hicache/pin_blocks")));
+            assertThat(sent)
+                    .containsEntry("/server_info", "Bearer " + System.getenv("HOME"))
+                    .containsEntry("/hicache/pin_blocks", "Bearer " + System.getenv("PATH"));
+        }
+    }
+
+    @Test
     void missingKey_isOneSentence() {
         assertThatThrownBy(() -> Sidecar.start(vertx, TestBed.config(state, NOBODY, "apiKeyEnv: HOLDFAST_NO_SUCH_KEY")))
                 .isInstanceOf(SidecarException.class)
                 .hasMessage("The environment variable HOLDFAST_NO_SUCH_KEY, which engines.demo.apiKeyEnv names, is not"
                         + " set; set it or leave apiKeyEnv out.");
+        assertThatThrownBy(
+                        () -> Sidecar.start(vertx, TestBed.config(state, NOBODY, "adminKeyEnv: HOLDFAST_NO_SUCH_KEY")))
+                .hasMessageContaining("which engines.demo.adminKeyEnv names, is not set");
     }
 
     @Test

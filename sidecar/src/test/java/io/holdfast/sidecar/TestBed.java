@@ -64,17 +64,17 @@ final class TestBed implements AutoCloseable {
     }
 
     /**
-     * Small promises, so that the hard guard leaves most of a small cache to pins; and no requests of the sidecar's own,
-     * unless asked for, since most tests say themselves what is in the cache.
+     * Small promises, so that the hard guard leaves most of a small cache to pins; pin_blocks, and no requests of the
+     * sidecar's own, unless asked for, since most tests say themselves what is in the cache.
      */
     static SidecarConfig config(Path state, URI engine, String engineKeys) {
         return SidecarConfig.parse(yaml(state, engine, engineKeys), "test.yaml");
     }
 
     static String yaml(Path state, URI engine, String engineKeys) {
-        String keys = engineKeys.contains("priming:")
-                ? engineKeys
-                : "priming: false" + (engineKeys.isEmpty() ? "" : ", " + engineKeys);
+        String keys = (engineKeys.contains("priming:") ? "" : "priming: false, ")
+                + (engineKeys.contains("backend:") ? "" : "backend: pin_blocks, ")
+                + engineKeys;
         return """
             listen: {port: 0}
             stateDirectory: '%s'

@@ -3,6 +3,7 @@ package io.holdfast.storm;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.hold.HoldState;
+import io.holdfast.storm.StormSidecar.Way;
 import io.holdfast.storm.SystemPrompts.Round;
 import io.holdfast.storm.SystemPrompts.Workload;
 import java.time.Duration;
@@ -10,6 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** System prompts that nobody sends alone, on the engine's real rules, in virtual time. */
 final class SharedPromptTest {
@@ -43,15 +45,57 @@ final class SharedPromptTest {
         fine(run);
     }
 
+    /** On a stock engine nothing is pinned for good: what is held is sent, and holds by a session or by being used. */
+    @ParameterizedTest
+    @CsvSource({"SESSION_HOLD, 1, 512, 8", "SESSION_HOLD, 5, 2048, 0", "KEEP_WARM, 1, 512, 0", "KEEP_WARM, 5, 2048, 8"})
+    void stockEngine_holdsAutomaticallyAndByTokens(Way way, int prompts, int tokens, int alwaysRunning) {
+        Workload workload = new Workload(prompts, tokens, 24, FLOOD, alwaysRunning);
+        for (long seed = 0; seed < (DEEP ? 10 : 1); seed++) {
+            SystemPrompts automatic = new SystemPrompts(seed, workload, true, way);
+            List<Round> rounds = automatic.rounds(DEEP ? 8 : 5);
+            assertThat(rounds.subList(0, 2)).as("seed %d, lost at first", seed).noneMatch(Round::allHit);
+            assertThat(rounds.subList(3, rounds.size())).as("seed %d", seed).allMatch(Round::allHit);
+            assertThat(automatic.pinnedTokens()).isZero();
+            fine(automatic);
+
+            SystemPrompts requested = new SystemPrompts(seed, workload, false, way);
+            requested.holdAllByTokens(Duration.ofHours(1));
+            assertThat(requested.rounds(3).subList(1, 3)).as("seed %d", seed).allMatch(Round::allHit);
+            fine(requested);
+        }
+    }
+
     @Test
-    void fiveTimesTooLittleRoom_doesNoHarmAndHoldsSomething() {
+    void keptWarm_isLetGoWhenNobodyUsesIt_andComesBackWithItsNextUse() {
+        SystemPrompts run = new SystemPrompts(2, new Workload(1, 512, 4, FLOOD, 0), false, Way.KEEP_WARM);
+        run.holdAllByTokens(Duration.ofHours(8));
+        run.round();
+        for (int i = 0; i < 12; i++) {
+            run.flood();
+        }
+        assertThat(run.onlyHold()).satisfies(hold -> {
+            assertThat(hold.state()).isEqualTo(HoldState.REQUESTED);
+            assertThat(hold.reason()).contains("would cost more than computing its 512 tokens again");
+        });
+        long sent = run.ownRequests().sent();
+        run.flood();
+        assertThat(run.ownRequests().sent()).as("nothing more is sent").isEqualTo(sent);
+        assertThat(run.round().allHit()).as("gone meanwhile").isFalse();
+        assertThat(run.onlyHold().state()).isEqualTo(HoldState.HELD);
+        assertThat(run.round().allHit()).isTrue();
+        fine(run);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = "DRY_RUN", mode = EnumSource.Mode.EXCLUDE)
+    void fiveTimesTooLittleRoom_doesNoHarmAndHoldsSomething(Way way) {
         Workload workload = new Workload(30, 2_048, 3, 24_576, 0);
         int without = 0;
         int with = 0;
-        for (long seed = 0; seed < (DEEP ? 20 : 2); seed++) {
-            SystemPrompts plain = new SystemPrompts(seed, workload, false);
+        for (long seed = 0; seed < (DEEP ? 20 : 1); seed++) {
+            SystemPrompts plain = new SystemPrompts(seed, workload, false, way);
             int baseline = hits(plain.rounds(5));
-            SystemPrompts run = new SystemPrompts(seed, workload, true);
+            SystemPrompts run = new SystemPrompts(seed, workload, true, way);
             int held = hits(run.rounds(5));
             assertThat(held).as("seed %d", seed).isGreaterThanOrEqualTo(baseline);
             assertThat(run.plan().lines()).allMatch(line -> !line.reason().isEmpty());

@@ -113,7 +113,7 @@ final class Storm {
                     Duration.ofMillis(random.nextInt(2, 8) * 100L),
                     !two && random.nextInt(4) == 0 && holding,
                     Duration.ofSeconds(20),
-                    false,
+                    StormSidecar.Way.PIN_BLOCKS,
                     longestAnswer,
                     random.nextInt(3) == 0,
                     settings.maxPromptTokens());

@@ -117,7 +117,7 @@ final class StormProcess {
         lives++;
         long life = lives;
         oracle.began(name);
-        dry = written.dryRun();
+        dry = written.way() == StormSidecar.Way.DRY_RUN;
         if (configured != engine()) {
             network.to(configured);
             oracle.moved(name);
@@ -179,7 +179,7 @@ final class StormProcess {
                 written.tick(),
                 written.automatic(),
                 written.automaticLease(),
-                value,
+                value ? StormSidecar.Way.DRY_RUN : StormSidecar.Way.PIN_BLOCKS,
                 longestAnswer,
                 written.promisesSizes(),
                 written.longest());

@@ -9,6 +9,7 @@ import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.budget.BudgetSettings;
@@ -37,6 +38,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -95,10 +97,18 @@ final class StormSidecar {
             Duration tick,
             boolean automatic,
             Duration automaticLease,
-            boolean dryRun,
+            Way way,
             int longestAnswer,
             boolean promisesSizes,
             int longest) {}
+
+    /** By which backend it holds. */
+    enum Way {
+        PIN_BLOCKS,
+        SESSION_HOLD,
+        KEEP_WARM,
+        DRY_RUN
+    }
 
     private final Timeline time;
     private final VirtualNetwork network;
@@ -139,11 +149,18 @@ final class StormSidecar {
                         written.automatic(),
                         written.automaticLease(),
                         written.tick(),
+                        ControllerSettings.OWN_REQUESTS_AN_HOUR,
                         Optional.empty()),
                 RequestRules.sglang(),
-                written.dryRun()
-                        ? Backends.only(new DryRunBackend())
-                        : new Backends(new PlayedBackend(), List.of(), Optional.of(this::sendAlone)),
+                switch (written.way()) {
+                    case DRY_RUN -> Backends.only(new DryRunBackend());
+                    case PIN_BLOCKS -> holding(new PlayedBackend());
+                    case SESSION_HOLD -> holding(new PlayedSessions());
+                    case KEEP_WARM ->
+                        holding(new KeepWarmBackend(
+                                tokens -> send(tokens, RequestOptions.of(1)),
+                                () -> CompletableFuture.completedFuture(new Capabilities(true, "it caches"))));
+                },
                 new Ledger(new PlayedStore()),
                 acting,
                 random);
@@ -209,16 +226,20 @@ final class StormSidecar {
         quietly(controller.request(new HoldRequest(path, tokens, lease)));
     }
 
-    private CompletionStage<Outcome> sendAlone(int[] tokens) {
+    private Backends holding(Backend backend) {
+        return new Backends(backend, List.of(), Optional.of(tokens -> send(tokens, RequestOptions.of(1))));
+    }
+
+    private CompletionStage<Outcome> send(int[] tokens, RequestOptions options) {
         CompletableFuture<Outcome> answer = new CompletableFuture<>();
         if (!network.engine().isUp()) {
             return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.NOT_SENT, "nothing listens"));
         }
-        network.engine().submit(new Generation(tokens, RequestOptions.of(1), false, time.now(), new TokenListener() {
+        network.engine().submit(new Generation(tokens, options, false, time.now(), new TokenListener() {
             @Override
             public void token(int token, int count, int cachedTokens, boolean last) {
                 if (last) {
-                    answer.complete(new Outcome(Outcome.Kind.ACCEPTED, "answered"));
+                    answer.complete(new Outcome(Outcome.Kind.ACCEPTED, "answered", OptionalLong.of(cachedTokens)));
                 }
             }
 
@@ -345,6 +366,42 @@ final class StormSidecar {
                 case NOT_SENT -> new Outcome(Outcome.Kind.NOT_SENT, "never sent");
                 case FORBIDDEN -> new Outcome(Outcome.Kind.REJECTED, "forbidden");
             };
+        }
+    }
+
+    /** A session for each pin, as stock engines have them. */
+    private final class PlayedSessions implements Backend {
+        @Override
+        public String name() {
+            return "session_hold";
+        }
+
+        @Override
+        public BackendTraits traits() {
+            return BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
+        }
+
+        @Override
+        public CompletionStage<Capabilities> probe() {
+            return CompletableFuture.completedFuture(new Capabilities(true, "it has sessions"));
+        }
+
+        @Override
+        public String handle(PinCommand command) {
+            return "session-" + command.holdId() + "-" + command.attempt();
+        }
+
+        @Override
+        public CompletionStage<Outcome> pin(PinCommand command) {
+            return send(
+                    command.prefix().tokensOf(command.blocks()),
+                    RequestOptions.of(1).withSession(handle(command)));
+        }
+
+        @Override
+        public CompletionStage<Outcome> unpin(List<String> handles) {
+            handles.forEach(network.engine()::closeSession);
+            return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.ACCEPTED, "closed"));
         }
     }
 

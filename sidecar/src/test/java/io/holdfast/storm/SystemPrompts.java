@@ -1,5 +1,6 @@
 package io.holdfast.storm;
 
+import io.holdfast.core.EngineView;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.events.SglangBlockNames;
@@ -10,6 +11,7 @@ import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.storm.StormSidecar.Way;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -49,11 +51,26 @@ final class SystemPrompts {
     private long served;
 
     SystemPrompts(long seed, Workload workload, boolean automatic) {
+        this(seed, workload, automatic, Way.PIN_BLOCKS);
+    }
+
+    /** On the branch that pins, or on a stock engine, by what that way needs. */
+    SystemPrompts(long seed, Workload workload, boolean automatic, Way way) {
         this.random = new SplittableRandom(seed);
         this.workload = workload;
         this.oracle = new StormOracle(time, false);
         SglangSettings settings =
-                new SglangSettings(CAPACITY, PAGE, CONTEXT, 32, 2048, Variant.PIN_GPU, Eviction.LRU, false, 0, 0.5);
+                new SglangSettings(
+                CAPACITY,
+                PAGE,
+                CONTEXT,
+                32,
+                2048,
+                way == Way.PIN_BLOCKS ? Variant.PIN_GPU : Variant.STOCK,
+                Eviction.LRU,
+                way == Way.SESSION_HOLD,
+                0,
+                0.5);
         engine = new VirtualEngine("engine", time, settings, new Speed(20, 2_000, 5_000, 1), oracle);
         sidecar = new StormProcess(
                 "sidecar",
@@ -65,7 +82,7 @@ final class SystemPrompts {
                         Duration.ofMillis(100),
                         automatic,
                         Duration.ofMinutes(5),
-                        false,
+                        way,
                         LONGEST_ANSWER,
                         workload.alwaysRunning > 0,
                         CONTEXT / 2),
@@ -80,9 +97,16 @@ final class SystemPrompts {
         pass(Duration.ofSeconds(3));
     }
 
-    /** Asks for each prompt by its own tokens. */
+    /** Asks for each prompt by the names of its own blocks. */
     void holdAll(Duration lease) {
         prompts.forEach(prompt -> sidecar.sidecar().orElseThrow().hold(SglangBlockNames.of(prompt, PAGE), lease));
+        pass(Duration.ofSeconds(1));
+    }
+
+    /** Asks for each prompt by its own tokens, which lets the sidecar send it. */
+    void holdAllByTokens(Duration lease) {
+        prompts.forEach(
+                prompt -> sidecar.sidecar().orElseThrow().hold(SglangBlockNames.of(prompt, PAGE), prompt, lease));
         pass(Duration.ofSeconds(1));
     }
 
@@ -104,12 +128,21 @@ final class SystemPrompts {
             pass(Duration.ofMillis(100));
         }
         pass(Duration.ofSeconds(5));
+        flood();
+        return new Round(all.size(), hits[0], cached[0]);
+    }
+
+    /** Prompts that share nothing. */
+    void flood() {
         for (int flooded = 0; flooded < workload.floodTokens; flooded += 1_024) {
             send(fresh(1_024), 4, cachedTokens -> {});
             pass(Duration.ofMillis(40));
         }
         pass(Duration.ofSeconds(5));
-        return new Round(all.size(), hits[0], cached[0]);
+    }
+
+    EngineView.OwnRequests ownRequests() {
+        return sidecar.sidecar().orElseThrow().view().own();
     }
 
     List<Round> rounds(int count) {
@@ -222,7 +255,11 @@ final class SystemPrompts {
         int[] numbers = Arrays.stream(args, 0, 5).mapToInt(Integer::parseInt).toArray();
         Workload workload = new Workload(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
         for (long seed = 0; seed < (args.length > 6 ? Integer.parseInt(args[6]) : 1); seed++) {
-            SystemPrompts run = new SystemPrompts(seed, workload, args[5].equals("automatic"));
+            Way way = args.length > 7 ? Way.valueOf(args[7]) : Way.PIN_BLOCKS;
+            SystemPrompts run = new SystemPrompts(seed, workload, args[5].equals("automatic"), way);
+            if (args[5].equals("tokens")) {
+                run.holdAllByTokens(Duration.ofHours(1));
+            }
             if (args[5].equals("requested")) {
                 run.holdAll(Duration.ofHours(1));
             }

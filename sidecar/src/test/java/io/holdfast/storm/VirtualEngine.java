@@ -243,6 +243,10 @@ final class VirtualEngine {
                 () -> answer.accept(false));
     }
 
+    void closeSession(String session) {
+        send(() -> engine.closeSession(session), () -> {});
+    }
+
     void limit(int tokens) {
         send(
                 () -> {

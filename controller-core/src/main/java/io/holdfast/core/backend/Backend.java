@@ -15,6 +15,11 @@ public interface Backend {
     /** The name that configuration, ledger and reasons use, such as {@code pin_blocks}. */
     String name();
 
+    /** The backend that does the work, where this one only chooses among several; it is the one that unpins what it pinned. */
+    default Backend itself() {
+        return this;
+    }
+
     /** What it asks of a prefix before it can pin it, and what a pin of it is. */
     BackendTraits traits();
 
@@ -24,6 +29,18 @@ public interface Backend {
     /** Why it is better not asked to pin just now; absent as a rule. Asked often, on the controller's thread, so it never waits. */
     default Optional<String> hindrance() {
         return Optional.empty();
+    }
+
+    /** The answer to its last probe is acted on from now on; on the controller's thread. */
+    default void probed() {}
+
+    /**
+     * A pin that it made was lost though the engine lives; on the controller's thread.
+     *
+     * @return whether it is better asked again what it can do
+     */
+    default boolean lost() {
+        return false;
     }
 
     /** What this pin will be called, the same each time it is asked; all that {@link #unpin} needs, in a later process too. */

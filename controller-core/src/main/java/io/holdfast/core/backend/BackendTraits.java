@@ -11,8 +11,10 @@ import java.util.Set;
  * @param takesMemory a pin takes memory from the engine for good, so that the hard guard applies
  * @param lasting a pin stays until it is unpinned, also when this process has ended
  * @param releaseTells an unpin's answer says whether the pin was there; where not, any answer only says that it is gone now
+ * @param fading a pin is worth nothing once the cache was filled again since, so it is made again before that
  */
-public record BackendTraits(Set<Need> needs, boolean takesMemory, boolean lasting, boolean releaseTells) {
+public record BackendTraits(
+        Set<Need> needs, boolean takesMemory, boolean lasting, boolean releaseTells, boolean fading) {
     public BackendTraits {
         needs = Set.copyOf(needs);
     }
@@ -29,27 +31,37 @@ public record BackendTraits(Set<Need> needs, boolean takesMemory, boolean lastin
 
     /** Pins take memory for good; they last, and an unpin tells. */
     public static BackendTraits hard() {
-        return new BackendTraits(Set.of(), true, true, true);
+        return new BackendTraits(Set.of(), true, true, true, false);
     }
 
     /** The engine may evict what is pinned when it must; pins last, and an unpin tells. */
     public static BackendTraits soft() {
-        return new BackendTraits(Set.of(), false, true, true);
+        return new BackendTraits(Set.of(), false, true, true, false);
     }
 
     /** The same with these needs and no others. */
     public BackendTraits needing(Need... these) {
-        return new BackendTraits(Set.of(these), takesMemory, lasting, releaseTells);
+        return new BackendTraits(Set.of(these), takesMemory, lasting, releaseTells, fading);
     }
 
     /** The same whose pins end without an unpin, or were never made. */
     public BackendTraits endingByThemselves() {
-        return new BackendTraits(needs, takesMemory, false, releaseTells);
+        return new BackendTraits(needs, takesMemory, false, releaseTells, fading);
     }
 
     /** The same whose unpins do not tell whether there was a pin. */
     public BackendTraits withSilentRelease() {
-        return new BackendTraits(needs, takesMemory, lasting, false);
+        return new BackendTraits(needs, takesMemory, lasting, false, fading);
+    }
+
+    /** The same whose pins end by themselves when they are not made again in time. */
+    public BackendTraits thatFade() {
+        return new BackendTraits(needs, takesMemory, false, releaseTells, true);
+    }
+
+    /** The same while pins are there that take memory for good. */
+    public BackendTraits besideHardPins() {
+        return new BackendTraits(needs, true, lasting, releaseTells, fading);
     }
 
     public boolean needs(Need need) {

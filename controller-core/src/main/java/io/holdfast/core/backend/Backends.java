@@ -7,7 +7,7 @@ import java.util.Optional;
  * The backends of one engine: the one that pins, and those that release what the ledger says they pinned earlier.
  *
  * @param chosen pins from now on
- * @param earlier never pin; each releases its own entries of the ledger
+ * @param earlier release their own entries of the ledger, and do not pin unless they are what is chosen
  * @param sender sends prefixes as requests of our own; absent where none are to be sent
  */
 public record Backends(Backend chosen, List<Backend> earlier, Optional<PrefixSender> sender) {
@@ -22,7 +22,7 @@ public record Backends(Backend chosen, List<Backend> earlier, Optional<PrefixSen
 
     public Optional<Backend> named(String name) {
         if (chosen.name().equals(name)) {
-            return Optional.of(chosen);
+            return Optional.of(chosen.itself());
         }
         return earlier.stream().filter(backend -> backend.name().equals(name)).findFirst();
     }

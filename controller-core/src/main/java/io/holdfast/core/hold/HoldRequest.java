@@ -115,9 +115,28 @@ public final class HoldRequest implements Prefix {
         return blocks[depth];
     }
 
+    /** The same with its tokens, which fill its blocks. */
+    public HoldRequest withTokens(int[] known) {
+        return new HoldRequest(blocks, Optional.of(known.clone()), lease, weight, requester);
+    }
+
+    /** The largest of its token ids, as a number without sign; -1 where they are not known. */
+    public long largestToken() {
+        long largest = -1;
+        for (int token : tokens.orElseGet(() -> new int[0])) {
+            largest = Math.max(largest, token & 0xffff_ffffL);
+        }
+        return largest;
+    }
+
     /** The tokens of the prefix; absent where it was asked for by the names of its blocks. */
     public Optional<int[]> tokens() {
         return tokens.map(int[]::clone);
+    }
+
+    /** How many tokens of it are known: all, or none. */
+    public int tokenCount() {
+        return tokens.map(known -> known.length).orElse(0);
     }
 
     /** The tokens of its first blocks; none where they are not known. */

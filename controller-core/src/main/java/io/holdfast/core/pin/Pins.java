@@ -24,7 +24,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.function.LongFunction;
+import java.util.function.BiFunction;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -87,6 +87,12 @@ public final class Pins {
 
     /** What became of holds; called on the controller's thread. */
     public interface Results {
+        /** A pin is about to be asked for. */
+        default void calling(PinCommand command) {}
+
+        /** It was answered, or did not leave after all. */
+        default void called(PinCommand command, Outcome outcome) {}
+
         void pinned(long holdId, long block, int blocks, String reason);
 
         /** Not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
@@ -183,7 +189,7 @@ public final class Pins {
     private final PinCalls calls;
     private final Executor owner;
     private final EngineBlocks tree;
-    private final LongFunction<Optional<String>> lastLook;
+    private final BiFunction<Backend, Long, Optional<String>> lastLook;
     private final Results results;
     private final Map<Key, Pin> pins = new LinkedHashMap<>();
     private final Map<Long, Pin> needed = new LinkedHashMap<>();
@@ -202,7 +208,7 @@ public final class Pins {
      *
      * @param acting where the ledger is written and backends are called
      * @param owner runs what it is given on the controller's thread, soon
-     * @param lastLook says of a block why it is not to be pinned after all; asked when a pin is about to be sent
+     * @param lastLook says of a block why this backend is not to pin it after all; asked when a pin is about to be sent
      */
     public Pins(
             Ledger ledger,
@@ -210,7 +216,7 @@ public final class Pins {
             Executor acting,
             Executor owner,
             EngineBlocks tree,
-            LongFunction<Optional<String>> lastLook,
+            BiFunction<Backend, Long, Optional<String>> lastLook,
             Results results) {
         this.ledger = ledger;
         this.backends = backends;
@@ -480,7 +486,7 @@ public final class Pins {
         }
         PinCommand command = new PinCommand(hold.id(), attempts++, path, blocks);
         long block = command.lastBlock();
-        Backend backend = backends.chosen();
+        Backend backend = backends.chosen().itself();
         Key key = new Key(backend.name(), backend.handle(command));
         Pin pin = pins.get(key);
         if (pin == null) {
@@ -520,15 +526,19 @@ public final class Pins {
     }
 
     private void send(Pin pin, PinCommand command) {
-        calls.pin(() -> refusal(pin), () -> pin.backend.pin(command), outcome -> pinAnswered(pin, outcome));
+        calls.pin(() -> refusal(pin, command), () -> pin.backend.pin(command), outcome -> {
+            results.called(command, outcome);
+            pinAnswered(pin, outcome);
+        });
     }
 
-    private Optional<String> refusal(Pin pin) {
+    private Optional<String> refusal(Pin pin, PinCommand command) {
         Optional<String> refusal = pin.holds.isEmpty()
                 ? Optional.of("nobody wanted it any more when its turn came")
-                : lastLook.apply(pin.block);
+                : lastLook.apply(pin.backend, pin.block);
         if (refusal.isEmpty()) {
             pin.state = State.PINNING;
+            results.calling(command);
         }
         return refusal;
     }
@@ -587,6 +597,11 @@ public final class Pins {
             results.pinned(
                     entry.holdId(), entry.lastBlock(), entry.blocks(), "shares the pin of another hold on this block");
         }
+    }
+
+    /** Whether some pin takes, or may take, memory for good. */
+    public boolean takeMemory() {
+        return pins.values().stream().anyMatch(pin -> pin.backend.traits().takesMemory());
     }
 
     /** Blocks that the engine has to hold for us unless it let go by itself: not what may have been unpinned by now. */

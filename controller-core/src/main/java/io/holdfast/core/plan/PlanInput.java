@@ -23,6 +23,7 @@ import java.util.Set;
  * @param capabilities what the backend can do; absent before it was probed
  * @param measuring why automatic holds are off in this window; absent when they are on
  * @param notPrimed why no prefix is stored by a request of our own now; empty when one may be
+ * @param largestToken the largest token id that the engine is known to have; -1 while none is
  * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be pinned
  * @param freeing of those, the ones that can be expected to go: the unpin is under way or repeated, and the tree counts
  *     the path
@@ -45,6 +46,7 @@ public record PlanInput(
         Optional<Capabilities> capabilities,
         Optional<String> measuring,
         Optional<String> notPrimed,
+        long largestToken,
         Set<Long> leaving,
         Set<Long> freeing,
         List<Hold> holds,

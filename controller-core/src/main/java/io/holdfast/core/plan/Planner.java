@@ -193,7 +193,7 @@ public final class Planner {
     /** What becomes of a hold whose last block is not in the cache: while it is, storing the prefix alone would store nothing. */
     private Line absent(Hold hold) {
         String waits = "not in the cache as a whole: it is pinned when a request stores its last block";
-        if (hold.automatic() || !in.traits().needs(Need.INSERTION_END)) {
+        if (hold.automatic()) {
             return wait(hold, waits);
         }
         if (hold.request().tokens().isEmpty()) {
@@ -201,6 +201,13 @@ public final class Planner {
         }
         if (primes || in.notPrimed().isPresent()) {
             return wait(hold, waits + in.notPrimed().map(why -> "; " + why).orElse(""));
+        }
+        if (hold.request().largestToken() > in.largestToken()) {
+            return wait(
+                    hold,
+                    waits + "; the sidecar does not send its token id "
+                            + hold.request().largestToken() + " before the engine has shown one as large, since an id"
+                            + " outside its vocabulary can end an engine");
         }
         long cost = hold.request().blocks() * in.blockTokens();
         if (planned + cost > bound) {
@@ -294,8 +301,8 @@ public final class Planner {
                     "this engine cannot pin: " + in.capabilities().get().why());
         }
         if (in.traits().needs(Need.TOKENS) && path.tokens().isEmpty()) {
-            return Optional.of("it was asked for by the names of its blocks, and this backend sends the prefix itself:"
-                    + " ask for it by its tokens");
+            return Optional.of("it was asked for by the names of its blocks, whose tokens the engine has not told, and this"
+                    + " backend sends the prefix itself: ask for it by its tokens");
         }
         if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(last)) {
             return Optional.of(
@@ -382,10 +389,7 @@ public final class Planner {
 
     private void candidates() {
         long id = in.nextHoldId();
-        Optional<String> hindrance = in.traits().needs(Need.TOKENS)
-                ? Optional.of(
-                        "this backend sends the prefix itself, and events do not tell its tokens: ask for it by them")
-                : hindrance();
+        Optional<String> hindrance = hindrance();
         Set<Long> known = new HashSet<>();
         in.holds().forEach(hold -> known.add(hold.end()));
         for (SharedPrefix prefix : in.candidates()) {
@@ -408,6 +412,10 @@ public final class Planner {
     private Optional<String> whyNotNow(long last, Optional<End> end) {
         if (!selected(last)) {
             return Optional.of(whyNot(last));
+        }
+        if (in.traits().needs(Need.TOKENS) && !in.prefixes().tokensKnown(last)) {
+            return Optional.of("worth a hold, and this backend sends the prefix itself, whose tokens are not known: it is"
+                    + " held once all of it was stored again");
         }
         if (!in.tree().resident(last)) {
             return Optional.of("worth a hold, and not in the cache now: it is pinned when it is stored again");

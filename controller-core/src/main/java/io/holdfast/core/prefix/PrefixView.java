@@ -15,6 +15,9 @@ public interface PrefixView {
      */
     OptionalLong shortestPathOver(long lastBlock);
 
+    /** Whether the engine has told the tokens of a prefix that is followed, and they are kept. */
+    boolean tokensKnown(long lastBlock);
+
     /** What nine of ten of the last prompts need beside these prefixes, in blocks; empty before there was a prompt. */
     OptionalLong needBeside(Set<Long> held);
 }

@@ -1,6 +1,8 @@
 package io.holdfast.core.prefix;
 
+import io.holdfast.core.index.BlockTokens;
 import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.Prefix;
 import io.holdfast.core.requests.VisibleRequest;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -36,6 +38,11 @@ public final class SharedPrefixes implements PrefixView {
      * last few insertions that ended below it are remembered for that, the shortest and the youngest rather than others:
      * the youngest will live longest. Of one that is asked for and was not followed, they are sought in the whole tree, once.
      *
+     * Its tokens
+     * ----------
+     * Blocks tell their tokens when they are stored, and what is lost may be wanted back long after. So the tokens of what is
+     * followed are kept whole, of the hottest where not all have room.
+     *
      * What requests need beside it
      * ----------------------------
      * The last prompts are kept with the deepest shared prefix that each went over. So the question what nine of ten of
@@ -45,13 +52,17 @@ public final class SharedPrefixes implements PrefixView {
     private static final int MOST_ENDS = 8;
     private static final int MOST_FIRSTS = 8;
     private static final int PROMPTS = 128;
+    /** Of all that are followed: 16 MiB. */
+    private static final int MOST_TOKENS = 4 << 20;
     private static final long NEVER = Long.MIN_VALUE;
 
     private final EngineBlocks tree;
+    private final BlockTokens blockTokens;
     private final double halfLifeNanos;
     private final Map<Long, Entry> entries = new HashMap<>();
     private final Prompt[] prompts = new Prompt[PROMPTS];
     private int promptCount;
+    private int keptTokens;
     private long found;
     private long lost;
     private long recomputed;
@@ -73,6 +84,7 @@ public final class SharedPrefixes implements PrefixView {
         final long[] firsts = new long[MOST_FIRSTS];
         final List<Long> ends = new ArrayList<>();
         Optional<Entry> above = Optional.empty();
+        Optional<int[]> tokens = Optional.empty();
         int ways = 1;
         int wantedBy;
         long requests = 1;
@@ -138,8 +150,9 @@ public final class SharedPrefixes implements PrefixView {
     }
 
     /** {@code halfLifeNanos} is how long it takes until a request that passed counts half. */
-    public SharedPrefixes(EngineBlocks tree, long halfLifeNanos) {
+    public SharedPrefixes(EngineBlocks tree, BlockTokens blockTokens, long halfLifeNanos) {
         this.tree = tree;
+        this.blockTokens = blockTokens;
         this.halfLifeNanos = halfLifeNanos;
     }
 
@@ -155,6 +168,59 @@ public final class SharedPrefixes implements PrefixView {
             entry = follow(above, tree.depth(above));
         }
         entry.parted(first);
+        keepTokens(entry);
+    }
+
+    private void keepTokens(Entry entry) {
+        if (entry.tokens.isPresent() || tree.depth(entry.lastBlock) != entry.blocks) {
+            return;
+        }
+        long[] path = tree.path(entry.lastBlock);
+        blockTokens.of(new Prefix() {
+                    @Override
+                    public int blocks() {
+                        return path.length;
+                    }
+
+                    @Override
+                    public long block(int depth) {
+                        return path[depth];
+                    }
+                })
+                .filter(tokens -> makeRoomFor(entry, tokens.length))
+                .ifPresent(tokens -> {
+                    entry.tokens = Optional.of(tokens);
+                    keptTokens += tokens.length;
+                });
+    }
+
+    private boolean makeRoomFor(Entry entry, int tokens) {
+        while (keptTokens + tokens > MOST_TOKENS) {
+            Optional<Entry> coldest = entries.values().stream()
+                    .filter(other -> other.tokens.isPresent())
+                    .min(Comparator.comparingDouble(Entry::heatNow))
+                    .filter(other -> other.heatNow() < entry.heatNow());
+            if (coldest.isEmpty()) {
+                return false;
+            }
+            dropTokens(coldest.get());
+        }
+        return true;
+    }
+
+    private void dropTokens(Entry entry) {
+        keptTokens -= entry.tokens.map(tokens -> tokens.length).orElse(0);
+        entry.tokens = Optional.empty();
+    }
+
+    /** The tokens of a prefix that is followed, where they are kept. */
+    public Optional<int[]> tokens(long lastBlock) {
+        return entry(lastBlock).flatMap(entry -> entry.tokens);
+    }
+
+    @Override
+    public boolean tokensKnown(long lastBlock) {
+        return tokens(lastBlock).isPresent();
     }
 
     /** An insertion ended with this block, which may be pinned. */
@@ -193,6 +259,9 @@ public final class SharedPrefixes implements PrefixView {
                     count(entry, request.hits());
                 }
                 entry.passed(request.hits());
+                if (entry.ways > 1) {
+                    keepTokens(entry);
+                }
             }
         });
     }
@@ -349,6 +418,7 @@ public final class SharedPrefixes implements PrefixView {
 
     private void forget(Entry entry) {
         entries.remove(entry.lastBlock);
+        dropTokens(entry);
         tree.unwatch(entry.lastBlock);
     }
 }

@@ -78,6 +78,45 @@ public record EngineReadings(
         return with(capacityTokens, other, contextTokens, runningRequests, waitingRequests, usedTokens);
     }
 
+    /** The same with the ever growing counters of other readings. */
+    public EngineReadings withCounters(EngineReadings other) {
+        return withCounters(other.ttftSumSeconds, other.ttftCount, other.promptTokens, other.cachedTokens);
+    }
+
+    /** The same without this much of the ever growing counters. */
+    public EngineReadings lessCounters(double requests, double seconds, double prompts, double cached) {
+        return requests == 0
+                ? this
+                : withCounters(
+                        less(ttftSumSeconds, seconds),
+                        less(ttftCount, requests),
+                        less(promptTokens, prompts),
+                        less(cachedTokens, cached));
+    }
+
+    private static Reading less(Reading reading, double part) {
+        return switch (reading) {
+            case Reading.Unknown unknown -> unknown;
+            case Reading.Known known ->
+                Reading.known(Math.max(0, known.value() - part), known.source(), known.atNanos());
+        };
+    }
+
+    private EngineReadings withCounters(Reading ttftSum, Reading ttfts, Reading prompts, Reading cached) {
+        return new EngineReadings(
+                capacityTokens,
+                blockTokens,
+                contextTokens,
+                largestAcceptedTokens,
+                runningRequests,
+                waitingRequests,
+                usedTokens,
+                ttftSum,
+                ttfts,
+                prompts,
+                cached);
+    }
+
     private EngineReadings with(
             Reading capacity, Reading block, Reading context, Reading running, Reading waiting, Reading used) {
         return new EngineReadings(

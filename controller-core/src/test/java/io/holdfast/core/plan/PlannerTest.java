@@ -67,6 +67,8 @@ final class PlannerTest {
     private Optional<Capabilities> capabilities = Optional.of(ABLE);
     private BackendTraits traits = HARD;
     private Optional<String> measuring = Optional.empty();
+    private final Set<Long> tokensKnown = new HashSet<>();
+    private long largestToken = Long.MAX_VALUE;
     private Optional<String> notPrimed = Optional.of("the sidecar sends no requests of its own to this engine");
     private Set<Long> leaving = Set.of();
     private Set<Long> freeing = Set.of();
@@ -236,11 +238,22 @@ final class PlannerTest {
     }
 
     @Test
-    void wish_goneAndBackendPinsAnyBlock_isNotPrimed() {
+    void wish_goneAndBackendPinsAnyBlock_isPrimedAsWell() {
         traits = BackendTraits.soft();
         notPrimed = Optional.empty();
         holds.add(Hold.requested(1, HoldOrigin.REQUESTED, withTokens(1, 2), 0, "asked for"));
-        assertWaits("not in the cache as a whole");
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PRIME);
+    }
+
+    @Test
+    void wish_goneAndItsTokensAreLargerThanAnySeen_isNotPrimed() {
+        notPrimed = Optional.empty();
+        largestToken = -1;
+        holds.add(Hold.requested(1, HoldOrigin.REQUESTED, withTokens(1, 2), 0, "asked for"));
+        assertThat(plan().lines()).singleElement().satisfies(line -> {
+            assertThat(line.action()).isEqualTo(Action.WAIT);
+            assertThat(line.reason()).contains("does not send its token id 0 before the engine has shown one as large");
+        });
     }
 
     @Test
@@ -534,7 +547,16 @@ final class PlannerTest {
         traits = BackendTraits.soft().needing(Need.TOKENS);
         root(1, 2);
         candidates.add(prefix(2, 7));
-        assertWaits("this backend sends the prefix itself");
+        assertWaits("worth a hold, and this backend sends the prefix itself, whose tokens are not known");
+    }
+
+    @Test
+    void automatic_backendSendsThePrefixItselfAndItsTokensAreKnown_isPinned() {
+        traits = BackendTraits.soft().needing(Need.TOKENS);
+        root(1, 2);
+        candidates.add(prefix(2, 7));
+        tokensKnown.add(2L);
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN);
     }
 
     @Test
@@ -704,6 +726,7 @@ final class PlannerTest {
                 Optional.of(ABLE),
                 Optional.empty(),
                 Optional.of("nothing is sent"),
+                Long.MAX_VALUE,
                 leaving,
                 freeing,
                 holds,
@@ -786,6 +809,7 @@ final class PlannerTest {
                 capabilities,
                 measuring,
                 notPrimed,
+                largestToken,
                 leaving,
                 freeing,
                 holds,
@@ -860,6 +884,11 @@ final class PlannerTest {
         public OptionalLong shortestPathOver(long lastBlock) {
             Long end = pathsOver.get(lastBlock);
             return end == null ? OptionalLong.empty() : OptionalLong.of(end);
+        }
+
+        @Override
+        public boolean tokensKnown(long lastBlock) {
+            return tokensKnown.contains(lastBlock);
         }
 
         @Override

@@ -64,6 +64,11 @@ final class SelectionTest {
         }
 
         @Override
+        public boolean tokensKnown(long lastBlock) {
+            return false;
+        }
+
+        @Override
         public OptionalLong needBeside(Set<Long> held) {
             return OptionalLong.of(needBlocks.apply(held));
         }
@@ -244,6 +249,7 @@ final class SelectionTest {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.of("nothing is sent"),
+                Long.MAX_VALUE,
                         Set.of(),
                         Set.of(),
                         holds,

@@ -2,6 +2,7 @@ package io.holdfast.core.prefix;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.index.BlockTokens;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.StoredBlocks;
@@ -40,7 +41,7 @@ final class SharedPrefixesTest {
         @Override
         public void pinnedBlockRemoved(long block) {}
     });
-    private final SharedPrefixes prefixes = new SharedPrefixes(tree, HALF_LIFE);
+    private final SharedPrefixes prefixes = new SharedPrefixes(tree, new BlockTokens(), HALF_LIFE);
     private final VisibleRequests requests = new VisibleRequests(RequestRules.sglang(), tree, new RequestListener() {
         @Override
         public void prompt(VisibleRequest request, int before) {

@@ -43,8 +43,8 @@ public final class Samples {
                 name.equals("usedTokens") ? other : r.usedTokens(),
                 name.equals("ttftSumSeconds") ? other : r.ttftSumSeconds(),
                 name.equals("ttftCount") ? other : r.ttftCount(),
-                r.promptTokens(),
-                r.cachedTokens());
+                name.equals("promptTokens") ? other : r.promptTokens(),
+                name.equals("cachedTokens") ? other : r.cachedTokens());
     }
 
     private static Reading at(double value, long atNanos) {

@@ -1,0 +1,38 @@
+package io.holdfast.sglang;
+
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.http.EngineHttp;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+
+/** Whether an SGLang engine keeps prefixes at all, and in how many caches. */
+public final class PrefixCaching {
+    private PrefixCaching() {}
+
+    /** Asks until the engine says something; {@code timer} paces the questions. */
+    public static CompletionStage<Capabilities> ask(EngineHttp http, ScheduledExecutorService timer) {
+        return new ProbeLoop(timer, () -> http.get(ServerInfo.PATH)
+                        .thenApply(reply -> ProbeLoop.whyUnanswered(reply)
+                                .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
+                                .orElseGet(() -> new ProbeLoop.Attempt.Answered(
+                                        switch (ServerInfo.read(reply)) {
+                                            case ServerInfo.Read.Failed failed ->
+                                                new Capabilities(false, failed.why());
+                                            case ServerInfo.Read.Done done -> judge(done.info());
+                                        }))))
+                .answer();
+    }
+
+    private static Capabilities judge(ServerInfo info) {
+        if (info.flag("disable_radix_cache")) {
+            return new Capabilities(false, "The engine caches no prefixes: start it without --disable-radix-cache.");
+        }
+        return info.caches() > 1
+                ? new Capabilities(
+                        false,
+                        "This engine has " + info.caches()
+                                + " caches (data-parallel ranks), and a request uses the one that serves it only: run"
+                                + " one engine per rank, each with a sidecar's engine of its own.")
+                : new Capabilities(true, "The engine keeps what was used last.");
+    }
+}

@@ -1,0 +1,116 @@
+package io.holdfast.vllm;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.Outcome.Kind;
+import io.holdfast.core.backend.PrefixSender;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.Reply;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** Has a vLLM engine compute a prefix: one token is asked for after it, by the completions route, which takes token ids. */
+public final class CompletionSender implements PrefixSender {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String COMPLETIONS = "/v1/completions";
+    private static final String MODELS = "/v1/models";
+    private static final String MAYBE_DONE = " The engine may have carried it out all the same.";
+    private static final int MOST_SAID = 200;
+    /** A request waits for its turn, behind those of users. */
+    private static final Duration QUEUE = Duration.ofMinutes(1);
+
+    private final EngineHttp http;
+    private volatile Optional<String> model = Optional.empty();
+
+    public CompletionSender(EngineHttp http) {
+        this.http = http.waiting(QUEUE);
+    }
+
+    @Override
+    public CompletionStage<Outcome> send(int[] tokens) {
+        return model.isPresent() ? send(model.get(), tokens) : http.get(MODELS).thenCompose(reply -> {
+            Optional<String> name = name(reply);
+            if (name.isEmpty()) {
+                return CompletableFuture.completedFuture(new Outcome(
+                        Kind.NOT_SENT,
+                        reply instanceof Reply.NoAnswer lost
+                                ? lost.why()
+                                : "The engine's " + MODELS + " names no model, and a request has to name it."));
+            }
+            model = name;
+            return send(name.get(), tokens);
+        });
+    }
+
+    private CompletionStage<Outcome> send(String name, int[] tokens) {
+        ObjectNode body = JSON.createObjectNode();
+        body.put("model", name);
+        ArrayNode prompt = body.putArray("prompt");
+        for (int token : tokens) {
+            prompt.add(token & 0xffff_ffffL);
+        }
+        body.put("max_tokens", 1).put("temperature", 0);
+        return http.post(COMPLETIONS, body.toString()).thenApply(reply -> outcome(reply, tokens.length));
+    }
+
+    private Outcome outcome(Reply reply, int tokens) {
+        return switch (reply) {
+            case Reply.NoAnswer lost when lost.maybeDone() -> new Outcome(Kind.DEFERRED, lost.why() + MAYBE_DONE);
+            case Reply.NoAnswer lost -> new Outcome(Kind.NOT_SENT, lost.why() + " It was not carried out.");
+            case Reply.Answer answer when answer.status() == 200 ->
+                new Outcome(
+                        Kind.ACCEPTED, "The engine answered a request of " + tokens + " tokens.", cached(answer.body()));
+            case Reply.Answer answer when answer.status() == 401 || answer.status() == 403 ->
+                new Outcome(
+                        Kind.REJECTED,
+                        "The engine wants another key for requests (HTTP " + answer.status()
+                                + "): apiKeyEnv has none that it takes.");
+            case Reply.Answer answer when answer.status() == 404 -> {
+                // Another model may be served by now.
+                model = Optional.empty();
+                yield new Outcome(Kind.NOT_SENT, "The engine has no such model or route: " + said(answer));
+            }
+            case Reply.Answer answer when answer.status() == 429 || answer.status() >= 500 ->
+                new Outcome(
+                        Kind.DEFERRED, "The engine answered HTTP " + answer.status() + ": " + said(answer) + MAYBE_DONE);
+            case Reply.Answer answer ->
+                new Outcome(
+                        Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + said(answer));
+        };
+    }
+
+    private static Optional<String> name(Reply reply) {
+        return reply instanceof Reply.Answer answer && answer.status() == 200
+                ? Optional.of(json(answer.body()).path("data").path(0).path("id").asText(""))
+                        .filter(id -> !id.isEmpty())
+                : Optional.empty();
+    }
+
+    /** Told where the engine runs with --enable-prompt-tokens-details; older ones then say nothing for none. */
+    private static OptionalLong cached(String body) {
+        JsonNode cached = json(body).path("usage").path("prompt_tokens_details").path("cached_tokens");
+        return cached.isNumber() ? OptionalLong.of(cached.longValue()) : OptionalLong.empty();
+    }
+
+    private static String said(Reply.Answer answer) {
+        String message = json(answer.body()).path("error").path("message").asText("");
+        String text = message.isEmpty() ? answer.body().strip() : message;
+        String shortened = text.length() > MOST_SAID ? text.substring(0, MOST_SAID) + "…" : text;
+        return shortened.endsWith(".") ? shortened : shortened + ".";
+    }
+
+    private static JsonNode json(String body) {
+        try {
+            return JSON.readTree(body);
+        } catch (JsonProcessingException e) {
+            return JSON.missingNode();
+        }
+    }
+}

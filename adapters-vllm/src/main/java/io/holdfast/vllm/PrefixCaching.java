@@ -1,0 +1,48 @@
+package io.holdfast.vllm;
+
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.MetricsText;
+import io.holdfast.http.MetricsText.Sample;
+import io.holdfast.http.Reply;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/** Whether a vLLM engine keeps prefixes at all, and in how many caches. */
+public final class PrefixCaching {
+    private static final String METRICS = "/metrics";
+    private static final String CONFIG = "vllm:cache_config_info";
+
+    private PrefixCaching() {}
+
+    /** Asks once; an engine that does not answer is said to have none, with the reason. */
+    public static CompletionStage<Capabilities> ask(EngineHttp http) {
+        return http.get(METRICS).thenApply(reply -> switch (reply) {
+            case Reply.NoAnswer lost -> new Capabilities(false, lost.why());
+            case Reply.Answer answer when answer.status() != 200 ->
+                new Capabilities(
+                        false,
+                        "The engine answered " + METRICS + " with HTTP " + answer.status()
+                                + ", so that it is not known whether it caches prefixes.");
+            case Reply.Answer answer -> judge(MetricsText.parse(answer.body()).samples(CONFIG));
+        });
+    }
+
+    private static Capabilities judge(List<Sample> caches) {
+        if (caches.isEmpty()) {
+            return new Capabilities(
+                    false, METRICS + " has no " + CONFIG + ", which tells whether the engine caches prefixes.");
+        }
+        if (caches.size() > 1) {
+            return new Capabilities(
+                    false,
+                    "This engine has " + caches.size()
+                            + " caches (data-parallel ranks), and a request uses the one that serves it only: run one"
+                            + " engine per rank, each with a sidecar's engine of its own.");
+        }
+        return caches.getFirst().label("enable_prefix_caching").equals("False")
+                ? new Capabilities(
+                        false, "The engine caches no prefixes: start it without --no-enable-prefix-caching.")
+                : new Capabilities(true, "The engine keeps what was used last.");
+    }
+}

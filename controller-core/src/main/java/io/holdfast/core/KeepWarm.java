@@ -1,0 +1,266 @@
+package io.holdfast.core;
+
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.Holds;
+import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.reading.EngineReadings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+
+/** Makes pins that fade again before they are worth nothing: what was used last is what an engine evicts last. */
+final class KeepWarm {
+    /*
+     * When
+     * ----
+     * An engine without pins evicts what was used longest ago. A prefix that was just used is behind everything else that
+     * can be evicted, so it lives until as many blocks were allocated as there are beside it:
+     *
+     *     room = capacity - what running requests hold - its own blocks
+     *
+     * Allocations are counted by the blocks that the events announce, not by time: a prefix in a quiet engine needs no
+     * touch for hours. What waits in the queue is served before a touch that is sent now, since engines serve first come
+     * first, so it counts as if it were there: waiting requests times what nine of ten prompts need. A touch is due when
+     * both together reach a part of the room. The part is one half at first, and becomes smaller with each touch that came
+     * too late, since not every allocation is announced.
+     *
+     * Where the queue alone needs the room, no touch can be in time: the prefix is given up for lost then, and not once it
+     * is gone, and comes back with the next request that stores it.
+     *
+     * What it may cost
+     * ----------------
+     * A touch costs a request. When a prefix was touched so often since its last use that computing it once more would
+     * have been cheaper, it is let go, until somebody uses it: that costs at most twice of what knowing the future would.
+     * Requests that find all of their prompt in the cache are not in the events; so a growth of the engine's counter of
+     * cached tokens by as many as the prefix has is taken for a use of it, whoever's it was. Few touches are under way at
+     * once, and all requests of our own together may take so many seconds of an hour.
+     */
+    private static final double FIRST_PART = 0.5;
+    private static final double LEAST_PART = 0.2;
+    private static final double AFTER_LATE = 0.85;
+    /** What a request costs beside the tokens that it computes, in such tokens. */
+    static final int REQUEST_TOKENS = 64;
+
+    private static final long UNKNOWN = -1;
+    private static final int MOST_UNDER_WAY = 4;
+    private static final long AGAIN_NANOS = 1_000_000_000L;
+    private static final long AFTER_NO_ANSWER_NANOS = 5_000_000_000L;
+
+    private final Holds holds;
+    private final EngineBlocks tree;
+    private final OwnRequests own;
+    private final Executor acting;
+    private final Executor owner;
+    private final Duration mostAnHour;
+    private final Decisions decisions;
+    private final Map<Long, Kept> kept = new HashMap<>();
+    /** Holds that were let go since they cost more than they save, and when they had been used last by then. */
+    private final Map<Long, Long> resting = new HashMap<>();
+
+    private double part = FIRST_PART;
+    private long attempts;
+    private int underWay;
+    private long late;
+    private long before = UNKNOWN;
+
+    /** What becomes of a hold that is not kept any more. */
+    interface Decisions {
+        void lost(Hold hold, String evidence);
+
+        /** Not to be held again before it was used. */
+        void notWorthIt(Hold hold, String reason);
+
+        void usedAgain(Hold hold);
+    }
+
+    private static final class Kept {
+        long usedAtBlocks = UNKNOWN;
+        long lastTouch;
+        long notBeforeNanos;
+        double cachedTokens;
+        int touchesSinceUse;
+        boolean underWay;
+    }
+
+    /**
+     * What a touch is decided by.
+     *
+     * @param allocated blocks that the engine has announced, ever growing
+     * @param promptBlocks what nine of ten prompts need; absent before there was one
+     */
+    record Now(long nanos, long allocated, EngineReadings readings, OptionalLong promptBlocks) {}
+
+    /** {@code mostAnHour} is how long requests of our own may take within an hour. */
+    KeepWarm(
+            Holds holds,
+            EngineBlocks tree,
+            OwnRequests own,
+            Executor acting,
+            Executor owner,
+            Duration mostAnHour,
+            Decisions decisions) {
+        this.holds = holds;
+        this.tree = tree;
+        this.own = own;
+        this.acting = acting;
+        this.owner = owner;
+        this.mostAnHour = mostAnHour;
+        this.decisions = decisions;
+    }
+
+    /** Touches that found their prefix gone, and stored it anew. */
+    long late() {
+        return late;
+    }
+
+    /** For a backend whose pins fade; often, since what is too late is lost. */
+    void poll(Backend backend, Now now) {
+        kept.keySet().removeIf(id -> holds.living(id)
+                .filter(hold -> hold.state() == HoldState.HELD)
+                .isEmpty());
+        resting.keySet().removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
+        List<Hold> due = new ArrayList<>();
+        for (Hold hold : holds.living()) {
+            if (hold.state() == HoldState.HELD) {
+                if (isDue(hold, now)) {
+                    due.add(hold);
+                }
+            } else if (resting.getOrDefault(hold.id(), Long.MAX_VALUE) < tree.lastTouch(hold.end())) {
+                resting.remove(hold.id());
+                decisions.usedAgain(hold);
+            }
+        }
+        before = now.allocated;
+        // Those that were used longest ago are evicted first.
+        due.sort(Comparator.comparingLong(hold -> of(hold).usedAtBlocks));
+        for (Hold hold : due) {
+            if (underWay < MOST_UNDER_WAY) {
+                touch(backend, hold, of(hold), now);
+            }
+        }
+    }
+
+    private Kept of(Hold hold) {
+        return kept.computeIfAbsent(hold.id(), id -> new Kept());
+    }
+
+    private boolean isDue(Hold hold, Now now) {
+        Kept of = of(hold);
+        long touch = tree.lastTouch(hold.end());
+        if (of.usedAtBlocks == UNKNOWN || touch > of.lastTouch) {
+            of.lastTouch = touch;
+            // It was used since the last look, nobody knows when.
+            of.usedAtBlocks = before == UNKNOWN ? now.allocated : before;
+            of.touchesSinceUse = 0;
+        }
+        double cached = now.readings.cachedTokens().number().orElse(0);
+        if (Math.abs(cached - of.cachedTokens) >= tokens(hold)) {
+            of.cachedTokens = cached;
+            of.touchesSinceUse = 0;
+        }
+        Optional<Long> room = room(hold, now.readings);
+        if (of.underWay || now.nanos < of.notBeforeNanos || room.isEmpty()) {
+            return false;
+        }
+        double bound = part * room.get();
+        double ahead = now.readings.waitingRequests().number().orElse(0) * now.promptBlocks.orElse(0);
+        if (ahead >= room.get()) {
+            decisions.lost(
+                    hold,
+                    "requests that wait need some " + (long) ahead + " blocks before a touch would be served, and it is"
+                            + " evicted after " + room.get());
+            return false;
+        }
+        return now.allocated - of.usedAtBlocks + ahead >= bound;
+    }
+
+    private static long tokens(Hold hold) {
+        return hold.request().tokenCount() / hold.request().blocks() * (long) hold.heldBlocks();
+    }
+
+    private static Optional<Long> room(Hold hold, EngineReadings readings) {
+        double block = readings.blockTokens().number().orElse(0);
+        double capacity = readings.capacityTokens().number().orElse(0);
+        if (block < 1 || capacity < 1) {
+            return Optional.empty();
+        }
+        double used = readings.usedTokens().number().orElse(0);
+        return Optional.of(Math.max(1, (long) ((capacity - used) / block) - hold.pinnedBlocks()));
+    }
+
+    private void touch(Backend backend, Hold hold, Kept of, Now now) {
+        long prefix = tokens(hold);
+        if ((of.touchesSinceUse + 1L) * (REQUEST_TOKENS + 1) > Math.max(prefix, 2 * REQUEST_TOKENS)) {
+            resting.put(hold.id(), of.lastTouch);
+            decisions.notWorthIt(
+                    hold,
+                    "it was kept warm by " + of.touchesSinceUse + " requests since it was used last, and one more would"
+                            + " cost more than computing its " + prefix + " tokens again: it is kept warm again once it"
+                            + " was used");
+            return;
+        }
+        if (own.timeWithinAnHour().compareTo(mostAnHour) >= 0) {
+            of.notBeforeNanos = now.nanos + AGAIN_NANOS;
+            holds.update(hold.because("not kept warm now: the sidecar's own requests took " + mostAnHour.toSeconds()
+                    + " s within an hour, which is the most"));
+            return;
+        }
+        PinCommand command = new PinCommand(hold.id(), attempts++, hold.request(), hold.heldBlocks());
+        OwnRequests.Call call = own.begin(hold.request(), hold.heldBlocks());
+        of.underWay = true;
+        underWay++;
+        CompletionStage<Void> unused = CompletableFuture.completedFuture(command)
+                .thenComposeAsync(backend::pin, acting)
+                .handle((outcome, failure) -> {
+                    Outcome known = failure == null
+                            ? outcome
+                            : new Outcome(Outcome.Kind.NOT_SENT, "it could not be sent: " + failure.getMessage());
+                    owner.execute(() -> touched(hold.id(), of, call, known, now.allocated));
+                    return null;
+                });
+    }
+
+    private void touched(long holdId, Kept of, OwnRequests.Call call, Outcome outcome, long allocatedAtSending) {
+        own.end(call, outcome);
+        of.underWay = false;
+        underWay--;
+        of.notBeforeNanos = call.answeredNanos();
+        switch (outcome.kind()) {
+            case ACCEPTED -> {
+                touchedAt(of, allocatedAtSending);
+                if (outcome.cachedTokens().isPresent()) {
+                    holds.living(holdId).ifPresent(hold -> holds.update(hold.proven(call.answeredNanos())));
+                }
+            }
+            case CLIPPED -> {
+                late++;
+                part = Math.max(LEAST_PART, part * AFTER_LATE);
+                touchedAt(of, allocatedAtSending);
+            }
+            case REJECTED, MISSING ->
+                holds.living(holdId)
+                        .filter(hold -> hold.state() == HoldState.HELD)
+                        .ifPresent(hold -> decisions.lost(hold, "the engine refused a touch: " + outcome.reason()));
+            case NOT_SENT -> of.notBeforeNanos += AGAIN_NANOS;
+            // It may be in the engine's queue still, and another one would only make that longer.
+            case DEFERRED -> of.notBeforeNanos += AFTER_NO_ANSWER_NANOS;
+        }
+    }
+
+    private static void touchedAt(Kept of, long allocated) {
+        of.usedAtBlocks = Math.max(of.usedAtBlocks, allocated);
+        of.touchesSinceUse++;
+    }
+}

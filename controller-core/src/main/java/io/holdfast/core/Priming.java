@@ -1,0 +1,88 @@
+package io.holdfast.core;
+
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Holds;
+import io.holdfast.core.index.TreeView;
+import io.holdfast.core.reading.EngineReadings;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/** Stores a prefix that is held and gone by a request of our own, and what follows when that comes to nothing. */
+final class Priming {
+    private static final long AGAIN_NANOS = 60_000_000_000L;
+    /** What may have hurt the engine is not sent to it twice. */
+    private static final long NEVER_AGAIN_NANOS = 365L * 86_400 * 1_000_000_000;
+
+    private static final long MODEL_UNSURE_NANOS = 30_000_000_000L;
+
+    private final OwnRequests own;
+    private final Holds holds;
+    private final TreeView tree;
+    /** Holds that wait for their time to be sent again. */
+    private final Set<Long> sentInVain = new HashSet<>();
+
+    private long restartedNanos = -MODEL_UNSURE_NANOS;
+
+    Priming(OwnRequests own, Holds holds, TreeView tree) {
+        this.own = own;
+        this.holds = holds;
+        this.tree = tree;
+    }
+
+    void engineRestarted(long nowNanos) {
+        restartedNanos = nowNanos;
+    }
+
+    /** Why no prefix is stored by a request of our own; empty when one may be. */
+    Optional<String> hindrance(boolean certain, EngineReadings readings, long nowNanos) {
+        Optional<String> hindrance = own.hindrance();
+        if (hindrance.isPresent()) {
+            return hindrance;
+        }
+        if (nowNanos < restartedNanos + MODEL_UNSURE_NANOS) {
+            return Optional.of(
+                    "the engine restarted a moment ago and may serve another model, so the sidecar does not send"
+                            + " it yet");
+        }
+        if (!certain) {
+            return Optional.of("the sidecar does not store it by itself while it may be there unseen");
+        }
+        return readings.waitingRequests().number().orElse(1) > 0
+                ? Optional.of("the sidecar does not store it by itself while requests wait")
+                : Optional.empty();
+    }
+
+    void send(Hold hold) {
+        own.store(hold.id(), hold.request());
+    }
+
+    /** {@code there} says whether a prefix is in the cache as it is needed there. */
+    void notice(Predicate<HoldRequest> there, long nowNanos) {
+        own.finished(there)
+                .flatMap(done -> done.trouble()
+                        .flatMap(why -> holds.living(done.holdId())
+                                .filter(Hold::waits)
+                                .map(hold -> hold.waiting(
+                                        nowNanos + (done.unclear() ? NEVER_AGAIN_NANOS : AGAIN_NANOS),
+                                        "sent alone, in vain: " + why))))
+                .ifPresent(hold -> {
+                    holds.update(hold);
+                    sentInVain.add(hold.id());
+                });
+        sentInVain.removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
+        sentInVain.removeIf(id -> isThereMeanwhile(id, nowNanos));
+    }
+
+    /** What a user's request stores meanwhile is pinned at once: only the next request of our own has to wait. */
+    private boolean isThereMeanwhile(long holdId, long nowNanos) {
+        Hold hold = holds.living(holdId).orElseThrow();
+        boolean there = tree.resident(hold.end());
+        if (there) {
+            holds.update(hold.waiting(nowNanos, hold.reason()));
+        }
+        return there;
+    }
+}

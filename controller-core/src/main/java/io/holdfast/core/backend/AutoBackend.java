@@ -1,0 +1,135 @@
+package io.holdfast.core.backend;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+
+/** Chooses, each time it is probed, the first of several backends that can hold on this engine. */
+public final class AutoBackend implements Backend {
+    /*
+     * The choice is made with every probe, so once for each process of the engine: a flag may be there after a restart, or
+     * gone. It takes effect when the controller takes the answer, on its own thread: no plan is made with the traits of one
+     * and carried out by another. What a backend pinned it unpins itself, whatever is chosen by then; so whoever pins asks
+     * for itself() and keeps it. Until something was chosen this is a dry run that cannot hold.
+     *
+     * What an engine says it can do may not work on it. So a backend that loses three pins within ten minutes is passed
+     * over for an hour, where there is another one behind it; the last one has nothing to give way to.
+     */
+
+    /** What the configuration calls it. */
+    public static final String NAME = "auto";
+
+    private static final int LOSSES = 3;
+    private static final long WITHIN_NANOS = 600_000_000_000L;
+    private static final long PASSED_OVER_NANOS = 3_600_000_000_000L;
+
+    private final List<Backend> inOrder;
+    private final LongSupplier clock;
+    private final Deque<Long> losses = new ArrayDeque<>();
+    /** Until when each is passed over. */
+    private final Map<Backend, Long> distrusted = new ConcurrentHashMap<>();
+
+    private volatile Backend found = new DryRunBackend();
+    private volatile Backend chosen = found;
+
+    /**
+     * Among these, the best first.
+     *
+     * @param clock in nanoseconds
+     */
+    public AutoBackend(List<Backend> inOrder, LongSupplier clock) {
+        this.inOrder = List.copyOf(inOrder);
+        this.clock = clock;
+    }
+
+    @Override
+    public void probed() {
+        chosen = found;
+    }
+
+    @Override
+    public boolean lost() {
+        long now = clock.getAsLong();
+        losses.addLast(now);
+        losses.removeIf(nanos -> now - nanos > WITHIN_NANOS);
+        if (losses.size() < LOSSES || chosen.equals(inOrder.getLast())) {
+            return false;
+        }
+        losses.clear();
+        distrusted.put(chosen, now + PASSED_OVER_NANOS);
+        return true;
+    }
+
+    @Override
+    public Backend itself() {
+        return chosen;
+    }
+
+    @Override
+    public String name() {
+        return chosen.name();
+    }
+
+    @Override
+    public BackendTraits traits() {
+        return chosen.traits();
+    }
+
+    @Override
+    public Optional<String> hindrance() {
+        return chosen.hindrance();
+    }
+
+    /** Asks one after another, until one can. */
+    @Override
+    public CompletionStage<Capabilities> probe() {
+        return probe(0, new ArrayList<>());
+    }
+
+    private CompletionStage<Capabilities> probe(int index, List<String> passedOver) {
+        if (index == inOrder.size()) {
+            found = new DryRunBackend();
+            return CompletableFuture.completedFuture(new Capabilities(
+                    false, "No way to hold works on this engine. " + String.join(" ", passedOver)));
+        }
+        Backend candidate = inOrder.get(index);
+        if (distrusted.getOrDefault(candidate, Long.MIN_VALUE) > clock.getAsLong()) {
+            passedOver.add("Not " + candidate.name() + " for an hour: it lost " + LOSSES + " pins within "
+                    + WITHIN_NANOS / 60_000_000_000L + " minutes.");
+            return probe(index + 1, passedOver);
+        }
+        return candidate.probe().thenCompose(can -> {
+            if (!can.canPin()) {
+                passedOver.add("Not " + candidate.name() + ": " + can.why());
+                return probe(index + 1, passedOver);
+            }
+            found = candidate;
+            return CompletableFuture.completedFuture(new Capabilities(
+                    true,
+                    "Chosen: " + candidate.name() + ". " + can.why()
+                            + (passedOver.isEmpty() ? "" : " " + String.join(" ", passedOver))));
+        });
+    }
+
+    @Override
+    public String handle(PinCommand command) {
+        return chosen.handle(command);
+    }
+
+    @Override
+    public CompletionStage<Outcome> pin(PinCommand command) {
+        return chosen.pin(command);
+    }
+
+    @Override
+    public CompletionStage<Outcome> unpin(List<String> handles) {
+        return chosen.unpin(handles);
+    }
+}

@@ -1,0 +1,115 @@
+package io.holdfast.core.index;
+
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * The tokens of the blocks that were announced last, for whoever has to send a prefix to the engine.
+ *
+ * <p>A ring of places of one block each behind a table; what was announced longest ago goes first. A place has the tokens of
+ * one block, so blocks of 16 tokens take 80 bytes each and the bound of 64 MiB is reached at 800,000 of them. Blocks that
+ * were stored in a namespace are left out: their tokens alone would name another prefix.
+ */
+public final class BlockTokens {
+    private static final int SMALLEST = 1 << 10;
+    private static final long MOST_BYTES = 64L << 20;
+    /** Beside its tokens: its hash, and two slots of the table. */
+    private static final int BYTES_BESIDE = 16;
+
+    private HashSlots slots = new HashSlots(SMALLEST << 1);
+    private long[] hashes = new long[SMALLEST];
+    private int[] tokens = {};
+    private int perBlock;
+    private int head;
+    private int size;
+    private long largest = -1;
+
+    /** Hears of an announcement; one that does not tell the tokens of each block is passed over. */
+    public void stored(StoredBlocks stores) {
+        int each = stores.blockTokens();
+        if (each <= 0 || stores.namespaced() || stores.tokenCount() != stores.count() * each) {
+            return;
+        }
+        if (each != perBlock) {
+            perBlock = each;
+            forgetAll();
+        }
+        for (int i = 0; i < stores.count(); i++) {
+            int place = place(stores.hash(i));
+            System.arraycopy(stores.tokenArray(), stores.tokenFrom() + i * each, tokens, place * each, each);
+        }
+        for (int i = 0; i < stores.tokenCount(); i++) {
+            largest = Math.max(largest, stores.token(i) & 0xffff_ffffL);
+        }
+    }
+
+    /** The tokens of a path; absent unless those of all its blocks are known. */
+    public Optional<int[]> of(Prefix path) {
+        int blocks = path.blocks();
+        int[] places = new int[blocks];
+        for (int i = blocks - 1; i >= 0; i--) {
+            places[i] = slots.find(hashes, path.block(i));
+            if (places[i] == HashSlots.NONE) {
+                return Optional.empty();
+            }
+        }
+        int[] all = new int[blocks * perBlock];
+        for (int i = 0; i < blocks; i++) {
+            System.arraycopy(tokens, places[i] * perBlock, all, i * perBlock, perBlock);
+        }
+        return Optional.of(all);
+    }
+
+    /** The largest token id that was seen, as a number without sign; -1 before any was. */
+    public long largest() {
+        return largest;
+    }
+
+    /** An id that the engine's own tokenizer gave. */
+    public void seen(long token) {
+        largest = Math.max(largest, token);
+    }
+
+    /** Begins anew: another model has other tokens. */
+    public void forget() {
+        forgetAll();
+        largest = -1;
+    }
+
+    private void forgetAll() {
+        slots = new HashSlots(SMALLEST << 1);
+        hashes = new long[SMALLEST];
+        tokens = new int[SMALLEST * perBlock];
+        head = 0;
+        size = 0;
+    }
+
+    private int place(long hash) {
+        int known = slots.find(hashes, hash);
+        if (known != HashSlots.NONE) {
+            return known;
+        }
+        if (head == hashes.length && !grow()) {
+            head = 0;
+        }
+        if (size == hashes.length) {
+            slots.remove(hashes, head);
+            size--;
+        }
+        hashes[head] = hash;
+        slots.insert(hash, head);
+        size++;
+        return head++;
+    }
+
+    private boolean grow() {
+        long length = (long) hashes.length << 1;
+        if (length * (BYTES_BESIDE + 4L * perBlock) > MOST_BYTES) {
+            return false;
+        }
+        hashes = Arrays.copyOf(hashes, (int) length);
+        tokens = Arrays.copyOf(tokens, (int) length * perBlock);
+        slots.grow(hashes);
+        return true;
+    }
+}

@@ -1,0 +1,128 @@
+package io.holdfast.core.backend;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.backend.Outcome.Kind;
+import io.holdfast.core.hold.HoldRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+
+/** What is chosen, and what a touch is. */
+class AutoBackendTest {
+    private static final HoldRequest PREFIX =
+            new HoldRequest(new long[] {1, 2}, new int[] {5, 6, 7, 8}, Duration.ofHours(1));
+
+    private final List<int[]> sent = new ArrayList<>();
+    private Capabilities first = new Capabilities(false, "It has no sessions.");
+    private Capabilities second = new Capabilities(true, "It caches.");
+    private long cached = 4;
+    private long nanos;
+
+    private final KeepWarmBackend one = new KeepWarmBackend(this::send, () -> completed(first));
+    private final KeepWarmBackend other = new KeepWarmBackend(this::send, () -> completed(second));
+    private final AutoBackend auto = new AutoBackend(List.of(one, other), () -> nanos);
+
+    @Test
+    void beforeAnythingIsChosen_nothingCanBePinnedForReal() {
+        assertThat(auto.name()).isEqualTo(DryRunBackend.NAME);
+        assertThat(auto.traits().needsLedger()).isFalse();
+    }
+
+    @Test
+    void firstThatCan_isChosen_andSaysWhyNotTheOthers() {
+        assertThat(probed())
+                .isEqualTo(new Capabilities(
+                        true, "Chosen: keep_warm. It caches. Not keep_warm: It has no sessions."));
+        assertThat(auto.itself()).isSameAs(other);
+    }
+
+    @Test
+    void nextProbe_choosesAnew() {
+        probed();
+        first = new Capabilities(true, "It has sessions now.");
+        assertThat(probed().why()).isEqualTo("Chosen: keep_warm. It has sessions now.");
+        assertThat(auto.itself()).isSameAs(one);
+        first = new Capabilities(false, "a");
+        second = new Capabilities(false, "b");
+        assertThat(probed().canPin()).isFalse();
+        assertThat(auto.itself()).isInstanceOf(DryRunBackend.class);
+    }
+
+    @Test
+    void oneThatLosesThreePins_isPassedOverForAnHour() {
+        first = new Capabilities(true, "It has sessions.");
+        probed();
+        assertThat(auto.lost()).isFalse();
+        nanos += 601_000_000_000L;
+        assertThat(auto.lost()).isFalse();
+        assertThat(auto.lost()).as("two within ten minutes").isFalse();
+        assertThat(auto.lost()).isTrue();
+        assertThat(probed().why())
+                .isEqualTo("Chosen: keep_warm. It caches. Not keep_warm for an hour: it lost 3 pins within 10"
+                        + " minutes.");
+        assertThat(auto.itself()).isSameAs(other);
+        for (int i = 0; i < 9; i++) {
+            assertThat(auto.lost()).as("there is none behind it").isFalse();
+        }
+        nanos += 3_601_000_000_000L;
+        assertThat(probed().why()).isEqualTo("Chosen: keep_warm. It has sessions.");
+        assertThat(auto.itself()).isSameAs(one);
+    }
+
+    @Test
+    void touch_hasOneTokenBeyondWholeBlocks() {
+        assertThat(pinned(2).kind()).isEqualTo(Kind.ACCEPTED);
+        assertThat(sent.getLast()).containsExactly(5, 6, 7, 8, 8);
+        cached = 2;
+        assertThat(pinned(1).kind()).isEqualTo(Kind.ACCEPTED);
+        assertThat(sent.getLast()).containsExactly(5, 6, 6);
+    }
+
+    @Test
+    void touchThatFindsLessThanItsPrefix_cameTooLate() {
+        cached = 3;
+        assertThat(pinned(2))
+                .isEqualTo(new Outcome(
+                        Kind.CLIPPED,
+                        "A touch came too late: of 4 tokens the engine found 3 in its cache, and computed the rest"
+                                + " again.",
+                        OptionalLong.of(3)));
+    }
+
+    @Test
+    void prefixWithoutTokens_isRefused() {
+        HoldRequest names = new HoldRequest(new long[] {1, 2}, Duration.ofHours(1));
+        Outcome outcome =
+                other.pin(new PinCommand(1, 1, names, 2)).toCompletableFuture().join();
+        assertThat(outcome.kind()).isEqualTo(Kind.REJECTED);
+        assertThat(sent).isEmpty();
+    }
+
+    private Outcome pinned(int blocks) {
+        return other.pin(new PinCommand(1, 1, PREFIX, blocks))
+                .toCompletableFuture()
+                .join();
+    }
+
+    private Capabilities probed() {
+        Backend before = auto.itself();
+        Capabilities found = auto.probe().toCompletableFuture().join();
+        assertThat(auto.itself()).as("nothing changes before the answer is taken").isSameAs(before);
+        auto.probed();
+        return found;
+    }
+
+    private CompletionStage<Outcome> send(int[] tokens) {
+        sent.add(tokens);
+        return completed(new Outcome(Kind.ACCEPTED, "answered", OptionalLong.of(cached)));
+    }
+
+    private static <T> CompletionStage<T> completed(T value) {
+        return CompletableFuture.completedFuture(value);
+    }
+}

@@ -1,0 +1,153 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.events.VllmHashing;
+import io.holdfast.events.VllmHashing.Algorithm;
+import io.holdfast.events.VllmHashing.Form;
+import io.holdfast.rules.fault.CacheFault;
+import io.holdfast.rules.vllm.VllmSettings;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Holds on stock engines without anything to pin by: the prefix is used before it would be evicted. */
+class KeepWarmTest {
+    private static final int BLOCK = 16;
+    private static final int BLOCKS = 256;
+    private static final int PREFIX_BLOCKS = 30;
+    private static final int[] PREFIX = EngineClient.prompt(1, PREFIX_BLOCKS * BLOCK);
+
+    @TempDir
+    Path state;
+
+    /** Answers how many tokens of a prompt the engine found in its cache. */
+    @FunctionalInterface
+    private interface Asked {
+        int cachedOf(int[] prompt);
+
+        default void send(int[] prompt) {
+            int _ = cachedOf(prompt);
+        }
+    }
+
+    @Test
+    void stockSglang_keepsThePrefixThroughFloods_untilItIsReleased() {
+        try (TestBed bed = TestBed.with(TestBed.fast(), state, "backend: auto")) {
+            assertThat(bed.client.engine().getJsonObject("backend").getString("why"))
+                    .startsWith("Chosen: keep_warm.")
+                    .contains("Not session_hold:", "start it with --enable-session-radix-cache", "Not pin_blocks:");
+            keptUntilReleased(bed.client, bed.engine::generate);
+        }
+    }
+
+    @Test
+    void stockVllm_keepsThePrefixThroughFloods_untilItIsReleased() {
+        Vertx vertx = Vertx.vertx();
+        VllmSettings defaults = VllmSettings.defaults();
+        VllmSettings small = new VllmSettings(
+                BLOCKS + 1,
+                BLOCK,
+                2_048,
+                defaults.maxRunning(),
+                defaults.maxBatchedTokens(),
+                new VllmHashing(Algorithm.SHA256_CBOR, "0", Form.TAGGED),
+                false,
+                defaults.release(),
+                defaults.policy());
+        try (Emulator emulator = Emulator.start(
+                        vertx,
+                        EmulatorSettings.defaults()
+                                .withKind(new EmulatorSettings.Kind.Vllm(small))
+                                .withPrefillMicrosPerToken(0)
+                                .withFirstTokenMicros(0)
+                                .withDecodeMillis(1));
+                Sidecar sidecar = Sidecar.start(vertx, SidecarConfig.parse("""
+                            listen: {port: 0}
+                            stateDirectory: '%s'
+                            engines:
+                              - {id: demo, type: vllm, url: '%s', events: '%s', readingsMillis: 50, tickMillis: 10}
+                            """.formatted(state, emulator.uri(), emulator.eventsEndpoint()), "test.yaml"));
+                SidecarClient client = new SidecarClient(sidecar.uri());
+                Http engine = new Http(emulator.uri())) {
+            client.ready();
+            keptUntilReleased(client, prompt -> complete(engine, prompt));
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+    }
+
+    private static void keptUntilReleased(SidecarClient client, Asked engine) {
+        int[] number = {1_000};
+        Eventually.see(
+                "the sidecar hears what the engine stores",
+                () -> {
+                    engine.send(EngineClient.prompt(number[0]++, 32));
+                    return client.engine();
+                },
+                seen -> seen.getInteger("blocks") > 0);
+        engine.send(withText(number[0]++));
+        String id = client.held(PREFIX);
+        for (int round = 0; round < 6; round++) {
+            for (int i = 0; i < 15; i++) {
+                engine.send(EngineClient.prompt(number[0]++, 20 * BLOCK + 1));
+                settled(client);
+            }
+            assertThat(engine.cachedOf(withText(number[0]++)))
+                    .as("after a flood of more than the cache")
+                    .isEqualTo(PREFIX.length);
+        }
+        JsonObject seen = client.engine();
+        assertThat(seen.getJsonObject("ownRequests").getInteger("lateTouches")).isZero();
+        assertThat(seen.getJsonObject("invisibleShare").getDouble("value"))
+                .as("touches are none of the users' requests")
+                .isLessThan(0.1);
+
+        assertThat(client.http.delete(SidecarClient.HOLDS + "/" + id).json().getString("state"))
+                .isEqualTo("released");
+        for (int i = 0; i < 40; i++) {
+            engine.send(EngineClient.prompt(number[0]++, 20 * BLOCK + 1));
+        }
+        assertThat(engine.cachedOf(withText(number[0]++))).as("let go").isZero();
+    }
+
+    /** What the engine stored is heard of, and no touch is under way; so no pace decides. */
+    private static void settled(SidecarClient client) {
+        int[] before = {-1};
+        Eventually.see("nothing is on its way any more", client::engine, seen -> {
+            JsonObject own = seen.getJsonObject("ownRequests");
+            int stored = seen.getJsonObject("events").getInteger("storedBlocks");
+            boolean quiet = stored == before[0]
+                    && own.getInteger("sent") == own.getInteger("answered") + own.getInteger("failed");
+            before[0] = stored;
+            return quiet;
+        });
+    }
+
+    private static int[] withText(int number) {
+        int[] text = EngineClient.prompt(number, 40);
+        int[] all = Arrays.copyOf(PREFIX, PREFIX.length + text.length);
+        System.arraycopy(text, 0, all, PREFIX.length, text.length);
+        return all;
+    }
+
+    private static int complete(Http engine, int[] prompt) {
+        JsonObject usage = engine.post(
+                        "/v1/completions",
+                        new JsonObject()
+                                .put("model", engine.get("/v1/models").json().getJsonArray("data").getJsonObject(0).getString("id"))
+                                .put("prompt", EngineClient.array(prompt))
+                                .put("max_tokens", 1)
+                                .encode())
+                .json()
+                .getJsonObject("usage");
+        JsonObject details = usage.getJsonObject("prompt_tokens_details");
+        Integer cached = details == null ? null : details.getInteger("cached_tokens");
+        return cached == null ? 0 : cached;
+    }
+}
