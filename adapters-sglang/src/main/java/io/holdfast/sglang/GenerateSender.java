@@ -46,6 +46,8 @@ public final class GenerateSender implements PrefixSender {
     /** {@code session} is the session to name, or empty for none. */
     static String body(int[] tokens, String session) {
         return "{" + (session.isEmpty() ? "" : "\"session_id\":\"" + session + "\",") + "\"input_ids\":"
-                + Arrays.toString(Arrays.stream(tokens).mapToLong(Integer::toUnsignedLong).toArray()) + ",\"sampling_params\":{\"max_new_tokens\":1,\"temperature\":0}}";
+                + Arrays.toString(
+                        Arrays.stream(tokens).mapToLong(Integer::toUnsignedLong).toArray())
+                + ",\"sampling_params\":{\"max_new_tokens\":1,\"temperature\":0}}";
     }
 }

@@ -35,18 +35,20 @@ public final class CompletionSender implements PrefixSender {
 
     @Override
     public CompletionStage<Outcome> send(int[] tokens) {
-        return model.isPresent() ? send(model.get(), tokens) : http.get(MODELS).thenCompose(reply -> {
-            Optional<String> name = name(reply);
-            if (name.isEmpty()) {
-                return CompletableFuture.completedFuture(new Outcome(
-                        Kind.NOT_SENT,
-                        reply instanceof Reply.NoAnswer lost
-                                ? lost.why()
-                                : "The engine's " + MODELS + " names no model, and a request has to name it."));
-            }
-            model = name;
-            return send(name.get(), tokens);
-        });
+        return model.isPresent()
+                ? send(model.get(), tokens)
+                : http.get(MODELS).thenCompose(reply -> {
+                    Optional<String> name = name(reply);
+                    if (name.isEmpty()) {
+                        return CompletableFuture.completedFuture(new Outcome(
+                                Kind.NOT_SENT,
+                                reply instanceof Reply.NoAnswer lost
+                                        ? lost.why()
+                                        : "The engine's " + MODELS + " names no model, and a request has to name it."));
+                    }
+                    model = name;
+                    return send(name.get(), tokens);
+                });
     }
 
     private CompletionStage<Outcome> send(String name, int[] tokens) {
@@ -64,31 +66,41 @@ public final class CompletionSender implements PrefixSender {
         return switch (reply) {
             case Reply.NoAnswer lost when lost.maybeDone() -> new Outcome(Kind.DEFERRED, lost.why() + MAYBE_DONE);
             case Reply.NoAnswer lost -> new Outcome(Kind.NOT_SENT, lost.why() + " It was not carried out.");
-            case Reply.Answer answer when answer.status() == 200 ->
+            case Reply.Answer answer
+            when answer.status() == 200 ->
                 new Outcome(
-                        Kind.ACCEPTED, "The engine answered a request of " + tokens + " tokens.", cached(answer.body()));
-            case Reply.Answer answer when answer.status() == 401 || answer.status() == 403 ->
+                        Kind.ACCEPTED,
+                        "The engine answered a request of " + tokens + " tokens.",
+                        cached(answer.body()));
+            case Reply.Answer answer
+            when answer.status() == 401 || answer.status() == 403 ->
                 new Outcome(
                         Kind.REJECTED,
                         "The engine wants another key for requests (HTTP " + answer.status()
                                 + "): apiKeyEnv has none that it takes.");
-            case Reply.Answer answer when answer.status() == 404 -> {
+            case Reply.Answer answer
+            when answer.status() == 404 -> {
                 // Another model may be served by now.
                 model = Optional.empty();
                 yield new Outcome(Kind.NOT_SENT, "The engine has no such model or route: " + said(answer));
             }
-            case Reply.Answer answer when answer.status() == 429 || answer.status() >= 500 ->
+            case Reply.Answer answer
+            when answer.status() == 429 || answer.status() >= 500 ->
                 new Outcome(
-                        Kind.DEFERRED, "The engine answered HTTP " + answer.status() + ": " + said(answer) + MAYBE_DONE);
+                        Kind.DEFERRED,
+                        "The engine answered HTTP " + answer.status() + ": " + said(answer) + MAYBE_DONE);
             case Reply.Answer answer ->
-                new Outcome(
-                        Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + said(answer));
+                new Outcome(Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + said(answer));
         };
     }
 
     private static Optional<String> name(Reply reply) {
         return reply instanceof Reply.Answer answer && answer.status() == 200
-                ? Optional.of(json(answer.body()).path("data").path(0).path("id").asText(""))
+                ? Optional.of(json(answer.body())
+                                .path("data")
+                                .path(0)
+                                .path("id")
+                                .asText(""))
                         .filter(id -> !id.isEmpty())
                 : Optional.empty();
     }

@@ -19,7 +19,8 @@ public final class PrefixCaching {
     public static CompletionStage<Capabilities> ask(EngineHttp http) {
         return http.get(METRICS).thenApply(reply -> switch (reply) {
             case Reply.NoAnswer lost -> new Capabilities(false, lost.why());
-            case Reply.Answer answer when answer.status() != 200 ->
+            case Reply.Answer answer
+            when answer.status() != 200 ->
                 new Capabilities(
                         false,
                         "The engine answered " + METRICS + " with HTTP " + answer.status()
@@ -41,8 +42,7 @@ public final class PrefixCaching {
                             + " engine per rank, each with a sidecar's engine of its own.");
         }
         return caches.getFirst().label("enable_prefix_caching").equals("False")
-                ? new Capabilities(
-                        false, "The engine caches no prefixes: start it without --no-enable-prefix-caching.")
+                ? new Capabilities(false, "The engine caches no prefixes: start it without --no-enable-prefix-caching.")
                 : new Capabilities(true, "The engine keeps what was used last.");
     }
 }

@@ -55,14 +55,12 @@ class CompletionSenderTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock = """
-            400 | {"error":{"message":"too long"}} | REJECTED | The engine refused with HTTP 400: too long.
-            401 | {}                               | REJECTED | The engine wants another key for requests (HTTP 401): apiKeyEnv has none that it takes.
-            404 | {"error":{"message":"no model"}} | NOT_SENT | The engine has no such model or route: no model.
-            500 | broken                           | DEFERRED | The engine answered HTTP 500: broken. The engine may have carried it out all the same.
-            """)
+    @CsvSource(delimiter = '|', textBlock = """
+        400 | {"error":{"message":"too long"}} | REJECTED | The engine refused with HTTP 400: too long.
+        401 | {}                               | REJECTED | The engine wants another key for requests (HTTP 401): apiKeyEnv has none that it takes.
+        404 | {"error":{"message":"no model"}} | NOT_SENT | The engine has no such model or route: no model.
+        500 | broken                           | DEFERRED | The engine answered HTTP 500: broken. The engine may have carried it out all the same.
+        """)
     void refusal_isOneSentence(int status, String body, Kind kind, String reason) {
         engine.answers(COMPLETIONS, status, body);
         assertThat(send(1)).isEqualTo(new Outcome(kind, reason));
@@ -84,16 +82,15 @@ class CompletionSenderTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock = """
-            vllm:cache_config_info{enable_prefix_caching="True",engine="0"} 1.0  | true  | The engine keeps what was used last.
-            vllm:cache_config_info{enable_prefix_caching="False",engine="0"} 1.0 | false | The engine caches no prefixes: start it without --no-enable-prefix-caching.
-            up 1                                                                 | false | /metrics has no vllm:cache_config_info, which tells whether the engine caches prefixes.
-            """)
+    @CsvSource(delimiter = '|', textBlock = """
+        vllm:cache_config_info{enable_prefix_caching="True",engine="0"} 1.0  | true  | The engine keeps what was used last.
+        vllm:cache_config_info{enable_prefix_caching="False",engine="0"} 1.0 | false | The engine caches no prefixes: start it without --no-enable-prefix-caching.
+        up 1                                                                 | false | /metrics has no vllm:cache_config_info, which tells whether the engine caches prefixes.
+        """)
     void prefixCaching_isReadFromTheMetrics(String metrics, boolean can, String why) {
         engine.answers("/metrics", 200, metrics + "\n");
-        assertThat(PrefixCaching.ask(engine.http()).toCompletableFuture().join()).isEqualTo(new Capabilities(can, why));
+        assertThat(PrefixCaching.ask(engine.http()).toCompletableFuture().join())
+                .isEqualTo(new Capabilities(can, why));
     }
 
     private Outcome send(int... tokens) {

@@ -719,7 +719,9 @@ public final class Controller {
     private void changeOver() {
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.HELD) {
-                holds.update(hold.waiting(nowNanos, "another way to hold was chosen: " + backends.chosen().name()));
+                holds.update(hold.waiting(
+                        nowNanos,
+                        "another way to hold was chosen: " + backends.chosen().name()));
                 pins.leave(hold.id());
             }
         }
@@ -952,8 +954,7 @@ public final class Controller {
 
         @Override
         public void notWorthIt(Hold hold, String reason) {
-            holds.update(
-                    hold.automatic() ? hold.expiring(reason) : hold.waiting(nowNanos + NEVER_AGAIN_NANOS, reason));
+            holds.update(hold.automatic() ? hold.expiring(reason) : hold.waiting(nowNanos + NEVER_AGAIN_NANOS, reason));
             pins.leave(hold.id());
             planNow = true;
         }

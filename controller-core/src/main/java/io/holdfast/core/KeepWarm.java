@@ -127,9 +127,10 @@ final class KeepWarm {
 
     /** For a backend whose pins fade; often, since what is too late is lost. */
     void poll(Backend backend, Now now) {
-        kept.keySet().removeIf(id -> holds.living(id)
-                .filter(hold -> hold.state() == HoldState.HELD)
-                .isEmpty());
+        kept.keySet()
+                .removeIf(id -> holds.living(id)
+                        .filter(hold -> hold.state() == HoldState.HELD)
+                        .isEmpty());
         resting.keySet().removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
         List<Hold> due = new ArrayList<>();
         for (Hold hold : holds.living()) {

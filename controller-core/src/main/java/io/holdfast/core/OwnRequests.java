@@ -93,7 +93,8 @@ final class OwnRequests {
         /** Whether it may have stored blocks that the events are still to tell. */
         private boolean storedSomething() {
             long perBlock = tokens / Math.max(1, blocks);
-            return answer.flatMap(outcome -> outcome.cachedTokens().stream().boxed().findFirst())
+            return answer.flatMap(
+                            outcome -> outcome.cachedTokens().stream().boxed().findFirst())
                     .map(cached -> cached < perBlock * blocks)
                     .orElse(true);
         }
@@ -112,8 +113,7 @@ final class OwnRequests {
         static final Sums NONE = new Sums(0, 0, 0, 0);
 
         Sums plus(Call call) {
-            return new Sums(
-                    requests + 1, seconds + call.nanos() / 1e9, tokens + call.tokens, cached + call.cached());
+            return new Sums(requests + 1, seconds + call.nanos() / 1e9, tokens + call.tokens, cached + call.cached());
         }
     }
 

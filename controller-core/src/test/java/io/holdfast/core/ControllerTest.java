@@ -39,7 +39,8 @@ final class ControllerTest {
             new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
             true,
             Duration.ofSeconds(60),
-            Duration.ofMillis(100), ControllerSettings.OWN_REQUESTS_AN_HOUR,
+            Duration.ofMillis(100),
+            ControllerSettings.OWN_REQUESTS_AN_HOUR,
             Optional.empty());
 
     private final ControllerHarness harness = ControllerHarness.ready();
@@ -452,7 +453,8 @@ final class ControllerTest {
                 new BudgetSettings(0.5, Optional.of(RequestSizes.measured(100)), "--context-length"),
                 false,
                 Duration.ofSeconds(60),
-                Duration.ofMillis(100), ControllerSettings.OWN_REQUESTS_AN_HOUR,
+                Duration.ofMillis(100),
+                ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 Optional.empty()));
         for (long block = 1; block <= 200; block++) {
             own.stored(block);
@@ -1053,7 +1055,8 @@ final class ControllerTest {
                 new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
                 true,
                 Duration.ofHours(1),
-                Duration.ofMillis(100), ControllerSettings.OWN_REQUESTS_AN_HOUR,
+                Duration.ofMillis(100),
+                ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 Optional.of(Duration.ofSeconds(4))));
         shareAndLose(own);
         own.stored(1, 2, 34);

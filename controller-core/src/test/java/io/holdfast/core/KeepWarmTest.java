@@ -49,8 +49,8 @@ class KeepWarmTest {
                 return sent.getLast();
             },
             () -> CompletableFuture.completedFuture(new Capabilities(true, "")));
-    private final KeepWarm warm = new KeepWarm(
-            holds, tree, own, Runnable::run, Runnable::run, Duration.ofSeconds(10), new Decided());
+    private final KeepWarm warm =
+            new KeepWarm(holds, tree, own, Runnable::run, Runnable::run, Duration.ofSeconds(10), new Decided());
 
     private long nanos = SECOND;
     private long allocated = 5_000;
@@ -376,8 +376,7 @@ class KeepWarmTest {
 
     private void poll() {
         own.now(nanos);
-        EngineReadings readings =
-                Samples.readings(CAPACITY * BLOCK, BLOCK, 9_000, 0, waiting, used, 0, 0, nanos);
+        EngineReadings readings = Samples.readings(CAPACITY * BLOCK, BLOCK, 9_000, 0, waiting, used, 0, 0, nanos);
         warm.poll(
                 backend,
                 new KeepWarm.Now(

@@ -86,8 +86,7 @@ class OwnRequestsTest {
         own.now(seconds * SECOND);
         EngineReadings all = Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, requests, seconds * SECOND);
         return own.usersOnly(
-                Samples.with(all, "promptTokens", Reading.known(promptTokens, "test", seconds * SECOND)),
-                0);
+                Samples.with(all, "promptTokens", Reading.known(promptTokens, "test", seconds * SECOND)), 0);
     }
 
     private static void assertCounts(EngineReadings readings, double requests, double promptTokens) {

@@ -74,7 +74,8 @@ final class ValidationTest {
                 new BudgetSettings(share, Optional.empty(), "--context-length"),
                 false,
                 lease,
-                tick, ControllerSettings.OWN_REQUESTS_AN_HOUR,
+                tick,
+                ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 Optional.of(window));
     }
 }

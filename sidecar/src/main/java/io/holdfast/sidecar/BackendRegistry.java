@@ -23,9 +23,7 @@ final class BackendRegistry {
     /** What an engine of this family may be configured with, the default first. */
     static List<String> names(EngineFamily family) {
         return Stream.of(
-                        Stream.of(AutoBackend.NAME),
-                        family.backends().keySet().stream(),
-                        Stream.of(DryRunBackend.NAME))
+                        Stream.of(AutoBackend.NAME), family.backends().keySet().stream(), Stream.of(DryRunBackend.NAME))
                 .flatMap(Function.identity())
                 .toList();
     }

@@ -176,7 +176,9 @@ final class Metrics {
         own(engine, "answered", EngineView.OwnRequests::answered);
         own(engine, "failed", EngineView.OwnRequests::failed);
         FunctionCounter.builder(
-                        "holdfast.late.touches", engine, link -> link.view().own().lateTouches())
+                        "holdfast.late.touches",
+                        engine,
+                        link -> link.view().own().lateTouches())
                 .description("Requests to keep a prefix warm that found it gone, and computed it again")
                 .tags(tags(engine))
                 .register(registry);

@@ -7,7 +7,6 @@ import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.events.VllmHashing;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.events.VllmHashing.Form;
-import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -67,12 +66,15 @@ class KeepWarmTest {
                                 .withPrefillMicrosPerToken(0)
                                 .withFirstTokenMicros(0)
                                 .withDecodeMillis(1));
-                Sidecar sidecar = Sidecar.start(vertx, SidecarConfig.parse("""
-                            listen: {port: 0}
-                            stateDirectory: '%s'
-                            engines:
-                              - {id: demo, type: vllm, url: '%s', events: '%s', readingsMillis: 50, tickMillis: 10}
-                            """.formatted(state, emulator.uri(), emulator.eventsEndpoint()), "test.yaml"));
+                Sidecar sidecar = Sidecar.start(
+                        vertx,
+                        SidecarConfig.parse(
+                                """
+                                listen: {port: 0}
+                                stateDirectory: '%s'
+                                engines:
+                                  - {id: demo, type: vllm, url: '%s', events: '%s', readingsMillis: 50, tickMillis: 10}
+                                """.formatted(state, emulator.uri(), emulator.eventsEndpoint()), "test.yaml"));
                 SidecarClient client = new SidecarClient(sidecar.uri());
                 Http engine = new Http(emulator.uri())) {
             client.ready();
@@ -140,7 +142,13 @@ class KeepWarmTest {
         JsonObject usage = engine.post(
                         "/v1/completions",
                         new JsonObject()
-                                .put("model", engine.get("/v1/models").json().getJsonArray("data").getJsonObject(0).getString("id"))
+                                .put(
+                                        "model",
+                                        engine.get("/v1/models")
+                                                .json()
+                                                .getJsonArray("data")
+                                                .getJsonObject(0)
+                                                .getString("id"))
                                 .put("prompt", EngineClient.array(prompt))
                                 .put("max_tokens", 1)
                                 .encode())

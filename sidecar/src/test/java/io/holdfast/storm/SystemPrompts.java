@@ -59,8 +59,7 @@ final class SystemPrompts {
         this.random = new SplittableRandom(seed);
         this.workload = workload;
         this.oracle = new StormOracle(time, false);
-        SglangSettings settings =
-                new SglangSettings(
+        SglangSettings settings = new SglangSettings(
                 CAPACITY,
                 PAGE,
                 CONTEXT,

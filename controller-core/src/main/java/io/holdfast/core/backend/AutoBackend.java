@@ -96,8 +96,8 @@ public final class AutoBackend implements Backend {
     private CompletionStage<Capabilities> probe(int index, List<String> passedOver) {
         if (index == inOrder.size()) {
             found = new DryRunBackend();
-            return CompletableFuture.completedFuture(new Capabilities(
-                    false, "No way to hold works on this engine. " + String.join(" ", passedOver)));
+            return CompletableFuture.completedFuture(
+                    new Capabilities(false, "No way to hold works on this engine. " + String.join(" ", passedOver)));
         }
         Backend candidate = inOrder.get(index);
         if (distrusted.getOrDefault(candidate, Long.MIN_VALUE) > clock.getAsLong()) {

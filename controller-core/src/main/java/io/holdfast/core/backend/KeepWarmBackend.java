@@ -77,7 +77,8 @@ public final class KeepWarmBackend implements Backend {
         if (outcome.kind() != Kind.ACCEPTED) {
             return outcome;
         }
-        boolean late = outcome.cachedTokens().isPresent() && outcome.cachedTokens().getAsLong() < tokens;
+        boolean late =
+                outcome.cachedTokens().isPresent() && outcome.cachedTokens().getAsLong() < tokens;
         return late
                 ? new Outcome(
                         Kind.CLIPPED,

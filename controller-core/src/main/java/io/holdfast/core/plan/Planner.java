@@ -301,8 +301,9 @@ public final class Planner {
                     "this engine cannot pin: " + in.capabilities().get().why());
         }
         if (in.traits().needs(Need.TOKENS) && path.tokens().isEmpty()) {
-            return Optional.of("it was asked for by the names of its blocks, whose tokens the engine has not told, and this"
-                    + " backend sends the prefix itself: ask for it by its tokens");
+            return Optional.of(
+                    "it was asked for by the names of its blocks, whose tokens the engine has not told, and this"
+                            + " backend sends the prefix itself: ask for it by its tokens");
         }
         if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(last)) {
             return Optional.of(
@@ -414,8 +415,9 @@ public final class Planner {
             return Optional.of(whyNot(last));
         }
         if (in.traits().needs(Need.TOKENS) && !in.prefixes().tokensKnown(last)) {
-            return Optional.of("worth a hold, and this backend sends the prefix itself, whose tokens are not known: it is"
-                    + " held once all of it was stored again");
+            return Optional.of(
+                    "worth a hold, and this backend sends the prefix itself, whose tokens are not known: it is"
+                            + " held once all of it was stored again");
         }
         if (!in.tree().resident(last)) {
             return Optional.of("worth a hold, and not in the cache now: it is pinned when it is stored again");

@@ -54,6 +54,7 @@ public final class SharedPrefixes implements PrefixView {
     private static final int PROMPTS = 128;
     /** Of all that are followed: 16 MiB. */
     private static final int MOST_TOKENS = 4 << 20;
+
     private static final long NEVER = Long.MIN_VALUE;
 
     private final EngineBlocks tree;
@@ -176,7 +177,8 @@ public final class SharedPrefixes implements PrefixView {
             return;
         }
         long[] path = tree.path(entry.lastBlock);
-        blockTokens.of(new Prefix() {
+        blockTokens
+                .of(new Prefix() {
                     @Override
                     public int blocks() {
                         return path.length;

@@ -36,8 +36,7 @@ class AutoBackendTest {
     @Test
     void firstThatCan_isChosen_andSaysWhyNotTheOthers() {
         assertThat(probed())
-                .isEqualTo(new Capabilities(
-                        true, "Chosen: keep_warm. It caches. Not keep_warm: It has no sessions."));
+                .isEqualTo(new Capabilities(true, "Chosen: keep_warm. It caches. Not keep_warm: It has no sessions."));
         assertThat(auto.itself()).isSameAs(other);
     }
 
@@ -112,7 +111,9 @@ class AutoBackendTest {
     private Capabilities probed() {
         Backend before = auto.itself();
         Capabilities found = auto.probe().toCompletableFuture().join();
-        assertThat(auto.itself()).as("nothing changes before the answer is taken").isSameAs(before);
+        assertThat(auto.itself())
+                .as("nothing changes before the answer is taken")
+                .isSameAs(before);
         auto.probed();
         return found;
     }

@@ -249,7 +249,7 @@ final class SelectionTest {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.of("nothing is sent"),
-                Long.MAX_VALUE,
+                        Long.MAX_VALUE,
                         Set.of(),
                         Set.of(),
                         holds,
