@@ -35,6 +35,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
         },
         subcommands = {
             DemoCommand.class,
+            DoctorCommand.class,
+            ObserveCommand.class,
             SidecarCommand.class,
             LoadtestCommand.class,
             EmulateCommand.class,

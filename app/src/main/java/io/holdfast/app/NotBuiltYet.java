@@ -5,10 +5,7 @@ import java.util.Optional;
 
 /** Subcommands whose names are taken and whose work is not built yet: not in any help, answered by one sentence. */
 final class NotBuiltYet {
-    private static final Map<String, String> FRONT_DOOR = Map.of(
-            "observe", "read-only diagnosis of one engine",
-            "replay", "what a policy is worth on a trace",
-            "doctor", "what an engine can do and what is misconfigured");
+    private static final Map<String, String> FRONT_DOOR = Map.of("replay", "what a policy is worth on a trace");
     private static final Map<String, String> LOAD_TEST = Map.of(
             "aa", "A/A control alone",
             "ab", "one order alone",
@@ -22,7 +19,7 @@ final class NotBuiltYet {
     private NotBuiltYet() {}
 
     static Optional<String> frontDoor(String name) {
-        return sentence(FRONT_DOOR, "", name, "demo, sidecar, loadtest, emulate and bench");
+        return sentence(FRONT_DOOR, "", name, "demo, doctor, observe, sidecar, loadtest, emulate and bench");
     }
 
     static Optional<String> loadTest(String name) {

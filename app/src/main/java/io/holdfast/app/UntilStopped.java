@@ -1,5 +1,6 @@
 package io.holdfast.app;
 
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -21,6 +22,11 @@ final class UntilStopped implements AutoCloseable {
 
     void await() throws InterruptedException {
         asked.await();
+    }
+
+    /** Whether the process was told to stop within this time. */
+    boolean await(Duration most) throws InterruptedException {
+        return asked.await(most.toNanos(), TimeUnit.NANOSECONDS);
     }
 
     @Override

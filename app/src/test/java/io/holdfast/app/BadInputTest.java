@@ -34,6 +34,22 @@ class BadInputTest {
             quoteCharacter = '`',
             value = {
                 "emulate --engine nosuch|--engine is 'nosuch'; there are sglang and vllm.",
+                "doctor|'--engine=URL'; see 'holdfast doctor --help'.",
+                "doctor --engine nosuch|--engine is 'nosuch'; write the address of the engine's HTTP server,",
+                "doctor --engine http://127.0.0.1:1 --type nosuch|--type is 'nosuch'; write sglang or vllm, or leave it"
+                        + " out.",
+                "doctor --engine http://127.0.0.1:1 --wait long|--wait is 'long'; write a time from 0 s to 720h, such",
+                "doctor --engine http://127.0.0.1:1 --wait 1h|--wait is '1h'; wait at most 1m.",
+                "doctor --engine http://127.0.0.1:1|Nothing listens at http://127.0.0.1:1: start the engine, or write"
+                        + " another --engine.",
+                "observe --engine http://127.0.0.1:1|Nothing listens at http://127.0.0.1:1: start the engine, or write"
+                        + " another --engine.",
+                "observe --engine http://127.0.0.1:1 --events nosuch|--events is 'nosuch'; write where the engine"
+                        + " publishes KV events,",
+                "observe --engine http://127.0.0.1:1 --for soon|--for is 'soon'; write a time from 1 s to 720h, such",
+                "observe --engine http://127.0.0.1:1 --api-key-env a=b|--api-key-env is not the name of an environment"
+                        + " variable;",
+                "observe --engine http://127.0.0.1:1 --record /|--record is /, a directory; name a file in it.",
                 "emulate --variant nosuch|--variant is 'nosuch'; there are stock, pin-gpu, pin-host, pin-prefix.",
                 "emulate --eviction nosuch|--eviction is 'nosuch'; there are lru, lfu, slru, priority.",
                 "emulate --hash-algo nosuch --engine vllm|There is no hash algorithm 'nosuch'; there are sha256,",
@@ -236,7 +252,8 @@ class BadInputTest {
                     new String[] {
                         "loadtest", "analyze", folder.resolve("nosuch").toString()
                     },
-                    new String[] {"observe"})) {
+                    new String[] {"doctor", "--engine", NOBODY},
+                    new String[] {"observe", "--engine", NOBODY})) {
                 CommandRun told = Child.tells(args);
                 assertThat(told.badInput()).isEqualTo(CommandRun.by(args).badInput());
             }

@@ -346,6 +346,11 @@ public final class Controller {
                 answer, events.prefixes().all().stream().map(this::report).toList()));
     }
 
+    /** Answers what was measured of the traffic of the cache that is decided about. */
+    public CompletionStage<Traffic> traffic() {
+        return ask(answer -> holds.complete(answer, events.traffic()));
+    }
+
     private PrefixReport report(SharedPrefix prefix) {
         long last = prefix.lastBlock();
         String why = plan.lines().stream()

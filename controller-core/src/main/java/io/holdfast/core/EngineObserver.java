@@ -1,6 +1,7 @@
 package io.holdfast.core;
 
 import io.holdfast.core.budget.PromptSizes;
+import io.holdfast.core.cost.CostSampler;
 import io.holdfast.core.example.Examples;
 import io.holdfast.core.index.BlockTokens;
 import io.holdfast.core.index.CacheTraits;
@@ -19,6 +20,7 @@ import io.holdfast.core.requests.RequestListener;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
+import io.holdfast.core.reuse.ReuseTimes;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -40,6 +42,8 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final PromptSizes prompts = new PromptSizes();
     private final PromptSizes answers = new PromptSizes();
     private final Examples examples;
+    private final ReuseTimes times;
+    private final CostSampler costs;
     private final Predicate<VisibleRequest> own;
     private final Runnable onEmptied;
 
@@ -73,6 +77,8 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         this.prefixes = new SharedPrefixes(tree, tokens, HEAT_HALVES_NANOS);
         this.requests = new VisibleRequests(rules, tree, this);
         this.examples = new Examples(tree);
+        this.times = new ReuseTimes(tree);
+        this.costs = new CostSampler(rules.decoding() == RequestRules.Decoding.AT_FINISH);
         this.own = own;
         this.onEmptied = onEmptied;
     }
@@ -83,6 +89,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         tree.now(nanos);
         prefixes.now(nanos);
         examples.now(nanos, blockTokens);
+        times.now(nanos);
     }
 
     EngineBlocks tree() {
@@ -105,6 +112,9 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
                     others.isEmpty() ? whole(readings.ttftCount()) : OptionalLong.empty(),
                     others.isEmpty() ? whole(readings.promptTokens()) : OptionalLong.empty());
             others.forEach(other -> other.requests.idle(OptionalLong.empty(), OptionalLong.empty()));
+        }
+        if (others.isEmpty()) {
+            costs.reading(readings, originNanos);
         }
         switch (readings.ttftCount()) {
             case Reading.Unknown unknown -> invisibleShare = unknown;
@@ -138,6 +148,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     /** Lengths of the answers that the engine stored, in full blocks and one more. */
     PromptSizes.Facts answers() {
         return answers.facts(nowNanos);
+    }
+
+    /** What was measured of this cache and its requests. */
+    Traffic traffic() {
+        return new Traffic(times.span(), invisible.requests(), times.residence(), times.gaps(), costs.cost());
     }
 
     /** Blocks that the engine announced to have allocated on the GPU, ever growing. */
@@ -210,6 +225,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     public void batchStarted(long sequence, long stampMicros) {
         batches++;
         batchNanos = nowNanos;
+        if (times.batch(stampMicros)) {
+            invisible.reset();
+            costs.interrupted();
+        }
+        costs.batch(nowNanos);
         tree.batchStarted(sequence, stampMicros);
         requests.batchStarted(sequence, stampMicros);
     }
@@ -218,6 +238,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     public void stored(StoredBlocks stores) {
         storedBlocks += stores.count();
         justRestarted = false;
+        times.storing(stores);
         tree.stored(stores);
         if (stores.blockTokens() > 0 && tree.lastStore().decides()) {
             blockTokens = stores.blockTokens();
@@ -227,12 +248,17 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
             tokens.stored(stores);
         }
         examples.stored(stores);
+        long before = requests.seen();
         requests.stored(stores);
+        if (requests.seen() > before) {
+            times.began();
+        }
     }
 
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
         long before = tree.unknownRemovals();
+        times.removing(hashes, from, to, tier);
         tree.removed(hashes, from, to, tier, group);
         requests.removed(hashes, from, to, tier, group);
         removedBlocks += to - from;
@@ -266,6 +292,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         tree.gap(missing);
         requests.gap(missing);
         invisible.reset();
+        costs.interrupted();
         if (missing.cause() == Gap.Cause.JOINED_LATE) {
             return;
         }
@@ -282,6 +309,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         tree.restarted(seen);
         requests.restarted(seen);
         invisible.reset();
+        costs.interrupted();
         incarnation++;
         justRestarted = true;
     }
@@ -300,9 +328,15 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
 
     @Override
     public void prompt(VisibleRequest request, int before) {
-        if (own.test(request)) {
+        boolean ours = own.test(request);
+        if (before == 0) {
+            times.told(ours);
+        }
+        if (ours) {
             return;
         }
+        int computed = before == 0 ? request.newBlocks() : request.promptBlocks() - before;
+        costs.computes((long) computed * request.blockTokens(), before == 0);
         prefixes.prompt(request, before);
         examples.prompt(request, before);
         if (request.blocks() > 0 && blockTokens > 0) {

@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.index.BlockTree;
 import io.holdfast.core.index.Cache;
@@ -13,8 +14,10 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
+import io.holdfast.core.reuse.Durations;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -73,6 +76,113 @@ final class EngineObserverTest {
         events.readings(readings(1, 0, 32), ORIGIN, List.of());
         batch(300, chain(4, 1).under(3));
         assertThat(events.counters().visibleRequests()).isEqualTo(2);
+    }
+
+    @Test
+    void traffic_nothingRemovedOrUsedAgain_isUnknown() {
+        batch(0, chain(1, 3));
+        assertThat(events.traffic().residence()).isEqualTo(Durations.NONE);
+        assertThat(events.traffic().reuse()).isEqualTo(Durations.NONE);
+        assertThat(events.traffic().rho()).isEmpty();
+        assertThat(events.traffic().prefill()).isInstanceOf(PrefillCost.Unknown.class);
+    }
+
+    @Test
+    void residence_isTheAgeOfWhatIsRemovedSinceItsLastTouch() {
+        batch(1_000, chain(1, 3));
+        batch(1_000, chain(11, 3));
+        // This goes over the first path, so that only the second has grown old.
+        batch(20_000, chain(4, 1).under(3));
+        remove(10_000, 13);
+        remove(0, 4);
+        assertThat(events.traffic().residence().count()).isEqualTo(2);
+        assertSeconds(events.traffic().residence().median(), 10);
+        remove(0, 12, 11);
+        assertThat(events.traffic().residence().count()).isEqualTo(3);
+        assertSeconds(events.traffic().residence().median(), 30);
+        assertSeconds(events.traffic().residence().tenth(), 10);
+        assertSeconds(events.traffic().residence().ninetieth(), 30);
+    }
+
+    @Test
+    void reuse_isTheTimeSinceThePathWasTouchedOrLost() {
+        batch(1_000, chain(1, 3));
+        batch(8_000, chain(4, 2).under(3));
+        assertSeconds(events.traffic().reuse().median(), 8);
+        // What decoding adds is no other request.
+        batch(100, chain(6, 1).under(5));
+        assertThat(events.traffic().reuse().count()).isEqualTo(1);
+        remove(1_000, 6, 5, 4, 3, 2, 1);
+        batch(38_900, chain(1, 3));
+        assertThat(events.traffic().reuse().count()).isEqualTo(2);
+        assertSeconds(events.traffic().reuse().median(), 8);
+        assertThat(events.traffic().rho().orElseThrow()).isBetween(0.1, 0.2);
+    }
+
+    @Test
+    void pastEvents_tellOfPrefixesAndNotOfTimes() {
+        // An hour of the past comes at once, and then the present.
+        for (int i = 0; i < 60; i++) {
+            events.now(nanos += MILLI);
+            events.batchStarted(sequence++, (nanos - (60L - i) * 60_000 * MILLI) / 1000);
+            events.stored(i == 0 ? chain(1, 3) : chain(100 + i, 1).under(3));
+            events.removed(new long[] {99L + i}, 0, 1, Tier.GPU, 0);
+            events.batchEnded();
+        }
+        batch(500, chain(700, 3));
+        assertThat(events.traffic().span()).isBetween(Duration.ofMinutes(60), Duration.ofMinutes(61));
+        assertThat(events.traffic().residence()).isEqualTo(Durations.NONE);
+        assertThat(events.traffic().reuse()).isEqualTo(Durations.NONE);
+        remove(1_000, 159);
+        assertThat(events.traffic().residence()).isEqualTo(Durations.NONE);
+        remove(1_000, 702);
+        assertSeconds(events.traffic().residence().median(), 2);
+        batch(1_000, chain(710, 1).under(700));
+        assertSeconds(events.traffic().reuse().median(), 3);
+    }
+
+    @Test
+    void pastEvents_areNotComparedWithTheEnginesCount() {
+        events.readings(readings(10, 1, 500), ORIGIN, List.of());
+        for (int i = 0; i < 5; i++) {
+            events.now(nanos += MILLI);
+            events.batchStarted(sequence++, nanos / 1000 - 60_000_000);
+            events.stored(chain(10 * i + 10, 1));
+            events.batchEnded();
+        }
+        batch(500, chain(700, 3));
+        events.readings(readings(11, 1, 500), ORIGIN, List.of());
+        batch(500, chain(800, 3));
+        events.readings(readings(13, 1, 900), ORIGIN, List.of());
+        assertThat(events.traffic().counted()).isEqualTo(2);
+        assertThat(events.invisibleShare().number()).hasValue(0.5);
+    }
+
+    @Test
+    void reuse_ownRequests_teachNothing() {
+        EngineObserver own = new EngineObserver(RequestRules.vllm(), request -> true, () -> {});
+        own.now(1_000 * MILLI);
+        own.batchStarted(0, 1);
+        own.stored(chain(1, 3));
+        own.batchEnded();
+        own.now(9_000 * MILLI);
+        own.batchStarted(1, 2);
+        own.stored(chain(4, 2).under(3));
+        own.batchEnded();
+        assertThat(own.traffic().reuse()).isEqualTo(Durations.NONE);
+    }
+
+    private static void assertSeconds(Optional<Duration> seen, int wanted) {
+        // Touches have a grain of a fifteenth of a second.
+        assertThat(seen.orElseThrow()).isBetween(Duration.ofSeconds(wanted), Duration.ofMillis(wanted * 1000L + 100));
+    }
+
+    private void remove(long laterMillis, long... hashes) {
+        nanos += laterMillis * MILLI;
+        events.now(nanos);
+        events.batchStarted(sequence++, nanos / 1000);
+        events.removed(hashes, 0, hashes.length, Tier.GPU, 0);
+        events.batchEnded();
     }
 
     /** Two KV cache groups store each block; the one whose layers look back over everything decides what is in the cache. */

@@ -416,6 +416,7 @@ final class BatchSequencer {
         publisher = batch.publisher;
         checksums.remember(batch);
         applied++;
+        counts.applied(batch);
         decoder.deliver(batch.sequence, sink);
     }
 

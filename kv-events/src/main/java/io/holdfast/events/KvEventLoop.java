@@ -54,6 +54,7 @@ public final class KvEventLoop implements AutoCloseable {
     private static final long STREAMING_NANOS = 50_000_000;
 
     private final LongSupplier clock;
+    private final FrameListener frames;
     private final ZContext context = new ZContext();
     private final ZMQ.Poller poller = context.createPoller(4);
     private final KvEventDecoder decoder = new KvEventDecoder();
@@ -68,7 +69,13 @@ public final class KvEventLoop implements AutoCloseable {
 
     /** {@code clock} gives nanoseconds from an origin of its own, such as {@code System::nanoTime}; it is read by {@link #doWork}. */
     public KvEventLoop(LongSupplier clock) {
+        this(clock, FrameListener.NONE);
+    }
+
+    /** The same with somebody who is shown the batches as they came. */
+    public KvEventLoop(LongSupplier clock, FrameListener frames) {
         this.clock = clock;
+        this.frames = frames;
         try {
             pipe = Pipe.open();
             pipe.source().configureBlocking(false);
@@ -98,13 +105,13 @@ public final class KvEventLoop implements AutoCloseable {
                 fresh.add(socket(
                         source,
                         IntStream.range(0, source.ranks())
-                                .mapToObj(rank -> new Subscription(source, rank))
+                                .mapToObj(rank -> new Subscription(source, rank, frames))
                                 .toList(),
                         sinkOfRank));
             } else {
                 for (int rank = 0; rank < source.ranks(); rank++) {
                     EventSource own = source.ofRank(rank);
-                    fresh.add(socket(own, List.of(new Subscription(own, rank)), sinkOfRank));
+                    fresh.add(socket(own, List.of(new Subscription(own, rank, frames)), sinkOfRank));
                 }
             }
         } catch (RuntimeException e) {

@@ -19,6 +19,7 @@ public final class Subscription {
 
     private final EventSource source;
     private final int rank;
+    private final FrameListener frames;
 
     private final AtomicLong received = new AtomicLong();
     private final AtomicLong refused = new AtomicLong();
@@ -37,8 +38,13 @@ public final class Subscription {
     private volatile boolean recovering;
 
     Subscription(EventSource source, int rank) {
+        this(source, rank, FrameListener.NONE);
+    }
+
+    Subscription(EventSource source, int rank, FrameListener frames) {
         this.source = source;
         this.rank = rank;
+        this.frames = frames;
         for (Gap.Cause cause : Gap.Cause.values()) {
             gaps.put(cause, new AtomicLong());
         }
@@ -148,6 +154,11 @@ public final class Subscription {
 
     void connected(boolean now) {
         connected = now;
+    }
+
+    /** A batch is about to reach its sink. */
+    void applied(Message batch) {
+        frames.frame(rank, batch.sequence, batch.payload);
     }
 
     void arrived() {

@@ -24,7 +24,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(60)
 final class ReplayTest {
     private long skipped;
-    private final KvEventLoop loop = new KvEventLoop(() -> System.nanoTime() + skipped);
+    private final List<Long> frames = new ArrayList<>();
+    private final KvEventLoop loop =
+            new KvEventLoop(() -> System.nanoTime() + skipped, (rank, sequence, payload) -> frames.add(sequence));
     private final MirrorSink view = new MirrorSink();
     private final EventLog log = new EventLog();
 
@@ -76,6 +78,7 @@ final class ReplayTest {
             until(engine, () -> !subscription.recovering() && subscription.replayedBatches() >= 4);
             assertThat(batches()).containsExactly("batch 0", "batch 1", "batch 2", "batch 3", "batch 4", "batch 5");
             assertThat(subscription.gaps() + subscription.restarts()).isZero();
+            assertThat(frames).containsExactly(0L, 1L, 2L, 3L, 4L, 5L);
         }
     }
 

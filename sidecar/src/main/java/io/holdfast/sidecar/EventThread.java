@@ -5,6 +5,7 @@ import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import io.holdfast.events.FrameListener;
 import io.holdfast.events.KvEventLoop;
 import java.time.Duration;
 import java.util.List;
@@ -125,7 +126,12 @@ final class EventThread implements AutoCloseable {
     }
 
     EventThread(LongSupplier clock, int pollMillis) {
-        this.loop = new KvEventLoop(clock);
+        this(clock, pollMillis, FrameListener.NONE);
+    }
+
+    /** The same with somebody who is shown the events as they came. */
+    EventThread(LongSupplier clock, int pollMillis, FrameListener frames) {
+        this.loop = new KvEventLoop(clock, frames);
         this.clock = clock;
         this.pollMillis = pollMillis;
         this.cameRoundAt = clock.getAsLong();

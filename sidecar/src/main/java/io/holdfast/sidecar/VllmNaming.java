@@ -56,6 +56,12 @@ final class VllmNaming implements BlockNaming {
         return new VllmBlockNames(hashing).of(tokens, blockTokens);
     }
 
+    @Override
+    public Optional<String> rule() {
+        return known.map(
+                hashing -> hashing.algorithm().option() + " with the seed " + ConfigException.shown(hashing.seed()));
+    }
+
     private String unknown() {
         String mend = "; write hashAlgorithm and hashSeed (its --prefix-caching-hash-algo and PYTHONHASHSEED) into the"
                 + " configuration, or send the hashes of its events.";

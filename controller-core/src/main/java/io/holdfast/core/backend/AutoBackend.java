@@ -36,8 +36,9 @@ public final class AutoBackend implements Backend {
     /** Until when each is passed over. */
     private final Map<Backend, Long> distrusted = new ConcurrentHashMap<>();
 
-    private volatile Backend found = new DryRunBackend();
-    private volatile Backend chosen = found;
+    private final Backend none = new DryRunBackend();
+    private volatile Backend found = none;
+    private volatile Backend chosen = none;
 
     /**
      * Among these, the best first.
@@ -74,7 +75,7 @@ public final class AutoBackend implements Backend {
 
     @Override
     public String name() {
-        return chosen.name();
+        return chosen.equals(none) ? NAME : chosen.name();
     }
 
     @Override
@@ -95,7 +96,7 @@ public final class AutoBackend implements Backend {
 
     private CompletionStage<Capabilities> probe(int index, List<String> passedOver) {
         if (index == inOrder.size()) {
-            found = new DryRunBackend();
+            found = none;
             return CompletableFuture.completedFuture(
                     new Capabilities(false, "No way to hold works on this engine. " + String.join(" ", passedOver)));
         }

@@ -29,7 +29,7 @@ class AutoBackendTest {
 
     @Test
     void beforeAnythingIsChosen_nothingCanBePinnedForReal() {
-        assertThat(auto.name()).isEqualTo(DryRunBackend.NAME);
+        assertThat(auto.name()).isEqualTo("auto");
         assertThat(auto.traits().needsLedger()).isFalse();
     }
 

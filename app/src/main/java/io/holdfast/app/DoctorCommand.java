@@ -1,0 +1,149 @@
+package io.holdfast.app;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.sidecar.Diagnosis;
+import io.holdfast.sidecar.Doctor;
+import io.holdfast.sidecar.Finding;
+import io.holdfast.sidecar.Finding.Status;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Says what an engine can do for Holdfast, what is missing, and with which flag it would be there. */
+@Command(
+        name = "doctor",
+        description = {
+            "What a running SGLang or vLLM can do for Holdfast, what is missing, and the flag that mends it; and a"
+                    + " configuration of a sidecar for it. It reads only, unless --try lets it send one small request.",
+            "Exit code 0: nothing that matters is missing, 1: something is, 2: nothing answers, 3: it could not be"
+                    + " told."
+        },
+        sortOptions = false)
+final class DoctorCommand implements Callable<Integer> {
+    private static final int SUBJECT = 14;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Mixin
+    private EngineOptions engine = new EngineOptions();
+
+    @Option(
+            names = "--kvcached-segment",
+            paramLabel = "NAME",
+            description = "The kvcached segment that should be the engine's, a name in /dev/shm or a path.")
+    private @Nullable String segment;
+
+    @Option(
+            names = "--wait",
+            paramLabel = "TIME",
+            defaultValue = "5s",
+            description = "How long to wait for events to come by themselves, at most 1m (default: ${DEFAULT-VALUE}).")
+    private String wait = "5s";
+
+    @Option(
+            names = "--try",
+            description = "Send the engine one small request, so that an event comes; it computes some 200 tokens.")
+    private boolean tries;
+
+    @Option(names = "--json", description = "Print one JSON document and nothing else.")
+    private boolean json;
+
+    DoctorCommand() {}
+
+    @Override
+    public Integer call() {
+        Duration patience = TimeSpan.parse("--wait", wait, Duration.ZERO);
+        if (patience.compareTo(Duration.ofMinutes(1)) > 0) {
+            throw new CommandException("--wait is '" + wait + "'; wait at most 1m.");
+        }
+        Diagnosis found =
+                Doctor.examine(engine.target(Optional.ofNullable(segment)), patience, tries, new SplittableRandom());
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(ResultReport.text(document(found)));
+        } else {
+            print(found, TerminalText.plain(out));
+        }
+        out.flush();
+        return found.fails() ? ExitCode.CHECK_FAILED : found.inconclusive() ? ExitCode.INCONCLUSIVE : ExitCode.OK;
+    }
+
+    private static void print(Diagnosis found, TerminalText text) {
+        text.line(found.engine());
+        text.blank();
+        for (Finding finding : found.findings()) {
+            text.paragraph("  %-8s %s ".formatted(word(finding.status()), pad(finding.subject())), finding.text());
+            // Unbroken, to be copied.
+            finding.mend().ifPresent(mend -> text.line("           mend: " + mend));
+        }
+        text.blank();
+        text.paragraph("", "The sidecar would hold with " + found.backend() + ". " + found.why());
+        text.blank();
+        text.line("Its configuration (holdfast sidecar --config FILE):");
+        text.blank();
+        found.configuration().lines().forEach(text::line);
+        text.blank();
+        text.paragraph("", verdict(found));
+    }
+
+    private static String word(Status status) {
+        return switch (status) {
+            case OK -> "ok";
+            case MISSING -> "MISSING";
+            case WARNING -> "warning";
+            case UNKNOWN -> "unknown";
+            case NOTE -> "-";
+        };
+    }
+
+    private static String pad(String subject) {
+        return subject + " ".repeat(Math.max(0, SUBJECT - subject.length()));
+    }
+
+    private static String verdict(Diagnosis found) {
+        String missing = subjects(found, Status.MISSING);
+        String unknown = subjects(found, Status.UNKNOWN);
+        String warnings = subjects(found, Status.WARNING);
+        return (missing.isEmpty()
+                        ? unknown.isEmpty()
+                                ? "Nothing that matters is missing."
+                                : "It could not be told whether all is there: " + unknown + "."
+                        : "Missing, and needed: " + missing + ".")
+                + (warnings.isEmpty() ? "" : " Could be better: " + warnings + ".");
+    }
+
+    private static String subjects(Diagnosis found, Status status) {
+        return found.findings().stream()
+                .filter(finding -> finding.status() == status)
+                .map(Finding::subject)
+                .collect(Collectors.joining(", "));
+    }
+
+    private static ObjectNode document(Diagnosis found) {
+        ObjectNode root = ResultReport.object();
+        root.put("engine", found.engine());
+        root.put("verdict", found.fails() ? "missing" : found.inconclusive() ? "unknown" : "ok");
+        ArrayNode findings = root.putArray("findings");
+        for (Finding finding : found.findings()) {
+            ObjectNode each = findings.addObject()
+                    .put("status", finding.status().name().toLowerCase(Locale.ROOT))
+                    .put("subject", finding.subject())
+                    .put("text", finding.text());
+            finding.mend().ifPresent(mend -> each.put("mend", mend));
+        }
+        root.put("backend", found.backend()).put("why", found.why()).put("configuration", found.configuration());
+        return root;
+    }
+}

@@ -1,0 +1,88 @@
+package io.holdfast.app;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.sidecar.Observation;
+import io.holdfast.sidecar.Observation.SharedPrefix;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalDouble;
+
+/** What {@code observe} saw as one line of JSON; what is unknown is left out. */
+final class ObserveJson {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private ObserveJson() {}
+
+    static String line(Observation seen, boolean last) {
+        ObjectNode root = JSON.createObjectNode();
+        root.put("engine", seen.engine());
+        root.put("final", last);
+        root.put("elapsedSeconds", seen.elapsed().toMillis() / 1e3);
+        root.put("spanSeconds", seen.span().toMillis() / 1e3);
+        root.put("events", seen.events()).put("certain", seen.certain()).put("certainty", seen.certainty());
+        ObjectNode readings = root.putObject("readings");
+        number(readings, "running", seen.readings().running());
+        number(readings, "waiting", seen.readings().waiting());
+        number(readings, "usedTokens", seen.readings().usedTokens());
+        number(readings, "capacityTokens", seen.readings().capacityTokens());
+        number(readings, "cachedShare", seen.readings().cachedShare());
+        ObjectNode requests = root.putObject("requests");
+        requests.put("batches", seen.requests().batches())
+                .put("visible", seen.requests().visible())
+                .put("counted", seen.requests().counted());
+        number(requests, "invisibleShare", seen.requests().invisibleShare());
+        span(root, "residenceSeconds", seen.residence());
+        root.put("removals", seen.removals());
+        span(root, "reuseSeconds", seen.reuse());
+        span(root, "longReuseSeconds", seen.longReuse());
+        number(root, "rho", seen.rho());
+        ObjectNode prefill =
+                root.putObject("prefill").put("samples", seen.prefill().samples());
+        number(prefill, "fixedSeconds", seen.prefill().fixedSeconds());
+        number(prefill, "secondsPerToken", seen.prefill().secondsPerToken());
+        seen.prefill().why().ifPresent(why -> prefill.put("unknown", why));
+        ObjectNode sharing = root.putObject("sharing");
+        sharing.put("found", seen.sharing().found())
+                .put("lost", seen.sharing().lost())
+                .put("storedAgainTokens", seen.sharing().storedAgainTokens());
+        number(sharing, "prefillSeconds", seen.sharing().seconds());
+        ArrayNode prefixes = root.putArray("prefixes");
+        seen.prefixes().forEach(each -> prefix(prefixes.addObject(), each));
+        ObjectNode holding = root.putObject("holding");
+        holding.put("backend", seen.holding().backend())
+                .put("why", seen.holding().why())
+                .put("prefixes", seen.holding().prefixes());
+        number(holding, "savedSeconds", seen.holding().savedSeconds());
+        number(holding, "spentSeconds", seen.holding().spentSeconds());
+        try {
+            return JSON.writeValueAsString(root);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("A tree of texts and numbers is always JSON.", e);
+        }
+    }
+
+    private static void prefix(ObjectNode into, SharedPrefix each) {
+        into.put("id", each.id())
+                .put("tokens", each.tokens())
+                .put("continuations", each.continuations())
+                .put("cached", each.cached())
+                .put("requests", each.requests())
+                .put("hits", each.hits())
+                .put("losses", each.losses())
+                .put("storedAgainTokens", each.storedAgainTokens())
+                .put("worthHolding", each.worthHolding())
+                .put("why", each.why());
+        number(into, "prefillSeconds", each.seconds());
+    }
+
+    private static void number(ObjectNode into, String name, OptionalDouble value) {
+        value.ifPresent(number -> into.put(name, number));
+    }
+
+    private static void span(ObjectNode into, String name, Optional<Duration> value) {
+        value.ifPresent(span -> into.put(name, span.toMillis() / 1e3));
+    }
+}

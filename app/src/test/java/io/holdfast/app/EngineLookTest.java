@@ -1,0 +1,172 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.Endpoints;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code doctor} and {@code observe} as a person at a terminal meets them. */
+class EngineLookTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int COLUMNS = 80;
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    private final Vertx vertx = Vertx.vertx();
+
+    @AfterEach
+    void close() {
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    @Test
+    void doctor_allThere_saysSoAndGivesAConfiguration() throws IOException {
+        try (Emulator engine = engine(true)) {
+            CommandRun told = CommandRun.by("doctor", "--engine", engine.uri().toString(), "--try");
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(told.err()).isEmpty();
+            assertThat(told.out())
+                    .startsWith("SGLang 0.5.23 at " + engine.uri())
+                    .contains("  ok       events         published at tcp://127.0.0.1:")
+                    .contains("The sidecar would hold with session_hold. The engine keeps what sessions")
+                    .endsWith("Nothing that matters is missing.\n");
+            assertFits(told);
+            String configuration = told.out()
+                    .lines()
+                    .dropWhile(line -> !line.startsWith("stateDirectory:"))
+                    .takeWhile(line -> !line.isEmpty())
+                    .reduce("", (text, line) -> text + line + "\n");
+            Path file = Files.writeString(folder.resolve("holdfast.yaml"), configuration);
+            assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
+                            .code())
+                    .isEqualTo(ExitCode.OK);
+        }
+    }
+
+    @Test
+    void doctor_somethingMissing_failsTheCheck() throws IOException {
+        try (Emulator engine = engine(true)) {
+            // Nobody publishes where HTTP is served.
+            CommandRun told = CommandRun.by(
+                    "doctor",
+                    "--engine",
+                    engine.uri().toString(),
+                    "--events",
+                    "tcp://127.0.0.1:" + engine.uri().getPort(),
+                    "--wait",
+                    "0s",
+                    "--json");
+
+            assertThat(told.code()).isEqualTo(ExitCode.CHECK_FAILED);
+            JsonNode document = JSON.readTree(told.out());
+            assertThat(document.path("verdict").asText()).isEqualTo("missing");
+            JsonNode events = finding(document, "events");
+            assertThat(events.path("status").asText()).isEqualTo("missing");
+            assertThat(events.path("mend").asText()).startsWith("--kv-events-config '{");
+        }
+    }
+
+    @Test
+    void doctor_silentEngine_isInconclusive() {
+        try (Emulator engine = engine(false)) {
+            CommandRun told = CommandRun.by("doctor", "--engine", engine.uri().toString(), "--wait", "0s");
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
+            assertThat(told.out()).contains("It could not be told whether all is there: event format.");
+            assertFits(told);
+        }
+    }
+
+    @Test
+    void observe_forASecond_printsTheTable() {
+        try (Emulator engine = engine(true)) {
+            CommandRun told = CommandRun.by("observe", "--engine", engine.uri().toString(), "--for", "1s");
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(told.out())
+                    .contains("residence  unknown: nothing was removed yet")
+                    .contains("prefill    unknown: 0 of 20 measurements")
+                    .contains("  none yet: two requests have to begin alike")
+                    .contains("No prefix was shared while it was watched, so there is nothing to hold.");
+            assertFits(told);
+        }
+    }
+
+    @Test
+    void observe_json_isALineEachTimeAndOneAtTheEnd() throws IOException {
+        try (Emulator engine = engine(true)) {
+            CommandRun told = CommandRun.by(
+                    "observe",
+                    "--engine",
+                    engine.uri().toString(),
+                    "--for",
+                    "2s",
+                    "--every",
+                    "500ms",
+                    "--json",
+                    "--record",
+                    folder.resolve("seen.jsonl").toString());
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(told.out().lines()).hasSizeGreaterThan(1);
+            assertThat(told.out().lines())
+                    .allSatisfy(line -> assertThat(
+                                    JSON.readTree(line).path("engine").asText())
+                            .startsWith("SGLang 0.5.23"));
+            JsonNode last = JSON.readTree(told.out().lines().toList().getLast());
+            assertThat(last.path("final").asBoolean()).isTrue();
+            assertThat(last.has("residenceSeconds")).isFalse();
+            assertThat(last.path("holding").path("backend").asText()).isEqualTo("session_hold");
+            assertThat(Files.readAllLines(folder.resolve("seen.jsonl"))).hasSizeGreaterThan(1);
+        }
+    }
+
+    @Test
+    void observe_noEvent_isInconclusive() {
+        try (Emulator engine = engine(false)) {
+            CommandRun told = CommandRun.by("observe", "--engine", engine.uri().toString(), "--for", "1s");
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
+            assertThat(told.out()).contains("No event came, so nothing can be said");
+        }
+    }
+
+    private Emulator engine(boolean replay) {
+        EmulatorSettings settings = EmulatorSettings.defaults()
+                .withSglang(its -> its.withSessions(true))
+                .withPrefillMicrosPerToken(0)
+                .withFirstTokenMicros(0)
+                .withDecodeMillis(1);
+        return Emulator.start(
+                vertx,
+                replay ? settings.withEndpoints(new Endpoints(Endpoints.LOOPBACK, 0, 0, OptionalInt.of(0))) : settings);
+    }
+
+    private static JsonNode finding(JsonNode document, String subject) {
+        for (JsonNode each : document.path("findings")) {
+            if (each.path("subject").asText().equals(subject)) {
+                return each;
+            }
+        }
+        throw new AssertionError("Nothing about " + subject + " in " + document);
+    }
+
+    /** What is to be copied is never broken. */
+    private static void assertFits(CommandRun told) {
+        assertThat(told.out().lines().filter(line -> !line.startsWith("           mend: ")))
+                .allSatisfy(line -> assertThat(line.length()).as(line).isLessThanOrEqualTo(COLUMNS));
+    }
+}

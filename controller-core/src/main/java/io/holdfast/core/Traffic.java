@@ -1,0 +1,26 @@
+package io.holdfast.core;
+
+import io.holdfast.core.cost.PrefillCost;
+import io.holdfast.core.reuse.Durations;
+import java.time.Duration;
+import java.util.OptionalDouble;
+
+/**
+ * What was measured of an engine's traffic and cache since it is followed.
+ *
+ * @param span how much time the events cover by the engine's clock, that before we came included where they were had
+ * @param counted how many requests the engine counted since its requests and events are compared
+ * @param residence how long a block survived that nobody touched, by the blocks that the engine removed for want of room
+ * @param reuse the times between two uses of a prefix, as far as events show uses
+ * @param prefill what computing prompts costs
+ */
+public record Traffic(Duration span, long counted, Durations residence, Durations reuse, PrefillCost prefill) {
+    /** Median residence by median reuse: below about 1.5 holding can help, above 5 it cannot; absent where either is. */
+    public OptionalDouble rho() {
+        if (residence.median().isEmpty() || reuse.median().isEmpty()) {
+            return OptionalDouble.empty();
+        }
+        long gap = reuse.median().get().toNanos();
+        return gap > 0 ? OptionalDouble.of((double) residence.median().get().toNanos() / gap) : OptionalDouble.empty();
+    }
+}

@@ -1,0 +1,32 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.sidecar.Finding.Status;
+import java.util.List;
+
+/**
+ * What an engine can do for Holdfast.
+ *
+ * @param engine the engine in a few words
+ * @param backend what the sidecar would hold with
+ * @param why it would
+ * @param configuration of a sidecar for this engine, YAML
+ */
+public record Diagnosis(String engine, List<Finding> findings, String backend, String why, String configuration) {
+    public Diagnosis {
+        findings = List.copyOf(findings);
+    }
+
+    /** Whether something is missing that matters. */
+    public boolean fails() {
+        return has(Status.MISSING);
+    }
+
+    /** Whether something that matters could not be told. */
+    public boolean inconclusive() {
+        return has(Status.UNKNOWN);
+    }
+
+    private boolean has(Status status) {
+        return findings.stream().anyMatch(finding -> finding.status() == status);
+    }
+}

@@ -1,0 +1,469 @@
+package io.holdfast.sidecar;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
+import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
+import io.holdfast.events.EventSource;
+import io.holdfast.http.PromptRenderer;
+import io.holdfast.http.RenderedPrompt;
+import io.holdfast.http.RenderedPrompt.Refused;
+import io.holdfast.http.Reply;
+import io.holdfast.kvcached.SegmentReader;
+import io.holdfast.kvcached.SegmentReading;
+import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.EngineFamily.Events;
+import io.holdfast.sidecar.Levers.Lever;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Finds out what one engine can do for Holdfast, what is missing, and with which flag it would be there.
+ *
+ * <p>It reads, and sends the engine nothing to compute unless it is told to. One engine is looked at once.
+ */
+public final class Doctor {
+    private static final String SGLANG_EVENTS = "--kv-events-config '{\"publisher\":\"zmq\","
+            + "\"endpoint\":\"tcp://*:5557\",\"replay_endpoint\":\"tcp://*:5570\"}'";
+    private static final String VLLM_EVENTS = "--kv-events-config '{\"enable_kv_cache_events\":true,"
+            + "\"publisher\":\"zmq\",\"endpoint\":\"tcp://*:5557\",\"replay_endpoint\":\"tcp://*:5570\"}'";
+    private static final long LATE_MICROS = 2_000_000;
+    private static final long EARLY_MICROS = 100_000;
+    private static final int FULL_BLOCKS_OF_TRIAL = 8;
+
+    private final EngineContact contact;
+    private final Duration patience;
+    private final boolean tries;
+    private final RandomGenerator random;
+    private final InstantSource wall;
+    private final List<Finding> findings = new ArrayList<>();
+
+    private Doctor(EngineContact contact, Duration patience, boolean tries, RandomGenerator random) {
+        this.contact = contact;
+        this.patience = patience;
+        this.tries = tries;
+        this.random = random;
+        this.wall = InstantSource.system();
+    }
+
+    /**
+     * Looks at an engine; blocks for as long as its answers and its traffic take, half a minute at the very most.
+     *
+     * @param patience how long to wait for events to come by themselves
+     * @param tries whether the engine may be sent one small request
+     * @throws ConfigException when it is named in a way that cannot be
+     * @throws SidecarException with one sentence, when nothing answers or what answers is no engine
+     */
+    public static Diagnosis examine(EngineTarget target, Duration patience, boolean tries, RandomGenerator random) {
+        try (EngineContact contact = EngineContact.open(target)) {
+            return new Doctor(contact, patience, tries, random).examine();
+        }
+    }
+
+    private Diagnosis examine() {
+        EngineProbe probe = new EngineProbe(contact.config(), contact.http(), System::nanoTime);
+        EngineReadings readings = probe.read().toCompletableFuture().join();
+        engine();
+        sizes(readings);
+        metrics(readings);
+        Events where = probe.eventSource().toCompletableFuture().join();
+        events(where);
+        tokenizer();
+        cacheReport();
+        Levers levers = Levers.of(contact);
+        levers(levers);
+        contact.config().kvcachedSegment().ifPresent(this::segment);
+        String name =
+                contact.family() + contact.version().map(text -> " " + text).orElse("") + " at "
+                        + contact.target().url();
+        return new Diagnosis(name, findings, levers.chosen(), why(levers), configuration());
+    }
+
+    private void engine() {
+        findings.add(
+                contact.version().isPresent()
+                        ? Finding.ok(
+                                "engine",
+                                contact.family() + " " + contact.version().get())
+                        : Finding.warning(
+                                "engine",
+                                contact.family() + " of a version that it does not tell.",
+                                "use SGLang 0.5.9 or vLLM 0.9 or later"));
+        findings.add(contact.model()
+                .map(model -> Finding.ok("model", model))
+                .orElseGet(() -> Finding.warning(
+                        "model",
+                        "/v1/models does not tell it, so a ledger cannot be bound to it.",
+                        "let /v1/models be reached")));
+    }
+
+    private void sizes(EngineReadings readings) {
+        reading("context", readings.contextTokens(), " tokens of prompt and answer together");
+        reading("cache", readings.capacityTokens(), " tokens");
+        Reading block = readings.blockTokens();
+        if (block.number().orElse(0) == 1) {
+            findings.add(Finding.warning(
+                    "block size",
+                    "1 token: an event and a hash for each token of each prompt.",
+                    contact.type() == EngineType.SGLANG ? "--page-size 16" : "--block-size 16"));
+        } else {
+            reading("block size", block, " tokens");
+        }
+        boolean off = contact.arguments().path("disable_radix_cache").asBoolean(false)
+                || contact.metrics().contains("enable_prefix_caching=\"False\"");
+        if (off) {
+            findings.add(Finding.missing(
+                    "prefix cache",
+                    "It is switched off, so there is nothing to keep.",
+                    contact.type() == EngineType.SGLANG
+                            ? "leave --disable-radix-cache out"
+                            : "leave --no-enable-prefix-caching out"));
+        }
+    }
+
+    private void reading(String subject, Reading reading, String unit) {
+        findings.add(
+                switch (reading) {
+                    case Reading.Known known ->
+                        Finding.ok(subject, String.format(Locale.ROOT, "%,d", (long) known.value()) + unit);
+                    case Reading.Unknown unknown -> Finding.warning(subject, "It is not known.", unknown.why());
+                });
+    }
+
+    private void metrics(EngineReadings readings) {
+        Optional<String> without = contact.withoutMetrics();
+        if (without.isPresent()) {
+            findings.add(Finding.missing(
+                    "metrics",
+                    without.get() + " Without them the load, the hits and TTFT are unknown.",
+                    contact.type() == EngineType.SGLANG ? "--enable-metrics" : "leave --disable-log-stats out"));
+            return;
+        }
+        Map<String, Reading> wanted = new LinkedHashMap<>();
+        wanted.put("running requests", readings.runningRequests());
+        wanted.put("waiting requests", readings.waitingRequests());
+        wanted.put("used tokens", readings.usedTokens());
+        List<String> unknown = wanted.entrySet().stream()
+                .filter(each -> each.getValue() instanceof Reading.Unknown)
+                .map(Map.Entry::getKey)
+                .toList();
+        // An engine that served nothing yet has no counters of requests.
+        findings.add(
+                unknown.isEmpty()
+                        ? Finding.ok("metrics", "/metrics tells load, hits and TTFT")
+                        : Finding.warning(
+                                "metrics",
+                                "/metrics does not tell " + String.join(", ", unknown) + ".",
+                                "send the engine a request and run doctor again"));
+    }
+
+    private void events(Events where) {
+        if (underKvcached()) {
+            findings.add(Finding.warning(
+                    "events",
+                    "Under kvcached an engine publishes none: it is followed by its segment, its readings and cached"
+                            + " tokens only, and nothing is held automatically.",
+                    "run it without kvcached, where prefixes matter more than shared memory"));
+            return;
+        }
+        String flag = contact.type() == EngineType.SGLANG ? SGLANG_EVENTS : VLLM_EVENTS;
+        switch (where) {
+            case Events.Unknown unknown -> findings.add(Finding.missing("events", firstClause(unknown.why()), flag));
+            case Events.At at -> {
+                BlockNaming naming = contact.config().family().naming(contact.config());
+                EventTrial.Heard heard = new EventTrial(at.source(), naming, wall).listen(patience, () -> {
+                    if (tries) {
+                        tryOne();
+                    }
+                });
+                heard(at.source(), heard, flag);
+            }
+        }
+    }
+
+    private boolean underKvcached() {
+        return contact.config()
+                .kvcachedSegment()
+                .filter(name -> SegmentReader.read(segmentPath(name)) instanceof SegmentReading.Segment)
+                .isPresent();
+    }
+
+    private static Path segmentPath(String nameOrPath) {
+        return nameOrPath.contains("/") ? Path.of(nameOrPath) : SegmentReader.path(nameOrPath);
+    }
+
+    /** What is to be done about it stands in a line of its own. */
+    private static String firstClause(String sentence) {
+        int colon = sentence.indexOf(": start it with");
+        return colon < 0 ? sentence : sentence.substring(0, colon) + ".";
+    }
+
+    private void heard(EventSource source, EventTrial.Heard heard, String flag) {
+        String at = source.endpoint() + (heard.ranks() == 1 ? "" : " and the ports above");
+        if (heard.connected() < heard.ranks()) {
+            findings.add(Finding.missing(
+                    "events",
+                    (contact.eventsAssumed()
+                                    ? "Nobody publishes at " + at + ", where a vLLM does unless it is told otherwise."
+                                    : "Nobody answers at " + at + ".")
+                            + (heard.connected() > 0
+                                    ? " " + heard.connected() + " of " + heard.ranks() + " ranks do."
+                                    : ""),
+                    contact.eventsAssumed()
+                            ? flag + ", or say where it publishes with --events tcp://HOST:PORT"
+                            : flag + ", and let the port be reached from here"));
+            return;
+        }
+        findings.add(Finding.ok("events", "published at " + at + (contact.eventsAssumed() ? ", the usual place" : "")));
+        decoding(heard);
+        replay(source, heard, flag);
+        names(heard);
+        clock(heard);
+        if (heard.ranks() > 1) {
+            findings.add(Finding.warning(
+                    "ranks",
+                    heard.ranks() + " data-parallel ranks, each a cache of its own: the first one's prefixes can be"
+                            + " held, the others are followed.",
+                    "one engine for each rank, each with a sidecar's engine of its own"));
+        }
+    }
+
+    private void decoding(EventTrial.Heard heard) {
+        if (heard.refusal().isPresent()) {
+            findings.add(Finding.missing(
+                    "event format", heard.refusal().get(), "update Holdfast, or report the engine's version"));
+        } else if (heard.live() > 0) {
+            findings.add(Finding.ok("event format", batches(heard.live()) + " came and could be read"));
+        } else if (heard.replayed() > 0) {
+            findings.add(Finding.ok(
+                    "event format",
+                    batches(heard.replayed()) + " of the past could be read; no new one came in " + patience.toSeconds()
+                            + " s"));
+        } else {
+            findings.add(Finding.unknown(
+                    "event format",
+                    "No batch came in " + patience.toSeconds() + " s, so whether they can be read is not known.",
+                    "run doctor while requests come, or with --try, which sends a small one"));
+        }
+    }
+
+    private static String batches(long count) {
+        return count == 1 ? "1 batch" : String.format(Locale.ROOT, "%,d batches", count);
+    }
+
+    private void replay(EventSource source, EventTrial.Heard heard, String flag) {
+        if (source.replayEndpoint().isEmpty()) {
+            findings.add(Finding.warning(
+                    "replay",
+                    "Missed events cannot be asked for: what was cached before stays unseen, and a lost message makes"
+                            + " the view uncertain until the cache is cleared.",
+                    contact.type() == EngineType.SGLANG
+                            ? flag
+                            : flag + ", and say where with --replay tcp://HOST:5570"));
+        } else if (heard.replayFailure().isPresent()) {
+            findings.add(Finding.warning(
+                    "replay",
+                    "Nothing was answered at " + source.replayEndpoint().get() + ": "
+                            + heard.replayFailure().get(),
+                    flag));
+        } else {
+            findings.add(Finding.ok(
+                    "replay", "answered at " + source.replayEndpoint().get()));
+        }
+    }
+
+    private void names(EventTrial.Heard heard) {
+        boolean sglang = contact.type() == EngineType.SGLANG;
+        if (heard.namedRight() > 0) {
+            findings.add(Finding.ok(
+                    "block hashes",
+                    heard.rule().orElse("as SGLang makes them of tokens") + ": holds by text and tokens are possible"));
+        } else if (heard.namedWrong() > 0) {
+            findings.add(Finding.warning(
+                    "block hashes",
+                    "They follow no known rule, so that holds by text, messages and tokens are not possible.",
+                    sglang ? "SGLang 0.5.6 or later" : "PYTHONHASHSEED=0 … --prefix-caching-hash-algo sha256_cbor"));
+        } else {
+            findings.add(Finding.note("block hashes", "not seen: no prompt was stored meanwhile"));
+        }
+    }
+
+    private void clock(EventTrial.Heard heard) {
+        if (heard.lateMicros().isEmpty()) {
+            return;
+        }
+        long late = heard.lateMicros().getAsLong();
+        if (late < -EARLY_MICROS || (heard.live() > 0 && late > LATE_MICROS)) {
+            findings.add(Finding.warning(
+                    "clock",
+                    String.format(
+                            Locale.ROOT,
+                            "The engine's clock is %.1f s %s ours.",
+                            Math.abs(late) / 1e6,
+                            late < 0 ? "ahead of" : "behind"),
+                    "set both by the same time server"));
+        } else if (heard.live() > 0) {
+            findings.add(Finding.ok(
+                    "clock", String.format(Locale.ROOT, "events were here %.3f s after their stamp", late / 1e6)));
+        }
+    }
+
+    private void tokenizer() {
+        PromptRenderer renderer = contact.config().family().renderer(contact.http());
+        ArrayNode hello = JsonNodeFactory.instance.arrayNode();
+        hello.addObject().put("role", "user").put("content", "Hello");
+        RenderedPrompt text = renderer.text("Hello").toCompletableFuture().join();
+        RenderedPrompt messages =
+                renderer.messages(hello, Optional.empty()).toCompletableFuture().join();
+        if (text instanceof Refused no) {
+            findings.add(Finding.warning(
+                    "tokenizer", no.sentence(), "hold by tokens, by hashes or by example in place of text"));
+        } else if (messages instanceof Refused no) {
+            findings.add(Finding.warning(
+                    "tokenizer", "/tokenize takes text. " + no.sentence(), "hold by text, tokens or example"));
+        } else {
+            findings.add(Finding.ok("tokenizer", "/tokenize takes text and messages"));
+        }
+    }
+
+    private void cacheReport() {
+        if (contact.type() == EngineType.VLLM) {
+            findings.add(Finding.note(
+                    "cache report",
+                    "only with --enable-prompt-tokens-details answers say how many tokens were cached; a vLLM does not"
+                            + " tell whether it runs with it"));
+        } else if (contact.arguments().path("enable_cache_report").asBoolean(false)) {
+            findings.add(Finding.ok("cache report", "answers say how many tokens were cached"));
+        } else {
+            findings.add(Finding.warning(
+                    "cache report",
+                    "Chats and completions do not say how many tokens were cached.",
+                    "--enable-cache-report"));
+        }
+    }
+
+    private static final Pattern FLAG = Pattern.compile("(--[a-z][a-z-]+(?: [a-z]+)?)");
+
+    private void levers(Levers levers) {
+        for (Lever lever : levers.levers()) {
+            Matcher flag = FLAG.matcher(lever.why());
+            if (lever.works()) {
+                findings.add(Finding.ok(lever.backend(), lever.why()));
+            } else if (lever.backend().equals("session_hold")) {
+                findings.add(Finding.warning(
+                        lever.backend(), firstClause(lever.why()), flag.find() ? flag.group(1) : lever.why()));
+            } else {
+                findings.add(Finding.note(lever.backend(), firstSentence(lever.why())));
+            }
+        }
+        if (contact.type() == EngineType.SGLANG && !levers.has("priority_touch")) {
+            boolean priority =
+                    contact.arguments().path("radix_eviction_policy").asText("").equals("priority");
+            findings.add(
+                    priority
+                            ? Finding.ok("priorities", "what requests send with a priority is evicted later")
+                            : Finding.note("priorities", "not with --radix-eviction-policy priority"));
+        }
+    }
+
+    private static String firstSentence(String text) {
+        int end = text.indexOf(". ");
+        return end < 0 ? text : text.substring(0, end + 1);
+    }
+
+    private void segment(String nameOrPath) {
+        Path file = segmentPath(nameOrPath);
+        switch (SegmentReader.read(file)) {
+            case SegmentReading.Unknown unknown ->
+                findings.add(Finding.missing(
+                        "kvcached",
+                        unknown.why(),
+                        "KVCACHED_IPC_NAME of the engine is the segment's name, and this user must be its owner"));
+            case SegmentReading.Segment found ->
+                findings.add(
+                        Files.isWritable(file)
+                                ? Finding.ok(
+                                        "kvcached",
+                                        String.format(
+                                                Locale.ROOT,
+                                                "%s: limit %,d MiB, %,d MiB used; it may be moved",
+                                                file,
+                                                found.limitBytes() >> 20,
+                                                found.usedBytes() >> 20))
+                                : Finding.warning(
+                                        "kvcached",
+                                        file + " may be read and not written, so that its limit cannot be moved.",
+                                        "run Holdfast as the engine's user"));
+        }
+    }
+
+    /** A prompt that nobody sent before, so that it is stored and announced; one token of answer. */
+    private void tryOne() {
+        String nonce = HexFormat.of().toHexDigits(random.nextLong());
+        String text = ("Holdfast " + nonce + " asks whether events arrive. ").repeat(FULL_BLOCKS_OF_TRIAL);
+        ObjectNode body = JsonNodeFactory.instance.objectNode();
+        String path;
+        if (contact.type() == EngineType.SGLANG) {
+            path = "/generate";
+            body.put("text", text).putObject("sampling_params").put("max_new_tokens", 1);
+        } else {
+            path = "/v1/completions";
+            contact.model().ifPresent(model -> body.put("model", model));
+            body.put("prompt", text).put("max_tokens", 1);
+        }
+        Reply reply =
+                contact.http().post(path, body.toString()).toCompletableFuture().join();
+        switch (reply) {
+            case Reply.NoAnswer none ->
+                findings.add(Finding.warning("request", none.why(), "try again when it is idle"));
+            case Reply.Answer answer
+            when answer.status() != 200 ->
+                findings.add(Finding.warning(
+                        "request",
+                        path + " answered a small request with HTTP " + answer.status() + ".",
+                        "look into the engine's log"));
+            case Reply.Answer answer -> findings.add(Finding.ok("request", "a small one was served by " + path));
+        }
+    }
+
+    private static String why(Levers levers) {
+        return levers.best()
+                .map(Lever::why)
+                .orElse("Nothing that this version can hold with works on this engine as it runs, so the sidecar would"
+                        + " follow it and say what it would hold.");
+    }
+
+    private String configuration() {
+        ObjectNode engine = contact.target().mapping(contact.type());
+        ObjectNode root = JsonNodeFactory.instance.objectNode().put("stateDirectory", "holdfast-state");
+        root.putArray("engines").add(engine);
+        try {
+            return YAMLMapper.builder(YAMLFactory.builder()
+                            .disable(YAMLGenerator.Feature.WRITE_DOC_START_MARKER)
+                            .enable(YAMLGenerator.Feature.MINIMIZE_QUOTES)
+                            .enable(YAMLGenerator.Feature.INDENT_ARRAYS_WITH_INDICATOR)
+                            .build())
+                    .build()
+                    .writeValueAsString(root);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("A tree of texts is always YAML.", e);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+package io.holdfast.sidecar;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.sidecar.EngineConfig.EngineType;
+import java.net.URI;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * An engine that somebody at a terminal names, to look at it.
+ *
+ * @param url where its HTTP server is
+ * @param type sglang or vllm; absent: found out
+ * @param events where it publishes; absent: what it says, or where such engines do by default
+ * @param replay where it answers for past events; absent: what it says, or nowhere
+ * @param topic the topic it publishes under; absent: what it says, or any
+ * @param kvcachedSegment the kvcached segment that is said to be its
+ * @param apiKeyEnv the environment variable that has its key
+ */
+public record EngineTarget(
+        String url,
+        Optional<String> type,
+        Optional<String> events,
+        Optional<String> replay,
+        Optional<String> topic,
+        Optional<String> kvcachedSegment,
+        Optional<String> apiKeyEnv) {
+    private static final Pattern KEY = Pattern.compile("options: engines\\[0]\\.([A-Za-z]+) ");
+
+    /** An engine of which only its address is known. */
+    public static EngineTarget of(URI url) {
+        return new EngineTarget(
+                url.toString(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    /** What was said of its family; absent where nothing was. */
+    Optional<EngineType> toldType() {
+        return type.map(name -> {
+            for (EngineType each : EngineType.values()) {
+                if (each.name().equalsIgnoreCase(name)) {
+                    return each;
+                }
+            }
+            throw new ConfigException(
+                    "--type", "is " + ConfigException.shown(name) + "; write sglang or vllm, or leave it out");
+        });
+    }
+
+    /**
+     * As the sidecar would be told of it, with a dry run.
+     *
+     * @throws ConfigException with a sentence that names the option
+     */
+    EngineConfig config(EngineType family) {
+        ObjectNode root = JsonNodeFactory.instance.objectNode().put("stateDirectory", "unused");
+        root.putArray("engines").add(mapping(family).put("backend", "dry_run"));
+        try {
+            return SidecarConfig.parse(root.toString(), "options").engines().getFirst();
+        } catch (ConfigException e) {
+            Matcher key = KEY.matcher(String.valueOf(e.getMessage()));
+            throw key.lookingAt()
+                    ? new ConfigException(
+                            "",
+                            option(key.group(1)) + " "
+                                    + String.valueOf(e.getMessage())
+                                            .substring(key.end())
+                                            .replace("leave the key out", "leave it out")
+                                            .replaceAll("\\.$", ""))
+                    : e;
+        }
+    }
+
+    /** The keys of the engine that are known, in the order in which one would write them. */
+    ObjectNode mapping(EngineType family) {
+        ObjectNode engine = JsonNodeFactory.instance.objectNode();
+        engine.put("id", "main")
+                .put("type", family.name().toLowerCase(Locale.ROOT))
+                .put("url", url);
+        events.ifPresent(value -> engine.put("events", value));
+        replay.ifPresent(value -> engine.put("replay", value));
+        topic.ifPresent(value -> engine.put("topic", value));
+        kvcachedSegment.ifPresent(value -> engine.put("kvcachedSegment", value));
+        apiKeyEnv.ifPresent(value -> engine.put("apiKeyEnv", value));
+        return engine;
+    }
+
+    EngineTarget withEvents(String endpoint) {
+        return new EngineTarget(url, type, Optional.of(endpoint), replay, topic, kvcachedSegment, apiKeyEnv);
+    }
+
+    private static String option(String key) {
+        return key.equals("url")
+                ? "--engine"
+                : "--" + key.replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,63 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.DryRunBackend;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The ways in which prefixes can be held on one engine, each asked whether it works there; the best one first.
+ *
+ * @param levers every backend of the engine's family, in the order in which the sidecar chooses
+ */
+record Levers(List<Lever> levers) {
+    private static final int ANSWER_SECONDS = 5;
+
+    /**
+     * One way.
+     *
+     * @param backend its name in the configuration
+     * @param why it works or not, one sentence
+     */
+    record Lever(String backend, boolean works, String why) {}
+
+    Levers {
+        levers = List.copyOf(levers);
+    }
+
+    static Levers of(EngineContact contact) {
+        EngineFamily.BackendParts parts = new EngineFamily.BackendParts(
+                contact.http(), contact.http(), contact.timer(), System::nanoTime, new SplittableRandom());
+        List<CompletableFuture<Lever>> asked = contact.config().family().backends().entrySet().stream()
+                .map(each -> probed(each.getKey(), each.getValue().apply(parts)))
+                .toList();
+        return new Levers(asked.stream().map(CompletableFuture::join).toList());
+    }
+
+    private static CompletableFuture<Lever> probed(String name, Backend backend) {
+        return backend.probe()
+                .toCompletableFuture()
+                .completeOnTimeout(
+                        new Capabilities(false, "The engine gave no answer within " + ANSWER_SECONDS + " s."),
+                        ANSWER_SECONDS,
+                        TimeUnit.SECONDS)
+                .thenApply(found -> new Lever(name, found.canPin(), found.why()));
+    }
+
+    Optional<Lever> best() {
+        return levers.stream().filter(Lever::works).findFirst();
+    }
+
+    /** What the sidecar would hold with: the best that works, and else nothing. */
+    String chosen() {
+        return best().map(Lever::backend).orElse(DryRunBackend.NAME);
+    }
+
+    boolean has(String backend) {
+        return levers.stream().anyMatch(lever -> lever.backend().equals(backend));
+    }
+}
