@@ -27,8 +27,8 @@ import java.util.concurrent.ScheduledExecutorService;
  * (unpin), because the engine unpinned everything under pressure or was flushed. An unpin may name several blocks, and the
  * count then is of those that were pinned, whichever they are.
  *
- * Caches. A pin reaches every data-parallel rank, and each has a cache of its own. That a block ended an insertion is known
- * of one of them only; in another the same hash may lead to a dead node. So an engine with several caches is never pinned.
+ * Caches. A pin reaches every data-parallel rank, each with a cache of its own, and the counts of all come added up. The
+ * command says how many are known to have the block, and vouches for each; any other count is told as such.
  *
  * Probe. Pinning an empty list changes nothing and tells the variants apart: no route on a stock engine; a refusal that
  * asks for the host tier on the branch that pins host copies, which is another promise altogether; a count of 0 here.
@@ -108,7 +108,7 @@ public final class PinBlocksBackend implements Backend {
     @Override
     public CompletionStage<Outcome> pin(PinCommand command) {
         String block = handle(command);
-        return admin.post(PIN, body(List.of(block))).thenApply(reply -> pinned(reply, block));
+        return admin.post(PIN, body(List.of(block))).thenApply(reply -> pinned(reply, block, command.caches()));
     }
 
     @Override
@@ -120,16 +120,26 @@ public final class PinBlocksBackend implements Backend {
         return "{\"block_hashes\":[" + String.join(",", handles) + "]}";
     }
 
-    private static Outcome pinned(Reply reply, String block) {
+    private static Outcome pinned(Reply reply, String block, int caches) {
         return switch (Count.of(reply, "pinned_count")) {
             case Count.None none -> none.outcome();
             case Count.Of count
-            when count.blocks() > 0 ->
-                outcome(Outcome.Kind.ACCEPTED, "The engine pinned block " + block + " and the path to it.");
-            case Count.Of count ->
+            when count.blocks() <= 0 ->
                 outcome(
                         Outcome.Kind.MISSING,
                         "The engine has no block " + block + " to pin: it was evicted in the meantime.");
+            case Count.Of count
+            when count.blocks() != caches ->
+                new Outcome(
+                        Outcome.Kind.CLIPPED,
+                        "The engine pinned block " + block + " in " + count.blocks() + " of its caches, and " + caches
+                                + (caches == 1 ? " was" : " were") + " known to have it.",
+                        (int) Math.min(count.blocks(), Integer.MAX_VALUE));
+            case Count.Of count ->
+                outcome(
+                        Outcome.Kind.ACCEPTED,
+                        "The engine pinned block " + block + " and the path to it"
+                                + (caches == 1 ? "." : ", in " + caches + " caches."));
         };
     }
 
@@ -200,11 +210,6 @@ public final class PinBlocksBackend implements Backend {
     }
 
     private static Capabilities judge(ServerInfo info) {
-        if (info.caches() > 1) {
-            return cannot("This engine has " + info.caches()
-                    + " caches (data-parallel ranks), and a pin reaches all of them while only the first is followed:"
-                    + " run one engine per rank, each with a sidecar's engine of its own.");
-        }
         if (info.flag("enable_hierarchical_cache")) {
             return cannot(
                     "This engine runs with --enable-hierarchical-cache, under which pin_blocks pins nothing on the"
@@ -216,11 +221,15 @@ public final class PinBlocksBackend implements Backend {
                             + " it with --kv-events-config.");
         }
         String why = "The engine has pin_blocks and publishes events.";
+        if (info.caches() > 1) {
+            why += " It has " + info.caches()
+                    + " caches (data-parallel ranks), and a pin reaches all that have the block.";
+        }
         if (info.number("page_size").orElse(0) == 1) {
             why += " Its blocks are single tokens (page_size 1), which makes events costly: start it with --page-size"
                     + " 16 or more.";
         }
-        return new Capabilities(true, why);
+        return new Capabilities(true, why, info.caches());
     }
 
     private static Capabilities cannot(String why) {

@@ -4,17 +4,20 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.RankLoad;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.MetricsText;
 import io.holdfast.http.Reply;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 /**
  * Reads an SGLang engine: its size from {@code /server_info}, its load from {@code /metrics}.
@@ -28,6 +31,9 @@ public final class SglangReadings {
     private static final int PROMPT_BELOW_CONTEXT = 6;
     private static final String METRICS = "/metrics";
     private static final String LOADS = "/v1/loads";
+    private static final String RUNNING = "sglang:num_running_reqs";
+    private static final String WAITING = "sglang:num_queue_reqs";
+    private static final String USED = "sglang:num_used_tokens";
     private static final String NO_METRICS = "/metrics is not served: start the engine with --enable-metrics.";
 
     /** What {@code /server_info} said, and when it was asked. */
@@ -98,10 +104,11 @@ public final class SglangReadings {
             Reading ttftSum,
             Reading ttftCount,
             Reading prompt,
-            Reading cached) {
+            Reading cached,
+            List<RankLoad> ranks) {
         static Load unknown(String why) {
             Reading unknown = Reading.unknown(why);
-            return new Load(unknown, unknown, unknown, unknown, unknown, unknown, unknown);
+            return new Load(unknown, unknown, unknown, unknown, unknown, unknown, unknown, List.of());
         }
     }
 
@@ -109,19 +116,44 @@ public final class SglangReadings {
         String cached = "sglang:cached_tokens_total";
         OptionalDouble total = metrics.sum(cached, "cache_source", "total");
         return new Load(
-                gauge(metrics, "sglang:num_running_reqs", now),
-                gauge(metrics, "sglang:num_queue_reqs", now),
-                gauge(metrics, "sglang:num_used_tokens", now),
+                gauge(metrics, RUNNING, now),
+                gauge(metrics, WAITING, now),
+                gauge(metrics, USED, now),
                 counter(metrics, "sglang:time_to_first_token_seconds_sum", now),
                 counter(metrics, "sglang:time_to_first_token_seconds_count", now),
                 counter(metrics, "sglang:prompt_tokens_total", now),
-                metric(total.isPresent() ? total : metrics.sum(cached), cached, now));
+                metric(total.isPresent() ? total : metrics.sum(cached), cached, now),
+                ranks(metrics, now));
+    }
+
+    /** What the metrics tell of each rank; empty where they tell of one cache. */
+    private static List<RankLoad> ranks(MetricsText metrics, long now) {
+        Map<String, Double> running = byCache(metrics, RUNNING);
+        if (running.size() < 2) {
+            return List.of();
+        }
+        Map<String, Double> waiting = byCache(metrics, WAITING);
+        Map<String, Double> used = byCache(metrics, USED);
+        return IntStream.range(0, running.size())
+                .mapToObj(Integer::toString)
+                .map(rank -> new RankLoad(
+                        ofRank(running, RUNNING, rank, now),
+                        ofRank(waiting, WAITING, rank, now),
+                        ofRank(used, USED, rank, now)))
+                .toList();
+    }
+
+    private static Reading ofRank(Map<String, Double> byCache, String name, String rank, long now) {
+        Double value = byCache.get(rank);
+        return metric(
+                value == null ? OptionalDouble.empty() : OptionalDouble.of(value),
+                name + "{dp_rank=\"" + rank + "\"}",
+                now);
     }
 
     /** Every rank that shares a cache repeats its numbers; ranks of data parallelism have caches of their own. */
     private static Reading gauge(MetricsText metrics, String name, long now) {
-        Map<String, Double> byCache = new HashMap<>();
-        metrics.samples(name).forEach(sample -> byCache.merge(sample.label("dp_rank"), sample.value(), Math::max));
+        Map<String, Double> byCache = byCache(metrics, name);
         return metric(
                 byCache.isEmpty()
                         ? OptionalDouble.empty()
@@ -130,6 +162,12 @@ public final class SglangReadings {
                                 .sum()),
                 name,
                 now);
+    }
+
+    private static Map<String, Double> byCache(MetricsText metrics, String name) {
+        Map<String, Double> byCache = new HashMap<>();
+        metrics.samples(name).forEach(sample -> byCache.merge(sample.label("dp_rank"), sample.value(), Math::max));
+        return byCache;
     }
 
     private static Reading counter(MetricsText metrics, String name, long now) {
@@ -157,7 +195,8 @@ public final class SglangReadings {
                     unknown.ttftSum,
                     unknown.ttftCount,
                     unknown.prompt,
-                    unknown.cached);
+                    unknown.cached,
+                    ranks(ranks, now));
         } catch (JsonProcessingException e) {
             return unknown;
         }
@@ -174,6 +213,27 @@ public final class SglangReadings {
         return ranks.isEmpty() ? Reading.unknown(NO_METRICS) : Reading.known(sum, LOADS + " " + field, now);
     }
 
+    private static List<RankLoad> ranks(JsonNode loads, long now) {
+        if (loads.size() < 2) {
+            return List.of();
+        }
+        Map<Integer, JsonNode> byRank = new HashMap<>();
+        loads.forEach(load -> byRank.put(load.path("dp_rank").asInt(-1), load));
+        return IntStream.range(0, loads.size())
+                .mapToObj(rank -> byRank.getOrDefault(rank, JSON.createObjectNode()))
+                .map(load -> new RankLoad(
+                        load(load, "num_running_reqs", now),
+                        load(load, "num_waiting_reqs", now),
+                        load(load, "num_used_tokens", now)))
+                .toList();
+    }
+
+    private static Reading load(JsonNode load, String field, long now) {
+        return load.path(field).isNumber()
+                ? Reading.known(load.path(field).doubleValue(), LOADS + " " + field, now)
+                : Reading.unknown("The engine's " + LOADS + " has no " + field + " of each data-parallel rank.");
+    }
+
     private static EngineReadings combine(Load load, Dated info) {
         return new EngineReadings(
                 size(info, "max_total_num_tokens"),
@@ -186,7 +246,8 @@ public final class SglangReadings {
                 load.ttftSum,
                 load.ttftCount,
                 load.prompt,
-                load.cached);
+                load.cached,
+                load.ranks);
     }
 
     /**

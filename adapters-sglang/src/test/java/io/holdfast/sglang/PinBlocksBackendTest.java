@@ -53,9 +53,24 @@ final class PinBlocksBackendTest {
     }
 
     @Test
-    void countOfSeveralRanks_isAccepted() {
-        engine.answers(PIN, 200, "{\"pinned_count\":4}");
-        assertThat(pin().kind()).isEqualTo(Outcome.Kind.ACCEPTED);
+    void countOfSeveralRanks_isComparedWithThoseThatHaveIt() {
+        PinCommand onTwo = new PinCommand(7, 0, COMMAND.prefix(), COMMAND.blocks(), 2);
+        for (int count = 0; count < 4; count++) {
+            engine.answers(PIN, 200, "{\"pinned_count\":" + count + "}");
+            assertThat(backend.pin(onTwo).toCompletableFuture().join().kind())
+                    .as("pinned in %d", count)
+                    .isEqualTo(
+                            count == 0
+                                    ? Outcome.Kind.MISSING
+                                    : count == 2 ? Outcome.Kind.ACCEPTED : Outcome.Kind.CLIPPED);
+        }
+    }
+
+    @Test
+    void countAboveTheOneCache_isNotWhatWasAsked() {
+        engine.answers(PIN, 200, "{\"pinned_count\":2}");
+        assertThat(pin().kind()).isEqualTo(Outcome.Kind.CLIPPED);
+        assertThat(pin().reason()).contains("in 2 of its caches, and 1 was known to have it");
     }
 
     @ParameterizedTest
@@ -244,9 +259,10 @@ final class PinBlocksBackendTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"\"dp_size\":2", "\"kv_events\":{\"publisher\":\"zmq\",\"dp_size\":2}"})
-    void probe_ofAnEngineWithSeveralCaches_cannotHold(String ranks) {
+    void probe_ofAnEngineWithSeveralCaches_tellsHowMany(String ranks) {
         branch("{\"page_size\":16," + EVENTS + "," + ranks + "}");
-        assertThat(probe().canPin()).isFalse();
+        assertThat(probe().canPin()).isTrue();
+        assertThat(probe().caches()).isEqualTo(2);
         assertThat(probe().why()).contains("2 caches");
     }
 

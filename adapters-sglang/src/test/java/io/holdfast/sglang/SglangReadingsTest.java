@@ -65,6 +65,10 @@ final class SglangReadingsTest {
             """);
         EngineReadings read = read(NOW);
         assertThat(read.runningRequests().number()).hasValue(7);
+        assertThat(read.ranks()).hasSize(2);
+        assertThat(read.ranks().get(0).runningRequests().number()).hasValue(3);
+        assertThat(read.ranks().get(1).runningRequests().number()).hasValue(4);
+        assertThat(read.ranks().get(1).usedTokens()).isInstanceOf(Reading.Unknown.class);
         assertThat(read.ttftCount().number()).hasValue(11);
         assertThat(read.cachedTokens().number()).hasValue(101);
         assertThat(read.promptTokens())

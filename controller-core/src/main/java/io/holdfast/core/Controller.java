@@ -10,7 +10,7 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetRule;
-import io.holdfast.core.budget.GuardWatch;
+import io.holdfast.core.budget.EngineGuard;
 import io.holdfast.core.effect.Switchback;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.example.ExampleView;
@@ -24,7 +24,7 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Holds;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.hold.Released;
-import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.pin.EngineIdentity;
@@ -35,19 +35,23 @@ import io.holdfast.core.pin.Pins;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.PlanInput;
 import io.holdfast.core.plan.Planner;
+import io.holdfast.core.plan.Ranks;
 import io.holdfast.core.prefix.SharedPrefix;
+import io.holdfast.core.prefix.WantedPrefixes;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -77,9 +81,9 @@ public final class Controller {
     private final Backends backends;
     private final Executor acting;
     private final Mailbox mailbox = new Mailbox();
-    /** Of the cache that is decided about: the first rank's. */
+    /** Of the first rank's cache; what requests share, and what is worth an automatic hold, is learned there. */
     private final EngineObserver events;
-    /** Of the other data-parallel ranks, by rank from the second on: followed, and never decided about. */
+    /** Of the other data-parallel ranks, by rank from the second on: pins go there as well. */
     private final List<EngineObserver> others = new ArrayList<>();
 
     private final OwnRequests own;
@@ -87,11 +91,11 @@ public final class Controller {
     private final KeepWarm keepWarm;
     private final Map<Long, OwnRequests.Call> pinsUnderWay = new HashMap<>();
 
-    private final EngineBlocks tree;
+    private final EngineCaches tree;
     private final Holds holds;
     private final Pins pins;
     private final Optional<Switchback> switchback;
-    private final GuardWatch guard = new GuardWatch();
+    private final EngineGuard guard = new EngineGuard();
 
     private long originNanos;
     private boolean started;
@@ -163,15 +167,15 @@ public final class Controller {
             RandomGenerator random) {
         this.rules = requests;
         this.own = new OwnRequests(backends.sender(), acting, mailbox::outcome);
-        this.events = new EngineObserver(requests, own::isOwn, this::engineForgot);
-        this.tree = events.tree();
+        this.events = new EngineObserver(requests, own::isOwn, () -> engineForgot(0));
+        this.tree = new EngineCaches(events.tree());
         this.settings = settings;
         this.backends = backends;
         this.acting = acting;
-        this.holds = new Holds(ledger.largestId() + 1, tree, events.prefixes(), acting);
+        this.holds = new Holds(ledger.largestId() + 1, tree, new OnEveryRank(), acting);
         this.priming = new Priming(own, holds, tree);
         this.keepWarm = new KeepWarm(
-                holds, tree, own, acting, mailbox::outcome, settings.ownRequestsAnHour(), new WarmthResults());
+                holds, events.tree(), own, acting, mailbox::outcome, settings.ownRequestsAnHour(), new WarmthResults());
         this.pins = new Pins(ledger, backends, acting, mailbox::outcome, tree, this::lastLook, new PinResults());
         this.suspended = ledger.paused();
         this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
@@ -184,14 +188,20 @@ public final class Controller {
     }
 
     /**
-     * Where the events of the cache of one data-parallel rank go; for the owning thread only. The first rank's cache is the
-     * one that is decided about; of an engine with several the others are seen, counted and told of.
+     * Where the events of the cache of one data-parallel rank go; for the owning thread only. Nothing is pinned while one of
+     * those that were asked for here is not certain.
      */
     public KvEventSink events(int rank) {
         while (others.size() < rank) {
-            EngineObserver other = new EngineObserver(rules, own::isOwn, () -> {});
+            int next = 1 + others.size();
+            EngineObserver other = new EngineObserver(rules, own::isOwn, () -> engineForgot(next));
             other.now(nowNanos);
             others.add(other);
+            tree.add(other.tree());
+            guard.add();
+            holds.living()
+                    .forEach(hold ->
+                            other.prefixes().want(hold.end(), hold.request().blocks()));
         }
         return rank == 0 ? events : others.get(rank - 1);
     }
@@ -212,8 +222,11 @@ public final class Controller {
         others.forEach(other -> other.now(nowNanos));
         own.now(nowNanos);
         holds.now(nowNanos, blockTokens(effectiveReadings(clockNanos)));
-        if (events.takePinnedRemoved()) {
-            noticeRemovedPins();
+        for (int rank = 0; rank < tree.count(); rank++) {
+            Set<Long> removed = observer(rank).takePinnedRemoved();
+            if (!removed.isEmpty()) {
+                noticeRemovedPins(rank, removed);
+            }
         }
         noticeCalls();
         int work = mailbox.drain(this::accept);
@@ -586,24 +599,39 @@ public final class Controller {
 
     private void lookAt(EngineReadings readings) {
         long asked = readings.usedTokens() instanceof Reading.Known used ? used.atNanos() - originNanos : nowNanos;
-        long ours = pins.pinnedBlocks() * blockTokens(readings);
-        guard.look(readings, ours, events.counters().batches(), asked, nowNanos);
         long block = blockTokens(readings);
-        if (block > 0) {
-            guard.restedWith().ifPresent(used -> {
-                pins.rested((used + block - 1) / block, asked);
-                compareWithRest((used + block - 1) / block, block, asked);
-            });
+        for (int rank = 0; rank < tree.count(); rank++) {
+            long ours = pins.pinnedBlocks(rank) * block;
+            guard.rank(rank).look(ofRank(readings, rank), ours, observer(rank).batches(), asked, nowNanos);
         }
+        if (block > 0 && guard.rested()) {
+            long[] used = new long[tree.count()];
+            for (int rank = 0; rank < used.length; rank++) {
+                used[rank] = (guard.rank(rank).restedWith().orElseThrow() + block - 1) / block;
+            }
+            pins.rested(Arrays.stream(used).max().orElseThrow(), asked);
+            compareWithRest(used, block, asked);
+        }
+    }
+
+    private EngineObserver observer(int rank) {
+        return rank == 0 ? events : others.get(rank - 1);
+    }
+
+    private EngineReadings ofRank(EngineReadings readings, int rank) {
+        return tree.several() ? readings.ofRank(rank).plausible(tree.rank(rank).size()) : readings;
     }
 
     /**
      * What is believed to be pinned cannot be evicted, so an engine at rest has to count at least that. What is lost by that
      * is unpinned all the same: a number may be wrong, and a pin that nobody remembers stays for ever.
      */
-    private void compareWithRest(long usedBlocks, long blockTokens, long askedNanos) {
-        long believed = pins.surelyPinnedBlocks();
-        if (!hardPins() || usedBlocks >= believed) {
+    private void compareWithRest(long[] usedBlocks, long blockTokens, long askedNanos) {
+        int rank = 0;
+        while (rank < usedBlocks.length && usedBlocks[rank] >= pins.surelyPinnedBlocks(rank)) {
+            rank++;
+        }
+        if (!hardPins() || rank == usedBlocks.length) {
             looksShort = 0;
             if (hardPins()) {
                 holds.proven(askedNanos);
@@ -614,8 +642,9 @@ public final class Controller {
             return;
         }
         looksShort = 0;
-        String evidence = "the engine, at rest, keeps " + usedBlocks * blockTokens + " tokens where "
-                + believed * blockTokens + " were pinned, so it has let go of pins by itself";
+        String evidence = "the engine, at rest, keeps " + usedBlocks[rank] * blockTokens + " tokens where "
+                + pins.surelyPinnedBlocks(rank) * blockTokens + " were pinned"
+                + (tree.several() ? " on data-parallel rank " + rank : "") + ", so it has let go of pins by itself";
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.HELD) {
                 lose(hold, evidence);
@@ -631,10 +660,11 @@ public final class Controller {
         planNow = true;
     }
 
-    private void noticeRemovedPins() {
+    private void noticeRemovedPins(int rank, Set<Long> removed) {
+        // Whatever came back since: it was not pinned there.
+        Set<Long> gone = pins.removed(rank, removed);
         for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD
-                    && (tree.match(hold.request()) < hold.heldBlocks() || !tree.resident(hold.lastBlock()))) {
+            if (hold.state() == HoldState.HELD && (gone.contains(hold.id()) || !isThere(hold))) {
                 lose(
                         hold,
                         hardPins()
@@ -642,6 +672,17 @@ public final class Controller {
                                 : "the engine evicted it all the same");
             }
         }
+    }
+
+    /** Whether what is pinned for a hold is where it was pinned. */
+    private boolean isThere(Hold hold) {
+        if (!tree.several()) {
+            return tree.match(hold.request()) >= hold.heldBlocks() && tree.resident(hold.lastBlock());
+        }
+        return pins.ends().getOrDefault(hold.id(), Set.of()).stream()
+                .allMatch(block -> tree.pinnedOn(block).stream()
+                        .allMatch(rank -> tree.rank(rank).match(hold.request()) >= hold.heldBlocks()
+                                && tree.rank(rank).resident(block)));
     }
 
     /** What the engine let go of is wanted still, unless it was only wanted because it was there. */
@@ -653,9 +694,9 @@ public final class Controller {
         planNow = true;
     }
 
-    private void engineForgot() {
-        guard.emptied();
-        pins.engineForgot();
+    private void engineForgot(int rank) {
+        guard.rank(rank).emptied();
+        pins.engineForgot(rank);
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.EXPIRING) {
                 holds.update(hold.ended(hold.reason()));
@@ -666,7 +707,7 @@ public final class Controller {
             }
         }
         switchback.ifPresent(Switchback::interrupted);
-        long restarts = events.counters().restarts();
+        long restarts = caches().mapToLong(cache -> cache.counters().restarts()).sum();
         if (restarts != seenRestarts) {
             // Another process may answer by now, and what it can do is not known.
             seenRestarts = restarts;
@@ -685,12 +726,13 @@ public final class Controller {
 
     /** How long every event since the cache was empty has been seen; negative while that is not so. */
     private long certainForNanos() {
-        if (!events.certain()) {
+        if (!certain()) {
             certainLife = 0;
             return -1;
         }
-        if (certainLife != events.incarnation()) {
-            certainLife = events.incarnation();
+        long life = caches().mapToLong(EngineObserver::incarnation).sum();
+        if (certainLife != life) {
+            certainLife = life;
             certainSinceNanos = nowNanos;
         }
         return nowNanos - certainSinceNanos;
@@ -742,13 +784,7 @@ public final class Controller {
         priming.notice(this::pinnable, nowNanos);
         holds.age(own.busyNanos());
         EngineReadings readings = effectiveReadings(clockNanos);
-        budget = BudgetRule.compute(
-                settings.budget(),
-                readings,
-                guard.observed(events.prompts(), need(readings), events.answers(), nowNanos),
-                pins.pinnedBlocks(),
-                hardPins(),
-                clockNanos);
+        budget = budget(readings, clockNanos);
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
@@ -762,14 +798,15 @@ public final class Controller {
                 traits(),
                 capabilities,
                 switchback.flatMap(Switchback::off),
-                priming.hindrance(events.certain(), readings, nowNanos),
+                priming.hindrance(certain(), readings, nowNanos),
                 events.tokens().largest(),
                 pins.leaving(),
                 pins.freeing(),
                 holds.living(),
                 events.prefixes(),
                 candidates(),
-                holds.nextId()));
+                holds.nextId(),
+                ranks()));
         if (guard.stalled(nowNanos)) {
             pins.atOnce(() -> plan.lines().forEach(this::carryOut));
         } else {
@@ -786,11 +823,41 @@ public final class Controller {
         noticeCalls();
     }
 
-    /** What nine of ten prompts need beyond what is held, or is about to be, in tokens. */
-    private OptionalLong need(EngineReadings readings) {
+    /** That of the tightest cache. What is pinned counts in each as if all of it were there. */
+    private Budget budget(EngineReadings readings, long clockNanos) {
+        List<Budget> budgets = new ArrayList<>();
+        for (int rank = 0; rank < tree.count(); rank++) {
+            EngineObserver cache = observer(rank);
+            budgets.add(BudgetRule.compute(
+                    settings.budget(),
+                    ofRank(readings, rank),
+                    guard.rank(rank).observed(cache.prompts(), need(cache, readings), cache.answers(), nowNanos),
+                    pins.pinnedBlocks(),
+                    hardPins(),
+                    clockNanos));
+        }
+        return Budget.tightest(budgets);
+    }
+
+    /** Whether a pin reaches several caches at once. */
+    private boolean onRanks() {
+        return tree.several() && backends.chosen().traits().needs(Need.INSERTION_END);
+    }
+
+    private Ranks ranks() {
+        return onRanks()
+                ? new Ranks(
+                        caches().map(cache -> new Ranks.Rank(cache.tree(), cache.prefixes()))
+                                .toList(),
+                        pins.ends())
+                : Ranks.ONE;
+    }
+
+    /** What nine of ten prompts of a cache need beyond what is held, or is about to be, in tokens. */
+    private OptionalLong need(EngineObserver cache, EngineReadings readings) {
         Set<Long> held = heldEnds();
         plan.lines().stream().filter(line -> line.action() == Plan.Action.PIN).forEach(line -> held.add(line.prefix()));
-        OptionalLong blocks = events.prefixes().needBeside(held);
+        OptionalLong blocks = cache.prefixes().needBeside(held);
         return blocks.isPresent() ? OptionalLong.of(blocks.getAsLong() * blockTokens(readings)) : blocks;
     }
 
@@ -830,9 +897,36 @@ public final class Controller {
         if (ledgers.isPresent()) {
             return ledgers;
         }
+        Optional<String> unseen = notEveryRank();
+        if (unseen.isPresent()) {
+            return unseen;
+        }
         return capabilities.isPresent()
                 ? backends.chosen().hindrance()
                 : Optional.of("the backend " + backends.chosen().name() + " was not probed yet");
+    }
+
+    /** A pin reaches every cache, so one that is not known may have the block anywhere. */
+    private Optional<String> notEveryRank() {
+        if (!backends.chosen().traits().needs(Need.INSERTION_END)) {
+            return Optional.empty();
+        }
+        int reached = capabilities.map(Capabilities::caches).orElse(1);
+        if (reached > tree.count()) {
+            return Optional.of("a pin reaches the caches of all " + reached + " data-parallel ranks, and only "
+                    + tree.count()
+                    + " of them are followed: restart the sidecar when the engine's events of all of them"
+                    + " can be reached");
+        }
+        OptionalInt late = tree.late();
+        if (tree.several() && late.isPresent()) {
+            return Optional.of("a pin reaches every data-parallel rank, and events of rank " + late.getAsInt()
+                    + " came late a moment ago, so what it has is not certain");
+        }
+        return tree.several() && !certain()
+                ? Optional.of("a pin reaches every data-parallel rank, and what one of them has is not certain: "
+                        + certainty())
+                : Optional.empty();
     }
 
     /** Why a block that was planned to be pinned is not, now that its call is about to leave. */
@@ -875,12 +969,16 @@ public final class Controller {
                 if (hold.waits()) {
                     holds.update(hold.because(line.reason()));
                     pins.want(hold, pathOf(hold.request(), line), line.blocks());
+                } else if (hold.state() == HoldState.HELD) {
+                    // On one more rank.
+                    pins.want(hold, pathOf(hold.request(), line), line.blocks());
                 }
             }
             case UNPIN ->
                 holds.living(line.holdId()).ifPresent(hold -> {
                     if (hold.state() == HoldState.HELD) {
-                        holds.update(hold.waiting(nowNanos + backOff(hold), line.reason()));
+                        boolean moves = line.reason().equals(Planner.ON_MORE_RANKS);
+                        holds.update(hold.waiting(nowNanos + (moves ? 0 : backOff(hold)), line.reason()));
                     }
                     pins.leave(line.holdId());
                 });
@@ -902,7 +1000,10 @@ public final class Controller {
                     holds.decided(waiting);
                     priming.send(hold);
                 });
-            case KEEP -> {}
+            case KEEP ->
+                holds.living(line.holdId())
+                        .filter(hold -> tree.several() && hold.state() == HoldState.HELD)
+                        .ifPresent(hold -> holds.update(hold.because(line.reason())));
         }
     }
 
@@ -987,23 +1088,38 @@ public final class Controller {
 
         @Override
         public void pinned(long holdId, long block, int blocks, String reason) {
+            Optional<Hold> held = holds.living(holdId).filter(hold -> hold.state() == HoldState.HELD);
+            if (held.isPresent()) {
+                pinnedOnMore(held.get(), blocks);
+                return;
+            }
             holds.living(holdId).filter(Hold::waits).ifPresent(hold -> {
                 int wanted = hold.request().blocks();
                 String why = hold.automatic()
                         ? hold.reason()
                         : "asked for; " + Planner.pinReason(backends.chosen().traits(), blocks, wanted) + ". " + reason;
-                Hold held = hold.held(block, blocks, why);
+                Hold now = hold.held(block, blocks, why);
                 if (backends.chosen().traits().lasting()) {
-                    held = held.proven(holds.provenNanos(block));
+                    now = now.proven(holds.provenNanos(block));
                 }
-                boolean stillThere = tree.match(hold.request()) >= held.heldBlocks();
-                holds.update(held);
+                boolean stillThere = onRanks() ? isThere(now) : tree.match(hold.request()) >= now.heldBlocks();
+                holds.update(now);
                 if (!stillThere) {
-                    lose(held, "the engine removed a part of it while its pin was under way");
+                    lose(now, "the engine removed a part of it while its pin was under way");
                 }
                 holds.living(holdId).ifPresent(holds::decided);
                 planNow = true;
             });
+        }
+
+        private void pinnedOnMore(Hold hold, int blocks) {
+            if (blocks > hold.pinnedBlocks()) {
+                holds.update(hold.held(hold.lastBlock(), blocks, hold.reason()));
+            }
+            if (hardPins() && !isThere(hold)) {
+                lose(hold, "the engine removed a part of it while its pin was under way");
+            }
+            planNow = true;
         }
 
         @Override
@@ -1014,7 +1130,12 @@ public final class Controller {
                     case MISSING -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, outcome.reason());
                     case NOT_SENT ->
                         hold.waiting(nowNanos + PIN_AGAIN_NANOS, "its pin was not sent: " + outcome.reason());
-                    case DEFERRED, ACCEPTED, CLIPPED ->
+                    case CLIPPED ->
+                        hold.waiting(
+                                nowNanos + PIN_AGAIN_NANOS,
+                                "pinned otherwise than asked, so it is taken back before it is tried again: "
+                                        + outcome.reason());
+                    case DEFERRED, ACCEPTED ->
                         hold.waiting(
                                 nowNanos + PIN_AGAIN_NANOS,
                                 "no clear answer to the pin, so it is taken back before it is tried again: "
@@ -1073,6 +1194,37 @@ public final class Controller {
         return Stream.concat(Stream.of(events), others.stream());
     }
 
+    private boolean certain() {
+        return caches().allMatch(EngineObserver::certain);
+    }
+
+    /** Prefixes that somebody wants held are followed in every cache. */
+    private final class OnEveryRank implements WantedPrefixes {
+        @Override
+        public void want(long lastBlock, int blocks) {
+            caches().forEach(cache -> cache.prefixes().want(lastBlock, blocks));
+        }
+
+        @Override
+        public void unwant(long lastBlock) {
+            caches().forEach(cache -> cache.prefixes().unwant(lastBlock));
+        }
+
+        @Override
+        public long lastPassed(long lastBlock) {
+            return caches().mapToLong(cache -> cache.prefixes().lastPassed(lastBlock))
+                    .max()
+                    .orElseThrow();
+        }
+
+        @Override
+        public long lastHit(long lastBlock) {
+            return caches().mapToLong(cache -> cache.prefixes().lastHit(lastBlock))
+                    .max()
+                    .orElseThrow();
+        }
+    }
+
     /** Of several caches the first that is not certain speaks. */
     private String certainty() {
         if (others.isEmpty() || !events.certain()) {
@@ -1091,7 +1243,7 @@ public final class Controller {
                 settings.engineId(),
                 events.incarnation(),
                 1 + others.size(),
-                caches().allMatch(EngineObserver::certain),
+                certain(),
                 certainty(),
                 caches().mapToInt(cache -> cache.tree().size()).sum(),
                 caches().mapToInt(cache -> cache.tree().ghosts()).sum(),

@@ -21,10 +21,12 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
 import io.holdfast.core.reuse.ReuseTimes;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Predicate;
 
 /** What the events of one engine tell: its blocks, its requests, and what is worth a decision. */
@@ -53,7 +55,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private long incarnation = 1;
     private boolean justRestarted;
     private int blockTokens;
-    private boolean pinnedRemoved;
+    private final Set<Long> pinnedRemoved = new HashSet<>();
     private long batches;
     private long storedBlocks;
     private long allocated;
@@ -197,11 +199,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return blockTokens;
     }
 
-    /** Whether a block on a pinned path was removed since the last call. */
-    boolean takePinnedRemoved() {
-        boolean was = pinnedRemoved;
-        pinnedRemoved = false;
-        return was;
+    /** The blocks on pinned paths that were removed since the last call. */
+    Set<Long> takePinnedRemoved() {
+        Set<Long> were = Set.copyOf(pinnedRemoved);
+        pinnedRemoved.clear();
+        return were;
     }
 
     long batches() {
@@ -361,7 +363,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
 
     @Override
     public void pinnedBlockRemoved(long block) {
-        pinnedRemoved = true;
+        pinnedRemoved.add(block);
     }
 
     private static OptionalLong whole(Reading reading) {
@@ -370,7 +372,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     }
 
     private void emptied() {
-        pinnedRemoved = false;
+        pinnedRemoved.clear();
         onEmptied.run();
     }
 }

@@ -118,6 +118,10 @@ public final class ControllerHarness {
 
         public final Deque<Runnable> unanswered = new ArrayDeque<>();
         public int mostUnderWay;
+        /** In how many caches each pin was to be made. */
+        public final List<Integer> caches = new ArrayList<>();
+        /** In how many caches a pin was made that is answered as clipped; 0 for none. */
+        public int clippedIn;
 
         @Override
         public String name() {
@@ -151,12 +155,14 @@ public final class ControllerHarness {
                 return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.NOT_SENT, "too many calls"));
             }
             log.add("pin " + command.lastBlock());
+            caches.add(command.caches());
             Outcome.Kind kind = pinAnswers.isEmpty() ? Outcome.Kind.ACCEPTED : pinAnswers.remove();
             // A deferred pin is the worse case: it was done.
-            if (kind == Outcome.Kind.ACCEPTED || kind == Outcome.Kind.DEFERRED) {
+            boolean clipped = kind == Outcome.Kind.CLIPPED && clippedIn > 0;
+            if (kind == Outcome.Kind.ACCEPTED || kind == Outcome.Kind.DEFERRED || clipped) {
                 pins.merge(command.lastBlock(), 1, Integer::sum);
             }
-            return answer(new Outcome(kind, "pin " + kind));
+            return answer(new Outcome(kind, "pin " + kind, clipped ? clippedIn : 0));
         }
 
         @Override
@@ -245,7 +251,8 @@ public final class ControllerHarness {
     }
 
     public void readings(int running, int waiting) {
-        controller.readings(Samples.readings(10_000, 16, 9_000, running, waiting, 0, 0, 0, now));
+        controller.readings(Samples.ofRanks(
+                Samples.readings(10_000, 16, 9_000, running, waiting, 0, 0, 0, now), engine.capabilities.caches()));
     }
 
     /** Polls and acts until nothing is left to do. */

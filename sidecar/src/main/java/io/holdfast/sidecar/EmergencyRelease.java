@@ -313,7 +313,9 @@ final class EmergencyRelease {
                         work.mayArriveUntilNanos = clock.getAsLong() + ARRIVAL_MILLIS * 1_000_000;
                         unpin(key, work, backend);
                     }
-                    case ACCEPTED, CLIPPED -> unpin(key, work, backend);
+                    case ACCEPTED -> unpin(key, work, backend);
+                    // Somewhere it may have gone astray, and then an unpin could hurt the engine.
+                    case CLIPPED -> unsure(work);
                 }
             }
             case UNPIN -> {

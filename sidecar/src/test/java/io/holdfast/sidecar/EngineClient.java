@@ -90,6 +90,15 @@ final class EngineClient implements AutoCloseable {
         return line.find() ? Double.parseDouble(line.group(2)) : Double.NaN;
     }
 
+    /** Of all data-parallel ranks together. */
+    double sum(String name) {
+        Matcher line = Pattern.compile("(?m)^" + name + "(\\{[^}]*})? (\\S+)$")
+                .matcher(http.get("/metrics").text());
+        return line.results()
+                .mapToDouble(sample -> Double.parseDouble(sample.group(2)))
+                .sum();
+    }
+
     static JsonArray array(int[] tokens) {
         return new JsonArray(IntStream.of(tokens).boxed().toList());
     }

@@ -11,6 +11,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -117,9 +118,10 @@ class EngineLivesTest {
         }
     }
 
+    /** The shared prompt ends an insertion in one rank and lies in the middle of one in the other. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void engineWithSeveralCaches_isFollowedInAllAndNeverPinned(boolean configured) {
+    void engineWithTwoRanks_isFollowedAndHeldOnBoth(boolean configured) {
         EmulatorSettings settings =
                 TestBed.fast().withVariant(Variant.PIN_GPU).withFaults(List.of(new ServerFault.DpRanks(2)));
         try (Emulator emulator = Emulator.start(vertx, settings);
@@ -131,35 +133,66 @@ class EngineLivesTest {
                                 configured ? "events: '" + emulator.eventsEndpoint() + "'" : ""));
                 EngineClient engine = new EngineClient(emulator.uri());
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
-            Eventually.see(
-                    "both ranks are heard",
-                    client::engine,
-                    seen -> seen.getJsonObject("events")
-                                    .getJsonArray("ranks", new JsonArray())
-                                    .size()
-                            == 2);
-            client.ready();
-            assertThat(client.http.get("/readyz").json().getJsonArray("notes").encode())
-                    .contains("follows, cannot hold: This engine has 2 caches");
-            int before = client.engine().getInteger("blocks");
-            for (int prompt = 100; prompt < 108; prompt++) {
-                engine.generate(EngineClient.prompt(prompt, 512));
-            }
-
-            JsonObject seen = Eventually.see(
-                    "every block of both", client::engine, view -> view.getInteger("blocks") >= before + 8 * 512 / 16);
+            client.meet(engine);
+            // Requests go round.
+            assertThat(engine.generate(longer(PREFIX, 1, 448))).isZero();
+            assertThat(engine.generate(PREFIX)).as("another cache").isZero();
+            engine.generate(longer(PREFIX, 1, 448));
+            assertThat(engine.generate(longer(PREFIX, 2, 448))).isEqualTo(PREFIX.length);
+            JsonObject seen =
+                    Eventually.see("every block of both", client::engine, view -> view.getInteger("blocks") == 120);
             assertThat(seen.getInteger("caches")).isEqualTo(2);
             JsonArray ranks = seen.getJsonObject("events").getJsonArray("ranks");
             for (int rank = 0; rank < 2; rank++) {
                 assertThat(ranks.getJsonObject(rank).getLong("received")).isPositive();
             }
 
-            Http.Answer answer = client.hold(PREFIX, 600);
+            String id = client.held(PREFIX);
+            Eventually.see(
+                    "held on both",
+                    () -> client.holdById(id),
+                    now -> now.getString("reason").equals("held on 2 of 2 data-parallel ranks (0, 1)"));
+            engine.flood(400, 24, 512);
+            assertThat(List.of(engine.generate(longer(PREFIX, 3, 32)), engine.generate(longer(PREFIX, 4, 32))))
+                    .as("both ranks")
+                    .allMatch(cached -> cached == PREFIX.length);
+            client.ready();
 
-            assertThat(answer.text()).contains("2 caches");
-            assertThat(engine.usedTokens()).isZero();
-            assertThat(client.metric("holdfast_can_pin{engine=\"demo\"}")).isZero();
+            assertThat(client.http.delete("/api/v1/engines/demo/holds/" + id).status())
+                    .isEqualTo(200);
+            client.holdIn(id, "released");
+            engine.flood(500, 4, 32);
+            assertThat(engine.sum("sglang:num_used_tokens")).isZero();
         }
+    }
+
+    @Test
+    void rankThatIsNotHeard_keepsTheSidecarUnready() {
+        EmulatorSettings settings =
+                TestBed.fast().withVariant(Variant.PIN_GPU).withFaults(List.of(new ServerFault.DpRanks(2)));
+        try (Emulator emulator = Emulator.start(vertx, settings);
+                EventFeed first = new EventFeed();
+                Sidecar sidecar = Sidecar.start(
+                        vertx, TestBed.config(state, emulator.uri(), "events: '" + first.endpoint() + "'"));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            Eventually.see(
+                    "the first rank is heard",
+                    () -> {
+                        first.cleared();
+                        return client.engine().getJsonObject("events").getJsonArray("ranks", new JsonArray());
+                    },
+                    ranks -> ranks.size() == 2 && ranks.getJsonObject(0).getLong("received") > 0);
+            Http.Answer ready = client.http.get("/readyz");
+            assertThat(ready.status()).as(ready.text()).isEqualTo(503);
+            assertThat(ready.text()).contains("its events do not answer at");
+            assertThat(client.engine().getString("certainty")).contains("of data-parallel rank 1");
+        }
+    }
+
+    private static int[] longer(int[] prefix, int number, int more) {
+        int[] longer = Arrays.copyOf(prefix, prefix.length + more);
+        System.arraycopy(EngineClient.prompt(200 + number, more), 0, longer, prefix.length, more);
+        return longer;
     }
 
     @Test

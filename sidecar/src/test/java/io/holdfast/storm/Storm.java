@@ -57,6 +57,7 @@ final class Storm {
     private static final int LONGEST_LEASE = 45;
     private static final long QUIET = (LONGEST_LEASE + 170) * Timeline.SECOND;
 
+    private final int ranks;
     private final long seed;
     private final SplittableRandom random;
     private final Timeline time = new Timeline();
@@ -78,6 +79,12 @@ final class Storm {
     }
 
     Storm(long seed, boolean holding, boolean tracing) {
+        this(seed, holding, tracing, 1);
+    }
+
+    /** @param ranks how many data-parallel ranks each engine has */
+    Storm(long seed, boolean holding, boolean tracing, int ranks) {
+        this.ranks = ranks;
         this.seed = seed;
         this.oracle = new StormOracle(time, tracing);
         this.holding = holding;
@@ -103,11 +110,18 @@ final class Storm {
         Speed speed = new Speed(random.nextInt(30, 120), 4_000, random.nextInt(15, 40) * 1_000, 1);
         VirtualEngine engine = new VirtualEngine(name, time, settings, speed, oracle);
         engines.add(engine);
+        if (ranks > 1) {
+            List<VirtualEngine> all = new ArrayList<>(List.of(engine));
+            for (int rank = 1; rank < ranks; rank++) {
+                all.add(new VirtualEngine(name + " rank " + rank, time, settings, speed, oracle));
+            }
+            VirtualEngine.join(all);
+        }
         int longestAnswer =
                 Math.max(8, random.nextInt(4) == 0 ? settings.maxAnswerTokens(1) : random.nextInt(8, context / 3 + 9));
         boolean shortFirst = random.nextInt(3) == 0;
         traffic.put(engine, new Traffic(engine, time, random.split(), oracle, longestAnswer, twins, shortFirst, end));
-        boolean two = engines.size() == 1 && random.nextInt(4) == 0;
+        boolean two = engines.size() == 1 && random.nextInt(4) == 0 && ranks == 1;
         for (int i = 0; i < (two ? 2 : 1); i++) {
             StormSidecar.Written written = new StormSidecar.Written(
                     Duration.ofMillis(random.nextInt(2, 8) * 100L),
@@ -198,11 +212,16 @@ final class Storm {
         for (VirtualEngine engine : engines) {
             now(35, 25, 60, () -> restart(engine));
             now(50, 10, 30, () -> calm(engine, () -> flush(engine)));
-            now(40, 10, 40, () -> calm(engine, () -> foreign(engine)));
+            if (ranks == 1) {
+                now(40, 10, 40, () -> calm(engine, () -> foreign(engine)));
+            }
             now(25, 20, 50, () -> calm(engine, () -> capacity(engine)));
             now(50, 5, 20, () -> traffic.get(engine).flood());
-            now(12, 10, 40, engine::numberAnew);
-            now(20, 10, 30, () -> engine.remember(random.nextInt(1, 20)));
+            now(12, 10, 40, () -> engine.ranks().forEach(VirtualEngine::numberAnew));
+            now(20, 10, 30, () -> {
+                int batches = random.nextInt(1, 20);
+                engine.ranks().forEach(rank -> rank.remember(batches));
+            });
             speed(engine, new GpuFault.Drift(random.nextInt(-30, 60), 20));
             speed(engine, new GpuFault.Throttling(0.7, 5));
             speed(engine, new GpuFault.HoldsSlow(20));
@@ -215,7 +234,7 @@ final class Storm {
             speed(engine, new CacheFault.HoldLost(20));
             speed(engine, new CacheFault.DecodeCannotEvict());
             if (random.nextInt(40) == 0) {
-                engine.faults.begin(new CacheFault.PinIgnored());
+                engine.ranks().forEach(rank -> rank.faults.begin(new CacheFault.PinIgnored()));
             }
         }
     }
@@ -239,10 +258,15 @@ final class Storm {
     private void speed(VirtualEngine engine, Fault fault) {
         if (random.nextInt(12) == 0) {
             again(5, 30, () -> {
-                engine.faults.begin(fault);
-                time.after(random.nextLong(20 * Timeline.SECOND), () -> engine.faults.end(fault.kind()));
+                VirtualEngine rank = anyRank(engine);
+                rank.faults.begin(fault);
+                time.after(random.nextLong(20 * Timeline.SECOND), () -> rank.faults.end(fault.kind()));
             });
         }
+    }
+
+    private VirtualEngine anyRank(VirtualEngine engine) {
+        return ranks == 1 ? engine : engine.ranks().get(random.nextInt(ranks));
     }
 
     private void network(StormProcess process) {
@@ -301,11 +325,16 @@ final class Storm {
         }
     }
 
+    /** A server dies with all its ranks. */
+    private void end(VirtualEngine engine) {
+        engine.ranks().forEach(VirtualEngine::kill);
+        engine.ranks().forEach(oracle::revived);
+    }
+
     private void restart(VirtualEngine engine) {
-        engine.kill();
-        oracle.revived(engine);
+        end(engine);
         time.after(random.nextLong(8 * Timeline.SECOND), () -> {
-            engine.start();
+            engine.ranks().forEach(VirtualEngine::start);
             time.after(
                     random.nextLong(2 * Timeline.SECOND),
                     () -> traffic.get(engine).again());
@@ -318,14 +347,18 @@ final class Storm {
         own.calm(true);
         List<StormProcess> here =
                 processes.stream().filter(each -> each.engine() == engine).toList();
-        await(20, engine::isIdle, () -> {
-            if (!engine.isIdle()) {
+        await(20, () -> isIdle(engine), () -> {
+            if (!isIdle(engine)) {
                 own.calm(false);
                 return;
             }
             what.run();
         });
         time.after(Timeline.SECOND / 5, () -> here.forEach(StormProcess::forgetRest));
+    }
+
+    private static boolean isIdle(VirtualEngine engine) {
+        return engine.ranks().stream().allMatch(VirtualEngine::isIdle);
     }
 
     private void await(int seconds, java.util.function.BooleanSupplier until, Runnable then) {
@@ -337,7 +370,7 @@ final class Storm {
     }
 
     private void flush(VirtualEngine engine) {
-        engine.flush(_ -> {});
+        engine.ranks().forEach(rank -> rank.flush(_ -> {}));
         Traffic own = traffic.get(engine);
         time.after(random.nextLong(300) * Timeline.MILLI, () -> {
             own.calm(false);
@@ -376,7 +409,8 @@ final class Storm {
         }
         int whole = engine.settings.capacityTokens();
         boolean falls = engine.capacity() == whole;
-        engine.limit(falls ? whole * random.nextInt(75, 95) / 100 / engine.page() * engine.page() : whole);
+        int limit = falls ? whole * random.nextInt(75, 95) / 100 / engine.page() * engine.page() : whole;
+        engine.ranks().forEach(rank -> rank.limit(limit));
         settleDown(engine);
     }
 
@@ -393,9 +427,10 @@ final class Storm {
         await(8, () -> here.stream().allMatch(each -> !each.isUp() || each.restReadings() >= 3), () -> {
             own.calm(false);
             own.again();
-            await(30, () -> oracle.pinnedTokens(engine) <= engine.guard(), () -> {
-                oracle.hasToBeWithinGuard(
-                        engine, here.stream().map(each -> each.name).toList());
+            await(30, () -> engine.ranks().stream().allMatch(rank -> oracle.pinnedTokens(rank) <= rank.guard()), () -> {
+                engine.ranks()
+                        .forEach(rank -> oracle.hasToBeWithinGuard(
+                                rank, here.stream().map(each -> each.name).toList()));
                 own.careful(false);
             });
         });
@@ -408,14 +443,16 @@ final class Storm {
             return;
         }
         time.after(500 * Timeline.MILLI, () -> sample(engine));
-        oracle.look(engine);
-        engine.lookAtEnds(traffic.get(engine).ends());
+        engine.ranks().forEach(rank -> {
+            oracle.look(rank);
+            rank.lookAtEnds(traffic.get(engine).ends());
+        });
         samples++;
         biting += engine.isUp() && engine.guard() > 0 && 4 * oracle.heldTokens(engine) >= engine.guard() ? 1 : 0;
-        if (oracle.stopped(engine) && random.nextInt(10) == 0) {
+        if (engine.ranks().stream().anyMatch(oracle::stopped) && random.nextInt(10) == 0) {
             restart(engine);
         }
-        if (!engine.isUp() && random.nextInt(20) == 0) {
+        if (!engine.ranks().stream().allMatch(VirtualEngine::isUp) && random.nextInt(20) == 0) {
             restart(engine);
         }
     }
@@ -426,12 +463,13 @@ final class Storm {
         raging = false;
         time.runUntil(time.now() + 15 * Timeline.SECOND);
         for (VirtualEngine engine : engines) {
-            List.copyOf(engine.faults.all()).forEach(fault -> engine.faults.end(fault.kind()));
-            if (oracle.stopped(engine)) {
-                engine.kill();
-                oracle.revived(engine);
+            engine.ranks()
+                    .forEach(rank -> List.copyOf(rank.faults.all()).forEach(fault -> rank.faults.end(fault.kind())));
+            boolean all = engine.ranks().stream().allMatch(VirtualEngine::isUp);
+            if (engine.ranks().stream().anyMatch(oracle::stopped) || (ranks > 1 && !all)) {
+                end(engine);
             }
-            engine.start();
+            engine.ranks().forEach(VirtualEngine::start);
             traffic.get(engine).calm(true);
         }
         for (StormProcess process : processes) {
@@ -450,7 +488,7 @@ final class Storm {
     private void judge() {
         for (StormProcess process : processes) {
             for (VirtualEngine engine : engines) {
-                oracle.settle(process.name, engine, process.store.open(engine));
+                engine.ranks().forEach(rank -> oracle.settle(process.name, rank, process.store.open(engine)));
             }
             if (process.sidecar().isEmpty()) {
                 oracle.fail("a sidecar does not start", process.name);
@@ -462,13 +500,13 @@ final class Storm {
             });
         }
         for (VirtualEngine engine : engines) {
-            admit(engine);
+            engine.ranks().forEach(rank -> admit(engine, rank));
         }
     }
 
-    private void admit(VirtualEngine engine) {
+    private void admit(VirtualEngine engine, VirtualEngine rank) {
         boolean[] served = new boolean[1];
-        traffic.get(engine).largest(new TokenListener() {
+        traffic.get(engine).largest(rank, new TokenListener() {
             @Override
             public void token(int token, int count, int cachedTokens, boolean last) {
                 served[0] |= last;
@@ -479,7 +517,7 @@ final class Storm {
         });
         time.runUntil(time.now() + 120 * Timeline.SECOND);
         if (!served[0]) {
-            oracle.fail("the largest request is not served at the end", oracle.describe(engine, engine.stats()));
+            oracle.fail("the largest request is not served at the end", oracle.describe(rank, rank.stats()));
         }
     }
 }

@@ -309,6 +309,10 @@ final class StormOracle {
     private void astray(String who, VirtualEngine engine, long block) {
         strays.add(engine);
         long unfair = story(who).unfair;
+        if (engine.ranks().size() > 1) {
+            takenBackSoon(who, engine, block);
+            return;
+        }
         long ended = engine.lastEnded(block);
         if (unfair != Long.MAX_VALUE
                 && time.now() - unfair > 20 * Timeline.SECOND
@@ -316,6 +320,22 @@ final class StormOracle {
                 && time.now() - ended > 3 * Timeline.SECOND) {
             fail("a pin astray in fair weather", who + " pins block " + block + " of " + engine.name);
         }
+    }
+
+    /** Another rank may store a block while the call is on its way: the count of all ranks tells, and the pin goes at once. */
+    private void takenBackSoon(String who, VirtualEngine engine, long block) {
+        Account account = account(who, engine, block);
+        long began = story(who).began;
+        long since = account.since;
+        time.after(20 * Timeline.SECOND, () -> {
+            boolean fair = story(who).unfair != Long.MAX_VALUE
+                    && time.now() - story(who).unfair > 60 * Timeline.SECOND
+                    && story(who).began == began
+                    && story(who).restart < 0;
+            if (fair && account.counted > 0 && account.since == since && !engine.endsNode(block)) {
+                fail("a pin astray that is not taken back", who + " pinned block " + block + " of " + engine.name);
+            }
+        });
     }
 
     /** Somebody else's pins and a capacity that fell are no fault; what one sidecar pins by itself is. */
@@ -366,7 +386,7 @@ final class StormOracle {
 
     void died(VirtualEngine engine, String message) {
         boolean memory = message.contains("Out of memory");
-        if (!memory && strays.contains(engine)) {
+        if (!memory && strays.contains(engine) && engine.ranks().size() == 1) {
             unforeseenDeaths++;
             return;
         }

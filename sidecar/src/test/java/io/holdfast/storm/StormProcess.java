@@ -1,7 +1,10 @@
 package io.holdfast.storm;
 
+import io.holdfast.rules.sglang.SglangStats;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
@@ -28,7 +31,9 @@ final class StormProcess {
 
     private EventPath.Weather weather = EventPath.Weather.FAIR;
     private Optional<StormSidecar> sidecar = Optional.empty();
-    private Optional<EventPath> path = Optional.empty();
+    /** One for each rank of the engine. */
+    private List<EventPath> paths = List.of();
+
     private int badReadings;
     private long lives;
     private int restReadings;
@@ -86,7 +91,7 @@ final class StormProcess {
     void weather(EventPath.Weather other) {
         weather = other;
         fairness();
-        path.ifPresent(way -> way.weather(other));
+        paths.forEach(way -> way.weather(other));
     }
 
     void networkWeather(VirtualNetwork.Weather other) {
@@ -144,8 +149,8 @@ final class StormProcess {
 
     void kill() {
         lives++;
-        path.ifPresent(EventPath::close);
-        path = Optional.empty();
+        paths.forEach(EventPath::close);
+        paths = List.of();
         sidecar.ifPresent(StormSidecar::kill);
         oracle.killed(name);
         sidecar = Optional.empty();
@@ -187,10 +192,21 @@ final class StormProcess {
 
     private void subscribe(StormSidecar born) {
         if (sidecar.filter(born::equals).isPresent()) {
-            EventPath way = new EventPath(
-                    name, time, random.split(), engine(), oracle, born.events(), replay, () -> pollSoon(born));
-            way.weather(weather);
-            path = Optional.of(way);
+            List<EventPath> ways = new ArrayList<>();
+            for (VirtualEngine rank : engine().ranks()) {
+                EventPath way = new EventPath(
+                        name,
+                        time,
+                        random.split(),
+                        rank,
+                        oracle,
+                        born.events(ways.size()),
+                        replay,
+                        () -> pollSoon(born));
+                way.weather(weather);
+                ways.add(way);
+            }
+            paths = ways;
         }
     }
 
@@ -208,7 +224,7 @@ final class StormProcess {
 
     private void tick(StormSidecar born) {
         if (sidecar.filter(born::equals).isPresent()) {
-            path.ifPresent(EventPath::round);
+            paths.forEach(EventPath::round);
             born.poll();
             time.after(quiet ? Timeline.SECOND : written.tick().toNanos(), () -> tick(born));
         }
@@ -232,9 +248,11 @@ final class StormProcess {
             return;
         }
         long at = time.now();
-        var stats = fromGauges ? asked.reported() : asked.stats();
+        List<SglangStats> stats = asked.ranks().stream()
+                .map(rank -> fromGauges ? rank.reported() : rank.stats())
+                .toList();
         int capacity = asked.capacity();
-        boolean rest = asked.isIdle();
+        boolean rest = asked.ranks().stream().allMatch(VirtualEngine::isIdle);
         time.after(bad ? random.nextLong(4 * Timeline.SECOND) : 3 * Timeline.MILLI, () -> {
             if (life == lives) {
                 born.readings(asked.settings, capacity, stats, at);

@@ -22,7 +22,12 @@ final class StormRuns {
         int unforeseen = 0;
         long began = System.nanoTime();
         for (long seed = from; seed < to; seed++) {
-            Storm.Result result = new Storm(seed, holding, List.of(args).contains("--trace")).run();
+            Storm.Result result = new Storm(
+                            seed,
+                            holding,
+                            List.of(args).contains("--trace"),
+                            List.of(args).contains("--ranks") ? 2 : 1)
+                    .run();
             if (!result.bites()) {
                 toothless.add(seed);
             }

@@ -23,6 +23,7 @@ import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
 import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.RankLoad;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.rules.engine.Generation;
@@ -43,6 +44,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.function.ToDoubleFunction;
 
 /**
  * One life of a sidecar: the real controller with a network, a ledger and a disk that the storm plays.
@@ -85,7 +87,8 @@ final class StormSidecar {
     }
 
     private static EngineIdentity identity(VirtualEngine engine) {
-        return new EngineIdentity("http://" + engine.name, "http://" + engine.name, Optional.of("m"));
+        String name = engine.ranks().getFirst().name;
+        return new EngineIdentity("http://" + name, "http://" + name, Optional.of("m"));
     }
 
     /**
@@ -167,8 +170,8 @@ final class StormSidecar {
         controller.engineIs(identity(network.engine()));
     }
 
-    KvEventSink events() {
-        return controller.events();
+    KvEventSink events(int rank) {
+        return controller.events(rank);
     }
 
     void onMail(Runnable wakeup) {
@@ -182,31 +185,46 @@ final class StormSidecar {
     }
 
     /** Hands in what the engine's routes said. */
-    void readings(SglangSettings settings, int capacity, SglangStats stats, long at) {
+    void readings(SglangSettings settings, int capacity, List<SglangStats> ranks, long at) {
         controller.readings(new EngineReadings(
                 known("capacity", capacity, at),
                 known("page", settings.pageTokens(), at),
                 known("context", settings.contextTokens(), at),
                 known("longest prompt", settings.maxPromptTokens(), at),
-                known("running", stats.running(), at),
-                known("waiting", stats.waiting(), at),
-                known("used", stats.usedTokens(), at),
-                known(
+                sum("running", ranks, SglangStats::running, at),
+                sum("waiting", ranks, SglangStats::waiting, at),
+                sum("used", ranks, SglangStats::usedTokens, at),
+                sum(
                         "ttft",
-                        stats.whole().ttft().sumSeconds()
+                        ranks,
+                        stats -> stats.whole().ttft().sumSeconds()
                                 + stats.streamed().ttft().sumSeconds(),
                         at),
-                known(
+                sum(
                         "ttft count",
-                        (double) (stats.whole().ttft().count()
+                        ranks,
+                        stats -> (double) (stats.whole().ttft().count()
                                 + stats.streamed().ttft().count()),
                         at),
-                known(
+                sum(
                         "prompt tokens",
-                        (double)
+                        ranks,
+                        stats -> (double)
                                 (stats.whole().promptTokens() + stats.streamed().promptTokens()),
                         at),
-                known("cached tokens", (double) stats.cachedTokens(), at)));
+                sum("cached tokens", ranks, stats -> (double) stats.cachedTokens(), at),
+                ranks.size() == 1
+                        ? List.of()
+                        : ranks.stream()
+                                .map(stats -> new RankLoad(
+                                        known("running", stats.running(), at),
+                                        known("waiting", stats.waiting(), at),
+                                        known("used", stats.usedTokens(), at)))
+                                .toList()));
+    }
+
+    private static Reading sum(String name, List<SglangStats> ranks, ToDoubleFunction<SglangStats> number, long at) {
+        return known(name, ranks.stream().mapToDouble(number).sum(), at);
     }
 
     void noReadings() {
@@ -316,7 +334,10 @@ final class StormSidecar {
             boolean able = network.answersQuestions();
             time.after(5 * Timeline.MILLI, () -> {
                 if (alive) {
-                    answer.complete(new Capabilities(able, able ? "it can" : "no answer"));
+                    answer.complete(new Capabilities(
+                            able,
+                            able ? "it can" : "no answer",
+                            network.engine().ranks().size()));
                 }
             });
             return answer;
@@ -324,12 +345,13 @@ final class StormSidecar {
 
         @Override
         public CompletionStage<Outcome> pin(PinCommand command) {
-            return call(true, List.of(command.lastBlock()));
+            return call(true, List.of(command.lastBlock()), command.caches());
         }
 
         @Override
         public CompletionStage<Outcome> unpin(List<String> handles) {
-            return call(false, handles.stream().map(Long::valueOf).toList());
+            int ranks = network.engine().ranks().size();
+            return call(false, handles.stream().map(Long::valueOf).toList(), ranks == 1 ? handles.size() : 0);
         }
 
         @Override
@@ -342,26 +364,30 @@ final class StormSidecar {
             return BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
         }
 
-        private CompletionStage<Outcome> call(boolean pin, List<Long> blocks) {
+        private CompletionStage<Outcome> call(boolean pin, List<Long> blocks, int expected) {
             CompletableFuture<Outcome> answer = new CompletableFuture<>();
             if (alive) {
                 network.call(pin, blocks, reply -> {
                     if (alive) {
-                        answer.complete(outcome(reply, blocks.size()));
+                        answer.complete(outcome(reply, expected));
                     }
                 });
             }
             return answer;
         }
 
-        private static Outcome outcome(VirtualNetwork.Reply reply, int asked) {
+        /** @param expected the count that means that all is well; 0 where any does */
+        private static Outcome outcome(VirtualNetwork.Reply reply, int expected) {
             return switch (reply.fate()) {
                 case ANSWERED ->
                     new Outcome(
-                            reply.count() == asked
-                                    ? Outcome.Kind.ACCEPTED
-                                    : reply.count() == 0 ? Outcome.Kind.MISSING : Outcome.Kind.CLIPPED,
-                            "it answered");
+                            reply.count() == 0
+                                    ? Outcome.Kind.MISSING
+                                    : expected == 0 || reply.count() == expected
+                                            ? Outcome.Kind.ACCEPTED
+                                            : Outcome.Kind.CLIPPED,
+                            "it answered",
+                            reply.count());
                 case UNCLEAR -> new Outcome(Outcome.Kind.DEFERRED, "no answer");
                 case NOT_SENT -> new Outcome(Outcome.Kind.NOT_SENT, "never sent");
                 case FORBIDDEN -> new Outcome(Outcome.Kind.REJECTED, "forbidden");

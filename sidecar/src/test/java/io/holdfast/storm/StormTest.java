@@ -35,6 +35,18 @@ final class StormTest {
     }
 
     @Test
+    void stormsOfTwoRanks_stopNoneOfThem() {
+        List<Storm.Result> results = LongStream.range(0, DEEP ? 200 : 12)
+                .mapToObj(seed -> new Storm(seed, true, false, 2).run())
+                .toList();
+        assertThat(results.stream().filter(result -> !result.failures().isEmpty()))
+                .isEmpty();
+        assertThat(results.stream().filter(Storm.Result::bites).count())
+                .as("storms in which a quarter of the guard was held for a tenth of the time")
+                .isGreaterThanOrEqualTo(results.size() / 2L);
+    }
+
+    @Test
     void stormWithoutHolds_hasNoFault() {
         List<String> failures = new ArrayList<>();
         for (long seed = 0; seed < (DEEP ? 300 : 5); seed++) {

@@ -4,8 +4,10 @@ import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.TokenListener;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
 import java.util.SplittableRandom;
 
@@ -47,6 +49,8 @@ final class Traffic {
     private boolean calm;
     private boolean careful;
     private int nextToken = 1_000;
+    /** The last requests, which may come again, or go on, at another rank. */
+    private final Deque<int[]> lately = new ArrayDeque<>();
 
     Traffic(
             VirtualEngine engine,
@@ -119,11 +123,11 @@ final class Traffic {
     }
 
     /** The largest request that the engine accepts. */
-    Generation largest(TokenListener listener) {
+    Generation largest(VirtualEngine rank, TokenListener listener) {
         int prompt = engine.settings.maxPromptTokens() - random.nextInt(2) * (longestAnswer - 1);
         prompt = Math.max(1, prompt);
         Generation largest = generation(fresh(prompt), engine.settings.maxRequestTokens(), "", listener);
-        engine.submit(largest);
+        rank.submit(largest);
         return largest;
     }
 
@@ -133,6 +137,10 @@ final class Traffic {
         }
         time.after((long) (-Math.log(1 - random.nextDouble()) * pause), this::next);
         if (calm || !engine.isUp() || oracle.stopped(engine)) {
+            return;
+        }
+        if (engine.ranks().size() > 1 && random.nextInt(4) == 0 && !lately.isEmpty()) {
+            again(lately.peekFirst());
             return;
         }
         int kind = random.nextInt(100);
@@ -151,6 +159,16 @@ final class Traffic {
         } else {
             unrelated();
         }
+    }
+
+    /** The same request once more, or the conversation's next turn. */
+    private void again(int[] before) {
+        int room = longest() - before.length;
+        boolean goesOn = room > 1 && random.nextBoolean();
+        send(
+                goesOn ? join(before, fresh(1 + random.nextInt(Math.min(room, 4 * engine.page())))) : before,
+                answer(),
+                "");
     }
 
     private void unrelated() {
@@ -182,7 +200,7 @@ final class Traffic {
         if (careful && prompt.length + said + 2 * engine.page() > engine.capacity() - pinnedAtMost()) {
             return;
         }
-        engine.submit(generation(prompt, said, key, new TokenListener() {
+        route(prompt).submit(generation(prompt, said, key, new TokenListener() {
             @Override
             public void token(int token, int count, int cachedTokens, boolean last) {}
 
@@ -191,8 +209,19 @@ final class Traffic {
         }));
     }
 
+    private VirtualEngine route(int[] prompt) {
+        if (engine.ranks().size() == 1) {
+            return engine;
+        }
+        lately.addLast(prompt);
+        if (lately.size() > 6) {
+            lately.removeFirst();
+        }
+        return engine.ranks().get(random.nextInt(engine.ranks().size()));
+    }
+
     private int pinnedAtMost() {
-        return oracle.pinnedTokens(engine);
+        return engine.ranks().stream().mapToInt(oracle::pinnedTokens).max().orElse(0);
     }
 
     private Generation generation(int[] prompt, int answer, String key, TokenListener listener) {

@@ -118,6 +118,7 @@ final class VirtualEngine {
     private int remembered = 10_000;
     private int limit;
     private long stuckSince = Long.MAX_VALUE;
+    private List<VirtualEngine> ranks = List.of(this);
 
     VirtualEngine(String name, Timeline time, SglangSettings settings, Speed speed, StormOracle oracle) {
         this.name = name;
@@ -129,6 +130,16 @@ final class VirtualEngine {
         this.engine = born();
         this.inPass = engine.stats();
         wake();
+    }
+
+    /** Makes these the data-parallel ranks of one server, each with a cache and a scheduler of its own. */
+    static void join(List<VirtualEngine> ranks) {
+        ranks.forEach(rank -> rank.ranks = List.copyOf(ranks));
+    }
+
+    /** All ranks of the server that this is one of; itself alone as a rule. */
+    List<VirtualEngine> ranks() {
+        return ranks;
     }
 
     boolean isUp() {

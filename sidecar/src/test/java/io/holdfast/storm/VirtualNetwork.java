@@ -80,7 +80,7 @@ final class VirtualNetwork {
             return;
         }
         if (strikes(weather.forbidden())) {
-            oracle.forbidden(who, engine, hashes);
+            engine.ranks().forEach(rank -> oracle.forbidden(who, rank, hashes));
             time.after(5 * Timeline.MILLI, () -> answer.accept(new Reply(Fate.FORBIDDEN, 0)));
             return;
         }
@@ -110,9 +110,9 @@ final class VirtualNetwork {
 
         void begin() {
             if (pin) {
-                oracle.sent(who, to, hashes);
+                to.ranks().forEach(rank -> oracle.sent(who, rank, hashes));
             } else {
-                oracle.unpinSent(who, to, hashes);
+                to.ranks().forEach(rank -> oracle.unpinSent(who, rank, hashes));
             }
             time.after(TIME_LIMIT, () -> end(new Reply(Fate.UNCLEAR, 0)));
             if (strikes(weather.lostCalls())) {
@@ -123,34 +123,39 @@ final class VirtualNetwork {
             boolean answerLost = strikes(weather.lostAnswers());
             time.after(way, () -> {
                 if (pin && way > TIME_LIMIT) {
-                    oracle.late(who, to, hashes);
+                    to.ranks().forEach(rank -> oracle.late(who, rank, hashes));
                 }
                 arrive(answerLost);
             });
         }
 
+        /** Every rank gets the call, and the counts of all are added up. */
         private void arrive(boolean answerLost) {
+            int[] counted = new int[2];
             Consumer<Integer> done = count -> {
-                if (!answerLost) {
-                    time.after(travel(), () -> end(new Reply(Fate.ANSWERED, count)));
+                counted[0] += count;
+                if (++counted[1] == to.ranks().size() && !answerLost) {
+                    time.after(travel(), () -> end(new Reply(Fate.ANSWERED, counted[0])));
                 }
             };
             Runnable reset = () -> time.after(travel(), () -> end(new Reply(Fate.UNCLEAR, 0)));
-            if (pin) {
-                to.pin(who, hashes, done, reset);
-            } else {
-                to.unpin(
-                        who,
-                        hashes,
-                        count -> {
-                            if (!disk.isFair()) {
-                                for (long hash : hashes) {
-                                    oracle.troubledDisk(who, hash, to);
+            for (VirtualEngine rank : to.ranks()) {
+                if (pin) {
+                    rank.pin(who, hashes, done, reset);
+                } else {
+                    rank.unpin(
+                            who,
+                            hashes,
+                            count -> {
+                                if (!disk.isFair()) {
+                                    for (long hash : hashes) {
+                                        oracle.troubledDisk(who, hash, rank);
+                                    }
                                 }
-                            }
-                            done.accept(count);
-                        },
-                        reset);
+                                done.accept(count);
+                            },
+                            reset);
+                }
             }
         }
 
@@ -159,7 +164,7 @@ final class VirtualNetwork {
                 over = true;
                 // Where the disk does not take it down, the next life has to ask once more.
                 if (pin && reply.fate() == Fate.ANSWERED && reply.count() == 0 && disk.isFair()) {
-                    oracle.missed(who, to, hashes);
+                    to.ranks().forEach(rank -> oracle.missed(who, rank, hashes));
                 }
                 answer.accept(reply);
             }

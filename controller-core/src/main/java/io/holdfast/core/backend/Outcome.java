@@ -7,17 +7,26 @@ import java.util.OptionalLong;
  *
  * @param reason one sentence that a person can act on
  * @param cachedTokens of a prefix that was sent, the tokens that the engine found in its cache; absent where it does not tell
+ * @param caches of a pin that went otherwise than asked: in how many caches it was done; 0 where that is not told
  */
-public record Outcome(Kind kind, String reason, OptionalLong cachedTokens) {
+public record Outcome(Kind kind, String reason, OptionalLong cachedTokens, int caches) {
+    public Outcome(Kind kind, String reason, OptionalLong cachedTokens) {
+        this(kind, reason, cachedTokens, 0);
+    }
+
+    public Outcome(Kind kind, String reason, int caches) {
+        this(kind, reason, OptionalLong.empty(), caches);
+    }
+
     public Outcome(Kind kind, String reason) {
-        this(kind, reason, OptionalLong.empty());
+        this(kind, reason, OptionalLong.empty(), 0);
     }
 
     /** The six answers. */
     public enum Kind {
         /** Done as asked. */
         ACCEPTED,
-        /** Done in part. */
+        /** Done otherwise than asked: in part, or in more caches than were known to have it. A pin is taken back. */
         CLIPPED,
         /** No clear answer (a time-out, a broken connection): it may have been done, or may still be. */
         DEFERRED,

@@ -9,8 +9,14 @@ import io.holdfast.core.hold.HoldRequest;
  * @param attempt a number that no other pin of this process has
  * @param prefix the wished path, with its tokens where they are known
  * @param blocks how many blocks of it, from its root
+ * @param caches how many caches of the engine have the block at the end; the call reaches all of them
  */
-public record PinCommand(long holdId, long attempt, HoldRequest prefix, int blocks) {
+public record PinCommand(long holdId, long attempt, HoldRequest prefix, int blocks, int caches) {
+    /** Of an engine with one cache. */
+    public PinCommand(long holdId, long attempt, HoldRequest prefix, int blocks) {
+        this(holdId, attempt, prefix, blocks, 1);
+    }
+
     /** The block at the end of the path; it ended an insertion, where the backend needs that. */
     public long lastBlock() {
         return prefix.block(blocks - 1);

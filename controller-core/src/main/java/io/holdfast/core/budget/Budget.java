@@ -1,9 +1,14 @@
 package io.holdfast.core.budget;
 
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
 
 /**
  * How many tokens may be pinned now.
@@ -38,6 +43,36 @@ public record Budget(
     /** Before anything was computed. */
     public static Budget none() {
         return new Budget(0, 0, 0, 0, 0, List.of(), List.of());
+    }
+
+    /** Of the caches of one engine, each with its own: every term is that of the tightest, and unknown where one is. */
+    public static Budget tightest(List<Budget> budgets) {
+        if (budgets.size() == 1) {
+            return budgets.getFirst();
+        }
+        Budget first = budgets.getFirst();
+        List<Term> terms = new ArrayList<>();
+        for (int i = 0; i < first.terms.size(); i++) {
+            int at = i;
+            terms.add(budgets.stream()
+                    .map(budget -> budget.terms.get(at))
+                    .min(Comparator.comparingLong(term -> term.tokens().orElse(Long.MIN_VALUE)))
+                    .orElseThrow());
+        }
+        Map<AlarmKind, Alarm> alarms = new EnumMap<>(AlarmKind.class);
+        budgets.forEach(budget -> budget.alarms.forEach(alarm -> alarms.putIfAbsent(alarm.kind(), alarm)));
+        return new Budget(
+                least(budgets, Budget::hardTokens),
+                least(budgets, Budget::newTokens),
+                least(budgets, Budget::automaticTokens),
+                first.pinnedTokens,
+                budgets.stream().mapToLong(Budget::foreignTokens).max().orElse(0),
+                terms,
+                List.copyOf(alarms.values()));
+    }
+
+    private static long least(List<Budget> budgets, ToLongFunction<Budget> number) {
+        return budgets.stream().mapToLong(number).min().orElse(0);
     }
 
     /** Why nothing new may be pinned because a bound is unknown; absent when the bounds of new pins are known. */

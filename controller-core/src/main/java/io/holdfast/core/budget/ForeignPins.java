@@ -76,10 +76,11 @@ final class ForeignPins {
         }
         boolean rests = readings.runningRequests().number().orElse(1) == 0
                 && readings.waitingRequests().number().orElse(1) == 0;
-        if (rests && renewed && readings.usedTokens() instanceof Reading.Known used) {
+        long quiet = nowNanos - quietSinceNanos;
+        boolean uncounted = Double.isNaN(served) && quiet >= RENEWED_AT_REST_NANOS;
+        if (rests && (renewed || uncounted) && readings.usedTokens() instanceof Reading.Known used) {
             restedWith = OptionalLong.of((long) used.value());
         }
-        long quiet = nowNanos - quietSinceNanos;
         if (quiet >= (rests ? RENEWED_AT_REST_NANOS : RENEWED_UNDER_LOAD_NANOS) || (rests && renewed)) {
             take(beside.getAsLong(), rests, nowNanos);
         }
@@ -111,7 +112,10 @@ final class ForeignPins {
         return believed == NONE ? 0 : believed;
     }
 
-    /** Everything that the last look showed to be taken, if nothing ran and a request was served since our last call. */
+    /**
+     * Everything that the last look showed to be taken, if nothing ran and the number is newer than our last call: a request
+     * was served since, or, where nobody counts requests, that long has passed.
+     */
     OptionalLong restedWith() {
         return restedWith;
     }

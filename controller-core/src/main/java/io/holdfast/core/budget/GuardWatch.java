@@ -1,15 +1,11 @@
 package io.holdfast.core.budget;
 
-import io.holdfast.core.budget.Budget.Alarm;
-import io.holdfast.core.budget.Budget.AlarmKind;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** What the guard has to know of an engine beside its newest readings: stalls, pins of others, how much ran lately. */
+/** What the guard has to know of one cache beside its newest readings: stalls, pins of others, how much ran lately. */
 public final class GuardWatch {
     private final StallWatch stalls = new StallWatch();
     private final ForeignPins foreign = new ForeignPins();
@@ -80,12 +76,5 @@ public final class GuardWatch {
                 foreign.seenAtRest(nowNanos),
                 peak.requests(nowNanos),
                 beside);
-    }
-
-    /** What an operator has to know of an engine whose pins take memory for good. */
-    public List<Alarm> alarms(Budget budget, long nowNanos) {
-        List<Alarm> alarms = new ArrayList<>(budget.alarms());
-        hindrance(nowNanos).ifPresent(why -> alarms.add(new Alarm(AlarmKind.STALL, why)));
-        return alarms;
     }
 }

@@ -2,7 +2,7 @@ package io.holdfast.core.hold;
 
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.index.TreeView;
-import io.holdfast.core.prefix.SharedPrefixes;
+import io.holdfast.core.prefix.WantedPrefixes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -26,7 +26,7 @@ public final class Holds {
 
     private final Executor answering;
     private final TreeView tree;
-    private final SharedPrefixes prefixes;
+    private final WantedPrefixes prefixes;
     private final Map<Long, Hold> living = new LinkedHashMap<>();
     /** As they were last seen: the names of their blocks are not kept. */
     private final Map<Long, HoldView> over = new LinkedHashMap<>();
@@ -43,7 +43,7 @@ public final class Holds {
     private record Undecided(List<CompletableFuture<HoldView>> answers, long untilNanos) {}
 
     /** Answers are completed on {@code answering}, so that nobody's continuation runs on the controller's thread. */
-    public Holds(long firstId, TreeView tree, SharedPrefixes prefixes, Executor answering) {
+    public Holds(long firstId, TreeView tree, WantedPrefixes prefixes, Executor answering) {
         this.nextId = firstId;
         this.tree = tree;
         this.prefixes = prefixes;

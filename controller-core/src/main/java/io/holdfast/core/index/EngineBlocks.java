@@ -35,7 +35,11 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     private final BlockTree tree = new BlockTree(BlockTree.Naming.ENGINE_HASH);
     private final Cache cache;
     private final Learned learned;
+    private final InsertionEnds ends = new InsertionEnds();
+    private final Lateness lateness = new Lateness();
 
+    private long nowNanos;
+    private long heardNanos;
     private boolean chainOpen;
     private boolean chainHoldable;
     private long chainEnd;
@@ -50,11 +54,14 @@ public final class EngineBlocks implements TreeView, KvEventSink {
 
     /** The time that the next events happen at. */
     public void now(long nanos) {
+        nowNanos = nanos;
         learned.now(nanos);
     }
 
     @Override
     public void batchStarted(long sequence, long stampMicros) {
+        heardNanos = nowNanos;
+        lateness.heard(nowNanos, stampMicros);
         cache.batchStarted(sequence, stampMicros);
     }
 
@@ -77,6 +84,9 @@ public final class EngineBlocks implements TreeView, KvEventSink {
             }
         }
         if (insertion) {
+            if (ends.watching()) {
+                ends.stored(stores);
+            }
             chainOpen = true;
             chainEnd = stores.hash(stores.count() - 1);
             chainEndPosition = cache.last(chainEnd);
@@ -125,6 +135,11 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
         cache.removed(hashes, from, to, tier, group);
+        if (ends.watching() && tier == Tier.GPU) {
+            for (int i = from; i < to; i++) {
+                ends.removed(hashes[i]);
+            }
+        }
     }
 
     @Override
@@ -137,6 +152,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     @Override
     public void cleared() {
         chainOpen = false;
+        ends.forget();
         learned.forgetPins();
         cache.cleared();
     }
@@ -144,14 +160,41 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     /** Forgets what is on no pinned path, unless we only joined late: what a loss leaves is not known to be there. */
     @Override
     public void gap(Gap missing) {
+        ends.forget();
         cache.gap(missing);
     }
 
     /** Forgets what {@link #cleared} forgets. */
     @Override
     public void restarted(long seen) {
+        ends.forget();
         learned.forgetPins();
         cache.restarted(seen);
+    }
+
+    /** Remembers, from its next store on, where the insertion ended that stored this block. */
+    void watchEnd(long block) {
+        ends.watch(block);
+    }
+
+    /** Takes {@link #watchEnd} back. */
+    void unwatchEnd(long block) {
+        ends.unwatch(block);
+    }
+
+    /** Whether an unpin of this block, if it is pinned here, leads to what is alive, as far as is known. */
+    boolean leadsToLife(long block) {
+        return !resident(block) || endedInsertion(block) || ends.isThere(block);
+    }
+
+    /** When the last batch came. */
+    long heardNanos() {
+        return heardNanos;
+    }
+
+    /** Whether events came late a moment ago, so that others may be on their way. */
+    boolean late() {
+        return lateness.late(nowNanos);
     }
 
     /** Removals of blocks that were not there. */
@@ -341,6 +384,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
             return;
         }
         chainOpen = false;
+        ends.ended(chainEnd);
         boolean ended =
                 chainHoldable && cache.present(chainEndPosition, Tier.GPU) && !learned.ambiguous(chainEndPosition);
         if (ended) {

@@ -9,14 +9,16 @@ import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
-import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.pin.LedgerLine.Entry;
 import io.holdfast.core.pin.LedgerLine.Header;
 import io.holdfast.core.pin.LedgerLine.Step;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,6 +39,10 @@ public final class Pins {
      * Engines count pins: a second pin of a block needs a second unpin, and nothing lists what is pinned. So a handle is
      * pinned by exactly one call however many holds end there; holds join a pin that exists, and the last one to leave
      * takes it back.
+     *
+     * A call reaches every cache of the engine, and what it counted has to be the caches that were known to have the block:
+     * any other number is a pin where nobody vouched for it, so it is taken back at once. Where the caches end a prefix with
+     * different blocks, a hold needs several pins.
      *
      *     PLANNED    nothing was sent: the intent is being written, or waits for its turn
      *     PINNING    the call is under way                      PINNED      the engine said yes
@@ -149,6 +155,14 @@ public final class Pins {
         /** The last step of its leavers' entries. */
         Step written = Step.PINNED;
 
+        /** It may be pinned where nobody vouched for it. */
+        boolean doubtful;
+        /** In how many caches the engine pinned it, where that was not what was asked. */
+        int pinnedIn;
+
+        /** When the pin was answered. */
+        long pinnedNanos;
+
         String trouble = "";
 
         Pin(Backend backend, Key key, long block, int blocks, boolean fromEarlierLife) {
@@ -181,6 +195,17 @@ public final class Pins {
     private static final String TWINS =
             "a second block of the engine has the hash of this one by now, and an unpin could hit that one: it stays"
                     + " pinned until the engine has removed both, clears its cache or restarts";
+    private static final String ASTRAY =
+            "it may be pinned in a data-parallel rank where it lies in the middle of what a request stored, and the"
+                + " end of that is not known to be there: an unpin could end the engine, so it stays pinned until the"
+                + " events show that it cannot, or the engine, at rest, shows that it is gone";
+    private static final String ON_RANKS = "its call reaches every data-parallel rank";
+    private static final long LOOK_AGAIN_NANOS = SECOND / 5;
+    /** Events that were published before this are here after it, unless they are late. */
+    private static final long TOLD_AFTER_NANOS = 3 * SECOND / 5;
+    /** No event is on its way for longer. */
+    private static final long ON_THE_WAY_NANOS = 15 * SECOND;
+
     private static final String CLOSED = "the executor that acts for the ledger takes no more work";
 
     private final Ledger ledger;
@@ -188,11 +213,13 @@ public final class Pins {
     private final SerialExecutor writing;
     private final PinCalls calls;
     private final Executor owner;
-    private final EngineBlocks tree;
+    private final EngineCaches tree;
     private final BiFunction<Backend, Long, Optional<String>> lastLook;
     private final Results results;
     private final Map<Key, Pin> pins = new LinkedHashMap<>();
-    private final Map<Long, Pin> needed = new LinkedHashMap<>();
+    /** What each hold needs: one pin, or on an engine with several caches one for those that lack the others. */
+    private final Map<Long, Set<Pin>> needed = new LinkedHashMap<>();
+
     private final List<Entry> abandoned = new ArrayList<>();
     private final List<Pin> together = new ArrayList<>();
     private boolean gathering;
@@ -215,7 +242,7 @@ public final class Pins {
             Backends backends,
             Executor acting,
             Executor owner,
-            EngineBlocks tree,
+            EngineCaches tree,
             BiFunction<Backend, Long, Optional<String>> lastLook,
             Results results) {
         this.ledger = ledger;
@@ -238,7 +265,13 @@ public final class Pins {
         Pin pin = pins.computeIfAbsent(
                 new Key(entry.backend(), entry.handle()),
                 key -> new Pin(backend.get(), key, entry.lastBlock(), entry.blocks(), true));
+        if (pin.leavers.isEmpty()) {
+            tree.watchEnd(pin.block);
+        }
         pin.leavers.put(entry.holdId(), entry.origin());
+        if (entry.note().equals(ON_RANKS) || entry.note().equals(ASTRAY)) {
+            pin.doubtful = true;
+        }
         switch (entry.step()) {
             case KEPT -> {
                 pin.state = State.KEPT;
@@ -280,9 +313,9 @@ public final class Pins {
             return;
         }
         for (Pin pin : List.copyOf(pins.values())) {
-            boolean doubtful = pin.state == State.UNSURE || pin.state == State.KEPT;
+            boolean unsettled = pin.state == State.UNSURE || pin.state == State.KEPT;
             boolean since = nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos;
-            if (doubtful && since && usedBlocks < pin.blocks) {
+            if (unsettled && since && usedBlocks < pin.blocks) {
                 gone(pin);
             }
         }
@@ -308,7 +341,10 @@ public final class Pins {
         for (Pin pin : List.copyOf(pins.values())) {
             boolean due = switch (pin.state) {
                 case UNPIN_DUE -> pin.dueNanos <= nanos;
-                case KEPT -> (pin.counted || certainForNanos >= ARRIVAL_NANOS) && !tree.ambiguous(pin.block);
+                case KEPT ->
+                    (pin.counted || certainForNanos >= ARRIVAL_NANOS)
+                            && !tree.ambiguous(pin.block)
+                            && (!pin.doubtful || isSafe(pin));
                 default -> false;
             };
             if (due) {
@@ -465,13 +501,36 @@ public final class Pins {
         return blocks;
     }
 
-    /** Blocks that the engine holds, or may hold, for us. */
+    /** Blocks that the engine holds, or may hold, for us, each as if it were in all of its caches. */
     public long pinnedBlocks() {
+        return tree.pinnedBlocks() + outside();
+    }
+
+    /** Blocks that the cache of one rank holds, or may hold, for us. */
+    public long pinnedBlocks(int rank) {
+        return tree.rank(rank).pinnedBlocks() + outside();
+    }
+
+    private long outside() {
         long outside = 0;
         for (Pin pin : pins.values()) {
             outside += pin.counted ? 0 : pin.blocks;
         }
-        return tree.pinnedBlocks() + outside;
+        return outside;
+    }
+
+    private boolean onRank(Pin pin, int rank) {
+        return !tree.several() || tree.pinnedOn(pin.block).contains(rank);
+    }
+
+    /** The last blocks of the paths that are pinned for each hold. */
+    public Map<Long, Set<Long>> ends() {
+        Map<Long, Set<Long>> ends = new LinkedHashMap<>();
+        needed.forEach((holdId, pins) -> pins.stream()
+                .filter(pin -> pin.state == State.PINNED)
+                .forEach(pin -> ends.computeIfAbsent(holdId, id -> new LinkedHashSet<>())
+                        .add(pin.block)));
+        return ends;
     }
 
     /**
@@ -481,11 +540,16 @@ public final class Pins {
      * @param path the hold's own, or one over it
      */
     public void want(Hold hold, HoldRequest path, int blocks) {
-        if (needed.containsKey(hold.id())) {
+        Set<Pin> has = needed.getOrDefault(hold.id(), Set.of());
+        if (!has.isEmpty() && (!tree.several() || has.stream().anyMatch(pin -> pin.state != State.PINNED))) {
             return;
         }
-        PinCommand command = new PinCommand(hold.id(), attempts++, path, blocks);
-        long block = command.lastBlock();
+        long block = path.block(blocks - 1);
+        int caches = tree.several() ? tree.ranksWith(block).size() : 1;
+        if (caches == 0) {
+            return;
+        }
+        PinCommand command = new PinCommand(hold.id(), attempts++, path, blocks, caches);
         Backend backend = backends.chosen().itself();
         Key key = new Key(backend.name(), backend.handle(command));
         Pin pin = pins.get(key);
@@ -494,9 +558,11 @@ public final class Pins {
             pins.put(key, pin);
             need(pin, hold);
             tree.pinPath(block);
+            tree.watchEnd(block);
             pin.counted = true;
+            pin.trouble = tree.several() ? ON_RANKS : "";
             plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
-        } else if (pin.state == State.PINNED) {
+        } else if (pin.state == State.PINNED && !has.contains(pin)) {
             need(pin, hold);
             join(pin, pin.entry(Step.PINNED, hold.id(), hold.origin()));
         }
@@ -504,7 +570,7 @@ public final class Pins {
 
     private void need(Pin pin, Hold hold) {
         pin.holds.put(hold.id(), hold.origin());
-        needed.put(hold.id(), pin);
+        needed.computeIfAbsent(hold.id(), id -> new LinkedHashSet<>()).add(pin);
     }
 
     private void plan(Pin pin, PinCommand command, Entry intent) {
@@ -536,6 +602,11 @@ public final class Pins {
         Optional<String> refusal = pin.holds.isEmpty()
                 ? Optional.of("nobody wanted it any more when its turn came")
                 : lastLook.apply(pin.backend, pin.block);
+        if (refusal.isEmpty()
+                && tree.several()
+                && (!pin.counted || !tree.ranksWith(pin.block).equals(tree.pinnedOn(pin.block)))) {
+            refusal = Optional.of("other caches of the engine have its last block by now than when it was planned");
+        }
         if (refusal.isEmpty()) {
             pin.state = State.PINNING;
             results.calling(command);
@@ -544,8 +615,9 @@ public final class Pins {
     }
 
     private void pinAnswered(Pin pin, Outcome outcome) {
+        pin.pinnedNanos = nowNanos;
         switch (outcome.kind()) {
-            case ACCEPTED, CLIPPED -> {
+            case ACCEPTED -> {
                 pin.state = State.PINNED;
                 pin.leavers.forEach((id, origin) -> record(pin, Step.PINNED, id, origin));
                 pin.holds.forEach((id, origin) -> record(pin, Step.PINNED, id, origin));
@@ -562,10 +634,22 @@ public final class Pins {
                 gone(pin);
                 holds.forEach(id -> results.notPinned(id, outcome));
             }
+            case CLIPPED -> {
+                List<Long> holds = List.copyOf(pin.holds.keySet());
+                nobodyNeeds(pin);
+                pin.doubtful = true;
+                pin.pinnedIn = outcome.caches();
+                pin.trouble = "it was pinned otherwise than asked, and is taken back: " + outcome.reason();
+                unpin(pin);
+                holds.forEach(id -> results.notPinned(id, outcome));
+            }
             case DEFERRED -> {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
                 nobodyNeeds(pin);
                 pin.mayArriveUntilNanos = nowNanos + ARRIVAL_NANOS;
+                if (tree.several()) {
+                    pin.doubtful = true;
+                }
                 pin.trouble = "no clear answer to the pin, which may still arrive: " + outcome.reason();
                 unpin(pin);
                 holds.forEach(id -> results.notPinned(id, outcome));
@@ -591,7 +675,9 @@ public final class Pins {
             return;
         }
         if (trouble.isPresent()) {
-            leave(entry.holdId());
+            HoldOrigin origin = pin.holds.remove(entry.holdId());
+            needNoMore(entry.holdId(), pin);
+            leave(pin, entry.holdId(), origin == null ? entry.origin() : origin);
             results.notPinned(entry.holdId(), new Outcome(Kind.REJECTED, trouble.get()));
         } else {
             results.pinned(
@@ -604,13 +690,13 @@ public final class Pins {
         return pins.values().stream().anyMatch(pin -> pin.backend.traits().takesMemory());
     }
 
-    /** Blocks that the engine has to hold for us unless it let go by itself: not what may have been unpinned by now. */
-    public long surelyPinnedBlocks() {
+    /** Blocks that the rank's cache has to hold for us unless it let go by itself: not what may have been unpinned by now. */
+    public long surelyPinnedBlocks(int rank) {
         boolean all = pins.values().stream().allMatch(pin -> pin.state == State.PINNED);
         return all
-                ? pinnedBlocks()
+                ? pinnedBlocks(rank)
                 : pins.values().stream()
-                        .filter(pin -> pin.state == State.PINNED)
+                        .filter(pin -> pin.state == State.PINNED && onRank(pin, rank))
                         .mapToLong(pin -> pin.blocks)
                         .max()
                         .orElse(0);
@@ -618,10 +704,13 @@ public final class Pins {
 
     /** The hold needs its block no more. */
     public void leave(long holdId) {
-        Pin pin = needed.remove(holdId);
-        HoldOrigin origin = pin == null ? null : pin.holds.remove(holdId);
-        if (pin != null && origin != null) {
-            leave(pin, holdId, origin);
+        Set<Pin> all = needed.remove(holdId);
+        if (all != null) {
+            // What is to be unpinned first: the hold has left only when nothing of it leaves any more.
+            all.stream()
+                    .sorted(Comparator.comparing(pin -> pin.holds.size() > 1))
+                    .forEach(pin -> Optional.ofNullable(pin.holds.remove(holdId))
+                            .ifPresent(origin -> leave(pin, holdId, origin)));
             return;
         }
         for (Pin other : pins.values()) {
@@ -660,7 +749,7 @@ public final class Pins {
             Backend backend = together.getFirst().backend;
             List<Pin> batch = together.stream()
                     .filter(pin -> pin.backend.equals(backend))
-                    .limit(MOST_IN_ONE_CALL)
+                    .limit(tree.several() ? 1 : MOST_IN_ONE_CALL)
                     .toList();
             together.removeAll(new HashSet<>(batch));
             List<String> handles = batch.stream().map(pin -> pin.key.handle).toList();
@@ -679,8 +768,8 @@ public final class Pins {
         batch.forEach(pin -> unpinAnswered(pin, each));
     }
 
-    /** The engine is believed to have emptied its cache. To be called before the tree is cleared. */
-    public void engineForgot() {
+    /** The engine is believed to have emptied its caches, since this rank's is empty. To be called before the tree is cleared. */
+    public void engineForgot(int rank) {
         for (Pin pin : List.copyOf(pins.values())) {
             nobodyNeeds(pin);
             if (pin.state == State.PINNED) {
@@ -688,17 +777,28 @@ public final class Pins {
             }
             pin.counted = false;
         }
+        tree.forgetPins(rank);
     }
 
     private void nobodyNeeds(Pin pin) {
-        pin.holds.keySet().forEach(needed::remove);
+        pin.holds.keySet().forEach(holdId -> needNoMore(holdId, pin));
         pin.leavers.putAll(pin.holds);
         pin.holds.clear();
+    }
+
+    private void needNoMore(long holdId, Pin pin) {
+        Set<Pin> left = needed.get(holdId);
+        if (left != null && left.remove(pin) && left.isEmpty()) {
+            needed.remove(holdId);
+        }
     }
 
     private void unpin(Pin pin) {
         if (twins(pin)) {
             stay(pin, State.KEPT, Step.KEPT, TWINS);
+            return;
+        }
+        if (!settled(pin)) {
             return;
         }
         if (!pin.backend.traits().releaseTells() && nowNanos < pin.mayArriveUntilNanos) {
@@ -715,6 +815,62 @@ public final class Pins {
                     () -> pin.backend.unpin(List.of(pin.key.handle)),
                     outcome -> unpinAnswered(pin, outcome));
         }
+    }
+
+    /**
+     * Of an engine with several caches this one has removed blocks that were counted as pinned. Then it was perhaps another
+     * one that counted the pin of a path that ends there.
+     *
+     * @return the holds that such pins are made for
+     */
+    public Set<Long> removed(int rank, Set<Long> blocks) {
+        Set<Long> holds = new HashSet<>();
+        for (Pin pin : pins.values()) {
+            if (tree.several() && pin.counted && blocks.contains(pin.block) && onRank(pin, rank)) {
+                if (nowNanos - pin.pinnedNanos < ON_THE_WAY_NANOS) {
+                    pin.doubtful = true;
+                    pin.pinnedIn = tree.pinnedOn(pin.block).size();
+                }
+                holds.addAll(pin.holds.keySet());
+            }
+        }
+        return holds;
+    }
+
+    /**
+     * Whether a pin can be taken back now. Of several caches another one than was thought may have it, which the events tell
+     * that were on their way when it was made. So it waits for them; where an unpin could still lead to what is gone, it is kept.
+     */
+    private boolean settled(Pin pin) {
+        if (!tree.several() && !pin.doubtful) {
+            return true;
+        }
+        boolean heard =
+                nowNanos - pin.pinnedNanos >= ON_THE_WAY_NANOS || tree.heardSince(pin.pinnedNanos + TOLD_AFTER_NANOS);
+        if (nowNanos < pin.mayArriveUntilNanos) {
+            dueAt(pin, pin.mayArriveUntilNanos, pin.trouble);
+            return false;
+        }
+        if (!heard || (!shows(pin) && nowNanos - pin.pinnedNanos < ARRIVAL_NANOS)) {
+            pin.state = State.UNPIN_DUE;
+            pin.dueNanos = nowNanos + LOOK_AGAIN_NANOS;
+            return false;
+        }
+        if ((pin.doubtful || !pin.counted) && !isSafe(pin)) {
+            pin.doubtful = true;
+            stay(pin, State.KEPT, Step.KEPT, ASTRAY);
+            return false;
+        }
+        return true;
+    }
+
+    /** Whether the events show every cache that counted the pin. */
+    private boolean shows(Pin pin) {
+        return pin.pinnedIn <= tree.ranksWith(pin.block).size();
+    }
+
+    private boolean isSafe(Pin pin) {
+        return shows(pin) && tree.leadsToLife(pin.block);
     }
 
     private boolean twins(Pin pin) {
@@ -782,6 +938,7 @@ public final class Pins {
 
     private void gone(Pin pin) {
         pins.remove(pin.key);
+        tree.unwatchEnd(pin.block);
         if (pin.counted) {
             tree.unpinPath(pin.block);
             pin.counted = false;

@@ -31,6 +31,7 @@ import java.util.Set;
  * @param prefixes the shared prefixes that are followed
  * @param candidates those of them that are worth a hold, and those that are held automatically
  * @param nextHoldId the id of the first automatic hold that the plan may make
+ * @param ranks each cache of an engine that has several; {@code tree} is what they are together
  */
 public record PlanInput(
         long tick,
@@ -52,4 +53,51 @@ public record PlanInput(
         List<Hold> holds,
         PrefixView prefixes,
         List<SharedPrefix> candidates,
-        long nextHoldId) {}
+        long nextHoldId,
+        Ranks ranks) {
+    /** Of an engine with one cache. */
+    public PlanInput(
+            long tick,
+            long nowNanos,
+            TreeView tree,
+            Budget budget,
+            boolean stalled,
+            boolean automaticHolds,
+            long capacityTokens,
+            long blockTokens,
+            Optional<String> hindrance,
+            BackendTraits traits,
+            Optional<Capabilities> capabilities,
+            Optional<String> measuring,
+            Optional<String> notPrimed,
+            long largestToken,
+            Set<Long> leaving,
+            Set<Long> freeing,
+            List<Hold> holds,
+            PrefixView prefixes,
+            List<SharedPrefix> candidates,
+            long nextHoldId) {
+        this(
+                tick,
+                nowNanos,
+                tree,
+                budget,
+                stalled,
+                automaticHolds,
+                capacityTokens,
+                blockTokens,
+                hindrance,
+                traits,
+                capabilities,
+                measuring,
+                notPrimed,
+                largestToken,
+                leaving,
+                freeing,
+                holds,
+                prefixes,
+                candidates,
+                nextHoldId,
+                Ranks.ONE);
+    }
+}

@@ -9,6 +9,7 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.plan.Plan.Action;
 import io.holdfast.core.plan.Plan.Line;
+import io.holdfast.core.plan.RankEnds.RankEnd;
 import io.holdfast.core.prefix.SharedPrefix;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -95,6 +96,8 @@ public final class Planner {
                         unpin(hold, "let go: " + whyNot(hold.end()));
                     } else if (hold.heldBlocks() < hold.request().blocks() && whole(hold.request())) {
                         unpin(hold, "let go for a moment: all of it can be held now");
+                    } else if (in.ranks().several()) {
+                        onMoreRanks(hold);
                     } else {
                         line(Action.KEEP, hold, hold.lastBlock(), hold.pinnedBlocks(), hold.reason());
                     }
@@ -109,6 +112,36 @@ public final class Planner {
         }
         return new Plan(in.tick(), lines);
     }
+
+    /** A hash that is pinned, and came to a further rank since, is pinned in both by a new call. */
+    public static final String ON_MORE_RANKS = "let go for a moment: it can be held on one more data-parallel rank";
+
+    private void onMoreRanks(Hold hold) {
+        Set<Long> pinned = in.ranks().ends().getOrDefault(hold.id(), Set.of());
+        RankEnds ends = new RankEnds(in.tree(), in.ranks(), hold.end(), pinned);
+        Optional<RankEnd> next = pinned.isEmpty() ? Optional.empty() : ends.next();
+        Optional<String> why = hindrance();
+        if (next.isPresent() && why.isEmpty()) {
+            long block = next.get().block();
+            if (pinned.contains(block)) {
+                unpin(hold, ON_MORE_RANKS);
+                return;
+            }
+            why = in.leaving().contains(block) ? Optional.of(UNPIN_UNDER_WAY) : exceeds(block);
+            if (why.isEmpty()) {
+                planned += cost(block);
+                line(
+                        Action.PIN,
+                        hold,
+                        block,
+                        next.get().blocks(),
+                        "held, and pinned on rank " + next.get().rank());
+            }
+        }
+        line(Action.KEEP, hold, hold.lastBlock(), hold.pinnedBlocks(), ends.said(why.orElse("")));
+    }
+
+    private static final String UNPIN_UNDER_WAY = "the unpin of its last block has no outcome yet";
 
     public static final String STALLED =
             "requests wait while nothing runs: every pin is let go, and none is made until that is over";
@@ -159,7 +192,7 @@ public final class Planner {
         }
         long block = end.get().block;
         if (in.leaving().contains(block)) {
-            return wait(hold, "the unpin of its last block has no outcome yet");
+            return wait(hold, UNPIN_UNDER_WAY);
         }
         Optional<String> tooMuch = exceeds(block);
         if (tooMuch.isPresent()) {
@@ -233,6 +266,9 @@ public final class Planner {
     private Optional<End> end(HoldRequest path) {
         int blocks = path.blocks();
         long last = path.block(blocks - 1);
+        if (in.ranks().several()) {
+            return onRanks(last);
+        }
         if (!in.traits().needs(Need.INSERTION_END) || in.tree().endedInsertion(last)) {
             return Optional.of(new End(last, blocks));
         }
@@ -246,10 +282,19 @@ public final class Planner {
 
     /** The end of the shortest living path over a prefix. */
     private Optional<End> over(long last) {
+        if (in.ranks().several()) {
+            return onRanks(last);
+        }
         OptionalLong end = in.prefixes().shortestPathOver(last);
         return end.isEmpty()
                 ? Optional.empty()
                 : Optional.of(new End(end.getAsLong(), in.tree().depth(end.getAsLong())));
+    }
+
+    private Optional<End> onRanks(long last) {
+        return new RankEnds(in.tree(), in.ranks(), last, Set.of())
+                .next()
+                .map(end -> new End(end.block(), end.blocks()));
     }
 
     /** Whether all of a prefix could be pinned of which a part is. */
@@ -355,27 +400,27 @@ public final class Planner {
                         .thenComparingLong(Hold::id)
                         .reversed())
                 .toList();
-        order.forEach(hold -> holdsOn.merge(hold.lastBlock(), 1, Integer::sum));
+        order.forEach(hold -> ends(hold).forEach(block -> holdsOn.merge(block, 1, Integer::sum)));
         Set<Long> goneAnyway = new LinkedHashSet<>(in.freeing());
         goneAnyway.removeIf(block -> !in.tree().pinned(block));
         for (Hold hold : in.holds()) {
             // The unpin of what is leaving was asked already: whether that frees anything, freeing() knows.
-            if (hold.state() == HoldState.EXPIRING
-                    && hold.pinnedBlocks() > 0
-                    && !in.leaving().contains(hold.lastBlock())
-                    && in.tree().pinned(hold.lastBlock())
-                    && !holdsOn.containsKey(hold.lastBlock())) {
-                goneAnyway.add(hold.lastBlock());
+            if (hold.state() == HoldState.EXPIRING && hold.pinnedBlocks() > 0) {
+                ends(hold).stream()
+                        .filter(block ->
+                                !in.leaving().contains(block) && in.tree().pinned(block) && !holdsOn.containsKey(block))
+                        .forEach(goneAnyway::add);
             }
         }
         // A pin goes with the last of its holds; `after` is how many holds have been let go by then.
         List<Long> goes = new ArrayList<>(goneAnyway);
         List<Integer> after = new ArrayList<>(Collections.nCopies(goes.size(), 0));
         for (int i = 0; i < order.size(); i++) {
-            long block = order.get(i).lastBlock();
-            if (holdsOn.merge(block, -1, Integer::sum) == 0 && in.tree().pinned(block)) {
-                goes.add(block);
-                after.add(i + 1);
+            for (long block : ends(order.get(i))) {
+                if (holdsOn.merge(block, -1, Integer::sum) == 0 && in.tree().pinned(block)) {
+                    goes.add(block);
+                    after.add(i + 1);
+                }
             }
         }
         // Blocks that are pinned outside the tree (left over from an earlier life) cannot be freed by any choice here.
@@ -386,6 +431,10 @@ public final class Planner {
                 in.tree().pathsToUnpin(goes.stream().mapToLong(Long::longValue).toArray(), goneAnyway.size(), most);
         order.stream().limit(enough == 0 ? 0 : after.get(enough - 1)).forEach(hold -> chosen.add(hold.id()));
         return chosen;
+    }
+
+    private Set<Long> ends(Hold hold) {
+        return in.ranks().ends().getOrDefault(hold.id(), Set.of(hold.lastBlock()));
     }
 
     private void candidates() {
@@ -428,7 +477,7 @@ public final class Planner {
                             + " the next request that goes on from it");
         }
         if (in.leaving().contains(end.get().block)) {
-            return Optional.of("the unpin of its last block has no outcome yet");
+            return Optional.of(UNPIN_UNDER_WAY);
         }
         return exceeds(end.get().block);
     }

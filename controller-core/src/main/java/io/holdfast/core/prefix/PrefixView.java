@@ -3,6 +3,7 @@ package io.holdfast.core.prefix;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.LongPredicate;
 
 /** What decisions may read of {@link SharedPrefixes}; reading changes nothing. A prefix is named by its last block. */
 public interface PrefixView {
@@ -15,6 +16,11 @@ public interface PrefixView {
      */
     OptionalLong shortestPathOver(long lastBlock);
 
+    /** The same among those whose last block passes. */
+    default OptionalLong shortestPathOver(long lastBlock, LongPredicate which) {
+        OptionalLong shortest = shortestPathOver(lastBlock);
+        return shortest.isPresent() && which.test(shortest.getAsLong()) ? shortest : OptionalLong.empty();
+    }
     /** Whether the engine has told the tokens of a prefix that is followed, and they are kept. */
     boolean tokensKnown(long lastBlock);
 

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.LongPredicate;
 
 /**
  * Finds the prefixes that requests of one engine share, and follows them.
@@ -20,7 +21,7 @@ import java.util.Set;
  * <p>It belongs to the thread that applies the events. What it knows outlives the engine's cache: a prefix is known by its
  * last block's hash, and hashes are the same after a restart wherever they come from the tokens alone.
  */
-public final class SharedPrefixes implements PrefixView {
+public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     /*
      * What is shared
      * --------------
@@ -292,11 +293,7 @@ public final class SharedPrefixes implements PrefixView {
         return new Prompt(request);
     }
 
-    /**
-     * Follows a prefix that somebody wants held, whether it is shared or not; once for each who wants it.
-     *
-     * @param blocks from the root to its last one
-     */
+    @Override
     public void want(long lastBlock, int blocks) {
         Entry entry = entries.get(lastBlock);
         if (entry == null) {
@@ -315,7 +312,7 @@ public final class SharedPrefixes implements PrefixView {
         entry.wantedBy++;
     }
 
-    /** Takes one {@link #want} back. */
+    @Override
     public void unwant(long lastBlock) {
         entry(lastBlock).ifPresent(entry -> {
             entry.wantedBy--;
@@ -327,9 +324,14 @@ public final class SharedPrefixes implements PrefixView {
 
     @Override
     public OptionalLong shortestPathOver(long lastBlock) {
+        return shortestPathOver(lastBlock, end -> true);
+    }
+
+    @Override
+    public OptionalLong shortestPathOver(long lastBlock, LongPredicate which) {
         return entry(lastBlock).stream()
                 .flatMap(entry -> entry.ends.stream())
-                .filter(this::living)
+                .filter(end -> living(end) && which.test(end))
                 .min(Comparator.comparingInt(tree::depth))
                 .map(OptionalLong::of)
                 .orElse(OptionalLong.empty());
@@ -381,7 +383,7 @@ public final class SharedPrefixes implements PrefixView {
         return OptionalLong.of(needs[(count * 9 + 9) / 10 - 1]);
     }
 
-    /** When a request last went over it, ours aside; before all time where none was seen to. */
+    @Override
     public long lastPassed(long lastBlock) {
         return entry(lastBlock)
                 .filter(entry -> entry.requests > 0)
@@ -389,7 +391,7 @@ public final class SharedPrefixes implements PrefixView {
                 .orElse(NEVER);
     }
 
-    /** When a request that went over it last found all of it in the cache; before all time where none was seen to. */
+    @Override
     public long lastHit(long lastBlock) {
         return entry(lastBlock).map(entry -> entry.hitNanos).orElse(NEVER);
     }

@@ -1,5 +1,7 @@
 package io.holdfast.core.reading;
 
+import java.util.List;
+
 /**
  * The readings of one engine that decisions use.
  *
@@ -14,6 +16,8 @@ package io.holdfast.core.reading;
  * @param ttftCount how many requests that sum covers
  * @param promptTokens prompt tokens served, ever growing
  * @param cachedTokens of those, tokens found in the cache
+ * @param ranks the load of each data-parallel rank, whose sums the readings above are, while sizes are of each; empty where
+ *     the engine has one cache, or tells of all only together
  */
 public record EngineReadings(
         Reading capacityTokens,
@@ -26,7 +30,75 @@ public record EngineReadings(
         Reading ttftSumSeconds,
         Reading ttftCount,
         Reading promptTokens,
-        Reading cachedTokens) {
+        Reading cachedTokens,
+        List<RankLoad> ranks) {
+    public EngineReadings {
+        ranks = List.copyOf(ranks);
+    }
+
+    /** Of an engine with one cache. */
+    public EngineReadings(
+            Reading capacityTokens,
+            Reading blockTokens,
+            Reading contextTokens,
+            Reading largestAcceptedTokens,
+            Reading runningRequests,
+            Reading waitingRequests,
+            Reading usedTokens,
+            Reading ttftSumSeconds,
+            Reading ttftCount,
+            Reading promptTokens,
+            Reading cachedTokens) {
+        this(
+                capacityTokens,
+                blockTokens,
+                contextTokens,
+                largestAcceptedTokens,
+                runningRequests,
+                waitingRequests,
+                usedTokens,
+                ttftSumSeconds,
+                ttftCount,
+                promptTokens,
+                cachedTokens,
+                List.of());
+    }
+
+    /** The same with the load of each rank. */
+    public EngineReadings withRanks(List<RankLoad> loads) {
+        return new EngineReadings(
+                capacityTokens,
+                blockTokens,
+                contextTokens,
+                largestAcceptedTokens,
+                runningRequests,
+                waitingRequests,
+                usedTokens,
+                ttftSumSeconds,
+                ttftCount,
+                promptTokens,
+                cachedTokens,
+                loads);
+    }
+
+    /** What one data-parallel rank does, whose requests nobody counts by rank. */
+    public EngineReadings ofRank(int rank) {
+        Reading unknown = Reading.unknown("the engine does not tell it of each data-parallel rank");
+        RankLoad load = rank < ranks.size() ? ranks.get(rank) : new RankLoad(unknown, unknown, unknown);
+        return new EngineReadings(
+                capacityTokens,
+                blockTokens,
+                contextTokens,
+                largestAcceptedTokens,
+                load.runningRequests(),
+                load.waitingRequests(),
+                load.usedTokens(),
+                unknown,
+                unknown,
+                unknown,
+                unknown);
+    }
+
     private static final double MOST_REQUESTS = 1e7;
 
     public static EngineReadings unknown(String why) {
@@ -52,8 +124,9 @@ public record EngineReadings(
                 residentBlocks * blockSize <= most,
                 "the events tell of " + residentBlocks + " blocks of " + text(blockSize) + " tokens in it");
         double used = usedTokens.number().orElse(0);
-        Reading plausibleUsed =
-                checked(usedTokens, used >= 0 && used <= most, "the cache has " + text(most) + " tokens in all");
+        int caches = Math.max(1, ranks.size());
+        Reading plausibleUsed = checked(
+                usedTokens, used >= 0 && used <= most * caches, "the cache has " + text(most) + " tokens in all");
         Reading context = checked(contextTokens, contextTokens.number().orElse(1) >= 1, "a request has a token");
         return with(capacity, block, context, count(runningRequests), count(waitingRequests), plausibleUsed);
     }
@@ -130,6 +203,7 @@ public record EngineReadings(
                 ttftSumSeconds,
                 ttftCount,
                 promptTokens,
-                cachedTokens);
+                cachedTokens,
+                ranks);
     }
 }

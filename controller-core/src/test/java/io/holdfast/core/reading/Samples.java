@@ -1,5 +1,7 @@
 package io.holdfast.core.reading;
 
+import java.util.Collections;
+
 /** Readings for tests, all read at time 0 unless said otherwise; what is accepted is the context. */
 public final class Samples {
     public static EngineReadings readings(
@@ -29,6 +31,14 @@ public final class Samples {
                 at(ttftCount, atNanos),
                 at(0, atNanos),
                 at(0, atNanos));
+    }
+
+    /** The same of an engine all of whose ranks do as much. */
+    public static EngineReadings ofRanks(EngineReadings r, int ranks) {
+        return ranks == 1
+                ? r
+                : r.withRanks(Collections.nCopies(
+                        ranks, new RankLoad(r.runningRequests(), r.waitingRequests(), r.usedTokens())));
     }
 
     /** The same but for one of them. */

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.emulator.process.MachineClock;
 import io.holdfast.emulator.testing.RawHttp;
 import io.holdfast.emulator.testing.Served;
+import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Fault;
@@ -19,7 +20,9 @@ import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Faults of what is answered, seen from outside by a client that knows nothing of them. */
@@ -151,6 +154,31 @@ class HttpFaultsTest {
                     new RawHttp(served.port(), 30_000).post("/hicache/pin_blocks", "{\"block_hashes\": [1]}");
             assertThat(pinned.body())
                     .isEqualTo("{\"status\":\"ok\",\"pinned_count\":0,\"message\":\"Pinned 0/1 blocks\"}");
+        }
+    }
+
+    @Test
+    void pinOfAnEngineWithTwoRanks_reachesBothAndIsSummed() {
+        SglangSettings settings = SglangSettings.defaults().withVariant(SglangSettings.Variant.PIN_GPU);
+        int[] prompt = IntStream.range(1_000, 1_000 + 2 * settings.pageTokens()).toArray();
+        long last = SglangBlockNames.of(prompt, settings.pageTokens())[1];
+        String blocks = "{\"block_hashes\": [" + last + "]}";
+        try (Served<SglangEngine> served =
+                Served.sglang(settings, Served.api().withRanks(2), Faults.none(), new VirtualClock(), SPEED)) {
+            RawHttp http = new RawHttp(served.port(), 30_000);
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(http.post("/hicache/pin_blocks", blocks).body()).contains("\"pinned_count\":" + rank + ",");
+                assertThat(http.post("/hicache/unpin_blocks", blocks).body())
+                        .contains("\"unpinned_count\":" + rank + ",");
+                assertThat(http.post(
+                                        "/generate",
+                                        "{\"input_ids\":" + Arrays.toString(prompt)
+                                                + ",\"sampling_params\":{\"max_new_tokens\":1}}")
+                                .status())
+                        .isEqualTo(200);
+            }
+            assertThat(http.post("/hicache/pin_blocks", blocks).body()).contains("\"pinned_count\":2,");
+            assertThat(http.post("/hicache/unpin_blocks", blocks).body()).contains("\"unpinned_count\":2,");
         }
     }
 

@@ -1,0 +1,37 @@
+package io.holdfast.core.index;
+
+/**
+ * Whether events come late, by the stamps of their publisher, whose clock is not ours: what counts is by how much more than
+ * the least that was seen in the last minutes.
+ */
+final class Lateness {
+    private static final long MOST_MICROS = 500_000;
+    private static final long REMEMBERED_NANOS = 30_000_000_000L;
+    private static final long SLOT_NANOS = 300_000_000_000L;
+    private static final long UNKNOWN = Long.MAX_VALUE;
+
+    private long least = UNKNOWN;
+    private long leastBefore = UNKNOWN;
+    private long slot;
+    private long lateUntilNanos = Long.MIN_VALUE;
+
+    void heard(long nowNanos, long stampMicros) {
+        if (stampMicros <= 0) {
+            return;
+        }
+        if (nowNanos / SLOT_NANOS != slot) {
+            slot = nowNanos / SLOT_NANOS;
+            leastBefore = least;
+            least = UNKNOWN;
+        }
+        long onTheWay = nowNanos / 1_000 - stampMicros;
+        least = Math.min(least, onTheWay);
+        if (onTheWay - Math.min(least, leastBefore) > MOST_MICROS) {
+            lateUntilNanos = nowNanos + REMEMBERED_NANOS;
+        }
+    }
+
+    boolean late(long nowNanos) {
+        return nowNanos < lateUntilNanos;
+    }
+}
