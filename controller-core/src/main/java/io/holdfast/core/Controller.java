@@ -544,7 +544,9 @@ public final class Controller {
     private void pause(Optional<String> reason) {
         suspended = reason;
         BackendTraits traits = backends.chosen().traits();
-        pauseWritten = traits.needsLedger() || traits.fading()
+        // What is chosen later may need it, also where nothing is chosen yet.
+        boolean kept = traits.needsLedger() || traits.fading() || !backends.earlier().isEmpty();
+        pauseWritten = kept
                 ? pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")))
                 : CompletableFuture.completedFuture(false);
     }

@@ -239,16 +239,16 @@ final class KeepWarm {
         underWay--;
         of.notBeforeNanos = call.answeredNanos();
         switch (outcome.kind()) {
-            case ACCEPTED -> {
+            case ACCEPTED, CLIPPED -> {
                 touchedAt(of, allocatedAtSending);
-                if (outcome.cachedTokens().isPresent()) {
-                    holds.living(holdId).ifPresent(hold -> holds.update(hold.proven(call.answeredNanos())));
-                }
-            }
-            case CLIPPED -> {
-                late++;
-                part = Math.max(LEAST_PART, part * AFTER_LATE);
-                touchedAt(of, allocatedAtSending);
+                outcome.cachedTokens()
+                        .ifPresent(cached -> holds.living(holdId).ifPresent(hold -> {
+                            holds.update(hold.proven(call.answeredNanos()));
+                            if (cached < tokens(hold)) {
+                                late++;
+                                part = Math.max(LEAST_PART, part * AFTER_LATE);
+                            }
+                        }));
             }
             case REJECTED, MISSING ->
                 holds.living(holdId)

@@ -91,7 +91,7 @@ class EngineLinkTest {
         assertThat(resumed.join()).isTrue();
         var hold = engine.hold(REQUEST).toCompletableFuture();
         poll();
-        assertThat(hold.join().reason()).contains("which engine this is is not known yet");
+        assertThat(hold.join().reason()).contains("the backend auto was not probed yet");
     }
 
     @Test

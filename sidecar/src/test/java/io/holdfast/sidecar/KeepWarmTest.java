@@ -7,6 +7,7 @@ import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.events.VllmHashing;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.events.VllmHashing.Form;
+import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -81,6 +82,59 @@ class KeepWarmTest {
             keptUntilReleased(client, prompt -> complete(engine, prompt));
         } finally {
             vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+    }
+
+    @Test
+    void pause_lastsThroughARestart_whereNothingIsPinnedForGood() {
+        try (TestBed bed = TestBed.with(TestBed.fast(), state, "backend: auto")) {
+            assertThat(bed.client.http.delete(SidecarClient.HOLDS).json().getBoolean("paused"))
+                    .isTrue();
+            bed.sidecar.close();
+            try (Sidecar again = Sidecar.start(bed.vertx, TestBed.config(state, bed.emulator.uri(), "backend: auto"));
+                    SidecarClient client = new SidecarClient(again.uri())) {
+                assertThat(client.engine().getBoolean("paused")).isTrue();
+            }
+        }
+    }
+
+    /** The engine takes sessions and keeps nothing for them: that shows by what is lost, and another way is taken. */
+    @Test
+    void wayThatDoesNotWork_givesWayToTheNext() {
+        try (TestBed bed = TestBed.with(
+                TestBed.fast().withSglang(engine -> engine.withSessions(true)), state, "backend: auto")) {
+            bed.client.meet(bed.engine);
+            bed.emulator.faults().begin(new CacheFault.HoldLost(100));
+            int[] number = {1_000};
+            bed.engine.generate(withText(number[0]++));
+            String id = bed.client.held(PREFIX);
+            assertThat(bed.client.engine().getJsonObject("backend").getString("name"))
+                    .isEqualTo("session_hold");
+            Eventually.see(
+                    "another way is chosen",
+                    () -> {
+                        for (int i = 0; i < 15; i++) {
+                            bed.engine.generate(EngineClient.prompt(number[0]++, 20 * BLOCK + 1));
+                        }
+                        bed.engine.generate(withText(number[0]++));
+                        return bed.client.engine().getJsonObject("backend");
+                    },
+                    backend -> backend.getString("name").equals("keep_warm"));
+            assertThat(bed.client.engine().getJsonObject("backend").getString("why"))
+                    .contains("Not session_hold for an hour: it lost 3 pins within 10 minutes.");
+
+            Eventually.see(
+                    "it is held again with its next use",
+                    () -> {
+                        bed.engine.generate(withText(number[0]++));
+                        return bed.client.holdById(id);
+                    },
+                    hold -> "held".equals(hold.getString("state")));
+            for (int i = 0; i < 15; i++) {
+                bed.engine.generate(EngineClient.prompt(number[0]++, 20 * BLOCK + 1));
+                settled(bed.client);
+            }
+            assertThat(bed.engine.generate(withText(number[0]++))).isEqualTo(PREFIX.length);
         }
     }
 

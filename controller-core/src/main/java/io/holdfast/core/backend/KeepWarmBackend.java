@@ -21,8 +21,8 @@ public final class KeepWarmBackend implements Backend {
      *
      * Too late
      * --------
-     * A touch that finds less of its prefix than all of it has stored it anew: that costs a prefill, and is answered as
-     * CLIPPED. When the engine does not tell what it found, the events do.
+     * A touch that finds less of its prefix than all of it has stored it anew. That costs a prefill, and shows by the tokens
+     * that the engine found; where it does not tell those, the events do.
      */
 
     /** What configuration and reasons call it. */
@@ -79,16 +79,13 @@ public final class KeepWarmBackend implements Backend {
         }
         boolean late =
                 outcome.cachedTokens().isPresent() && outcome.cachedTokens().getAsLong() < tokens;
-        return late
-                ? new Outcome(
-                        Kind.CLIPPED,
-                        "A touch came too late: of " + tokens + " tokens the engine found "
-                                + outcome.cachedTokens().getAsLong() + " in its cache, and computed the rest again.",
-                        outcome.cachedTokens())
-                : new Outcome(
-                        Kind.ACCEPTED,
-                        "A request of the sidecar's own used its " + tokens + " tokens.",
-                        outcome.cachedTokens());
+        return new Outcome(
+                Kind.ACCEPTED,
+                late
+                        ? "A request of the sidecar's own came too late: of " + tokens + " tokens the engine found "
+                                + outcome.cachedTokens().getAsLong() + " in its cache, and computed the rest again."
+                        : "A request of the sidecar's own used its " + tokens + " tokens.",
+                outcome.cachedTokens());
     }
 
     /** Nothing is to be taken back: what is not used any more the engine evicts by itself. */

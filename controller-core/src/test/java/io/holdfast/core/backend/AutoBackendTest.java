@@ -87,9 +87,9 @@ class AutoBackendTest {
         cached = 3;
         assertThat(pinned(2))
                 .isEqualTo(new Outcome(
-                        Kind.CLIPPED,
-                        "A touch came too late: of 4 tokens the engine found 3 in its cache, and computed the rest"
-                                + " again.",
+                        Kind.ACCEPTED,
+                        "A request of the sidecar's own came too late: of 4 tokens the engine found 3 in its cache, and"
+                                + " computed the rest again.",
                         OptionalLong.of(3)));
     }
 
