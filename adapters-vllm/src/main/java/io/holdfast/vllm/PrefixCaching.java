@@ -6,18 +6,61 @@ import io.holdfast.http.MetricsText;
 import io.holdfast.http.MetricsText.Sample;
 import io.holdfast.http.Reply;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 
 /** Whether a vLLM engine keeps prefixes at all, and in how many caches. */
 public final class PrefixCaching {
     private static final String METRICS = "/metrics";
+    private static final long ASK_AGAIN_MILLIS = 500;
     private static final String CONFIG = "vllm:cache_config_info";
 
     private PrefixCaching() {}
 
-    /** Asks once; an engine that does not answer is said to have none, with the reason. */
-    public static CompletionStage<Capabilities> ask(EngineHttp http) {
-        return http.get(METRICS).thenApply(reply -> switch (reply) {
+    /**
+     * Asks until the engine says something: one that starts has said nothing about what it can do.
+     *
+     * @param timer paces the questions; once it is shut down, silence is taken for a no
+     */
+    public static CompletionStage<Capabilities> ask(EngineHttp http, ScheduledExecutorService timer) {
+        CompletableFuture<Capabilities> answer = new CompletableFuture<>();
+        ask(http, timer, answer);
+        return answer;
+    }
+
+    private static void ask(EngineHttp http, ScheduledExecutorService timer, CompletableFuture<Capabilities> answer) {
+        CompletionStage<Void> unused = http.get(METRICS).thenAccept(reply -> {
+            Optional<String> silence = silence(reply);
+            if (silence.isEmpty()) {
+                answer.complete(judge(reply));
+                return;
+            }
+            try {
+                Future<?> unusedTask =
+                        timer.schedule(() -> ask(http, timer, answer), ASK_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
+            } catch (RejectedExecutionException e) {
+                answer.complete(new Capabilities(false, silence.get()));
+            }
+        });
+    }
+
+    private static Optional<String> silence(Reply reply) {
+        return switch (reply) {
+            case Reply.NoAnswer lost -> Optional.of(lost.why());
+            case Reply.Answer answer
+            when answer.status() == 429 || answer.status() >= 500 ->
+                Optional.of("The engine answered " + METRICS + " with HTTP " + answer.status() + ".");
+            case Reply.Answer answer -> Optional.empty();
+        };
+    }
+
+    private static Capabilities judge(Reply reply) {
+        return switch (reply) {
             case Reply.NoAnswer lost -> new Capabilities(false, lost.why());
             case Reply.Answer answer
             when answer.status() != 200 ->
@@ -26,7 +69,7 @@ public final class PrefixCaching {
                         "The engine answered " + METRICS + " with HTTP " + answer.status()
                                 + ", so that it is not known whether it caches prefixes.");
             case Reply.Answer answer -> judge(MetricsText.parse(answer.body()).samples(CONFIG));
-        });
+        };
     }
 
     private static Capabilities judge(List<Sample> caches) {

@@ -65,6 +65,10 @@ final class CannedEngine implements AutoCloseable {
         return http;
     }
 
+    ScheduledExecutorService timer() {
+        return timer;
+    }
+
     List<String> asked() {
         return asked;
     }

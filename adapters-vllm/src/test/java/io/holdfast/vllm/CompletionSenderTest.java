@@ -7,6 +7,7 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.Outcome.Kind;
 import java.io.IOException;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -89,8 +90,19 @@ class CompletionSenderTest {
         """)
     void prefixCaching_isReadFromTheMetrics(String metrics, boolean can, String why) {
         engine.answers("/metrics", 200, metrics + "\n");
-        assertThat(PrefixCaching.ask(engine.http()).toCompletableFuture().join())
+        assertThat(PrefixCaching.ask(engine.http(), engine.timer())
+                        .toCompletableFuture()
+                        .join())
                 .isEqualTo(new Capabilities(can, why));
+    }
+
+    @Test
+    void engineThatStarts_isAskedAgainUntilItSaysSomething() {
+        engine.answers("/metrics", 503, "starting");
+        CompletableFuture<Capabilities> answer =
+                PrefixCaching.ask(engine.http(), engine.timer()).toCompletableFuture();
+        engine.answers("/metrics", 200, "vllm:cache_config_info{enable_prefix_caching=\"True\"} 1.0\n");
+        assertThat(answer.join().canPin()).isTrue();
     }
 
     private Outcome send(int... tokens) {

@@ -69,6 +69,7 @@ import java.util.stream.Stream;
  */
 public final class Controller {
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
+    private static final long REFUSED_AGAIN_NANOS = 300_000_000_000L;
     private static final long AFTER_PRESSURE_NANOS = 10_000_000_000L;
     private static final long NEVER_AGAIN_NANOS = 365L * 86_400 * 1_000_000_000;
     private static final long AFTER_RESTART_NANOS = 2_000_000_000L;
@@ -89,7 +90,7 @@ public final class Controller {
     private final OwnRequests own;
     private final Priming priming;
     private final KeepWarm keepWarm;
-    private final Map<Long, OwnRequests.Call> pinsUnderWay = new HashMap<>();
+    private final Map<Long, PinRequest> pinsUnderWay = new HashMap<>();
 
     private final EngineCaches tree;
     private final Holds holds;
@@ -120,6 +121,9 @@ public final class Controller {
     private long seenBatches;
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(true);
     private volatile EngineView view;
+
+    /** A pin that is made by a request of our own. */
+    private record PinRequest(long holdId, long sentNanos, OwnRequests.Call call) {}
 
     /** Holds that are let go together. */
     private static final class ReleaseAll {
@@ -545,7 +549,8 @@ public final class Controller {
         suspended = reason;
         BackendTraits traits = backends.chosen().traits();
         // What is chosen later may need it, also where nothing is chosen yet.
-        boolean kept = traits.needsLedger() || traits.fading() || !backends.earlier().isEmpty();
+        boolean kept =
+                traits.needsLedger() || traits.fading() || !backends.earlier().isEmpty();
         pauseWritten = kept
                 ? pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")))
                 : CompletableFuture.completedFuture(false);
@@ -689,10 +694,14 @@ public final class Controller {
 
     /** What the engine let go of is wanted still, unless it was only wanted because it was there. */
     private void lose(Hold hold, String evidence) {
+        letLost(hold, evidence);
+        probeWanted |= backends.chosen().lost();
+    }
+
+    private void letLost(Hold hold, String evidence) {
         Hold lost = hold.lost(evidence);
         holds.update(hold.automatic() ? lost.expiring("lost: " + evidence) : lost);
         pins.leave(hold.id());
-        probeWanted |= backends.chosen().lost();
         planNow = true;
     }
 
@@ -719,7 +728,8 @@ public final class Controller {
             // Its cache may be another size, and the readings are of the one that is gone.
             for (Hold hold : holds.living()) {
                 if (hold.waits()) {
-                    holds.update(hold.waiting(nowNanos + AFTER_RESTART_NANOS, hold.reason()));
+                    holds.update(
+                            hold.waiting(Math.max(hold.retryNanos(), nowNanos + AFTER_RESTART_NANOS), hold.reason()));
                 }
             }
         }
@@ -753,6 +763,10 @@ public final class Controller {
                 failure == null ? found : new Capabilities(false, "the backend could not be asked: " + failure))));
     }
 
+    private boolean sendsPrefixes() {
+        return backends.chosen().traits().needs(Need.TOKENS);
+    }
+
     private void probed(Capabilities found) {
         probing = false;
         Backend before = backends.chosen().itself();
@@ -767,14 +781,30 @@ public final class Controller {
     /** What another backend holds is let go, and held again by the one that is chosen now. */
     private void changeOver() {
         for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD) {
+            if (hold.state() == HoldState.HELD || keepWarm.rests(hold.id())) {
                 holds.update(hold.waiting(
                         nowNanos,
                         "another way to hold was chosen: " + backends.chosen().name()));
+            }
+            if (hold.state() != HoldState.EXPIRING) {
+                // A pin that is under way goes as well, as soon as it is answered.
                 pins.leave(hold.id());
             }
         }
         planNow = true;
+    }
+
+    /** Whoever asked for a hold is not kept waiting for a request that waits for its turn. */
+    private void tellOfQueued() {
+        for (PinRequest request : pinsUnderWay.values()) {
+            if (nowNanos - request.sentNanos() >= PIN_AGAIN_NANOS) {
+                holds.living(request.holdId()).filter(Hold::waits).ifPresent(hold -> {
+                    Hold waiting = hold.because("its request waits for its turn in the engine's queue");
+                    holds.update(waiting);
+                    holds.decided(waiting);
+                });
+            }
+        }
     }
 
     private void tick(long clockNanos) {
@@ -784,6 +814,7 @@ public final class Controller {
         boolean holding = holds.living().stream().anyMatch(hold -> hold.automatic() && hold.state() == HoldState.HELD);
         switchback.ifPresent(loop -> loop.tick(nowNanos, holding));
         priming.notice(this::pinnable, nowNanos);
+        tellOfQueued();
         holds.age(own.busyNanos());
         EngineReadings readings = effectiveReadings(clockNanos);
         budget = budget(readings, clockNanos);
@@ -941,6 +972,14 @@ public final class Controller {
         if (hindrance.isPresent()) {
             return hindrance;
         }
+        if (traits.needs(Need.TOKENS) && !tree.resident(block)) {
+            // Sent all the same it would be computed anew, which is priming, and that is rationed.
+            return Optional.of("it was evicted before its turn came");
+        }
+        if (traits.fading() && own.timeWithinAnHour().compareTo(settings.ownRequestsAnHour()) >= 0) {
+            return Optional.of("the sidecar's own requests took "
+                    + settings.ownRequestsAnHour().toSeconds() + " s within an hour, which is the most");
+        }
         if (traits.needs(Need.INSERTION_END) && !tree.endedInsertion(block)) {
             return Optional.of("its last block left the cache, or ends no insertion any more");
         }
@@ -1078,14 +1117,23 @@ public final class Controller {
     private final class PinResults implements Pins.Results {
         @Override
         public void calling(PinCommand command) {
-            if (backends.chosen().traits().needs(Need.TOKENS)) {
-                pinsUnderWay.put(command.attempt(), own.begin(command.prefix(), command.blocks()));
+            if (sendsPrefixes()) {
+                boolean touch = backends.chosen().traits().fading();
+                pinsUnderWay.put(
+                        command.attempt(),
+                        new PinRequest(
+                                command.holdId(),
+                                nowNanos,
+                                touch
+                                        ? own.beginTouch(command.prefix(), command.blocks())
+                                        : own.begin(command.prefix(), command.blocks())));
             }
         }
 
         @Override
         public void called(PinCommand command, Outcome outcome) {
-            Optional.ofNullable(pinsUnderWay.remove(command.attempt())).ifPresent(call -> own.end(call, outcome));
+            Optional.ofNullable(pinsUnderWay.remove(command.attempt()))
+                    .ifPresent(request -> own.end(request.call(), outcome));
         }
 
         @Override
@@ -1107,7 +1155,7 @@ public final class Controller {
                 boolean stillThere = onRanks() ? isThere(now) : tree.match(hold.request()) >= now.heldBlocks();
                 holds.update(now);
                 if (!stillThere) {
-                    lose(now, "the engine removed a part of it while its pin was under way");
+                    letLost(now, "the engine removed a part of it while its pin was under way");
                 }
                 holds.living(holdId).ifPresent(holds::decided);
                 planNow = true;
@@ -1128,7 +1176,10 @@ public final class Controller {
         public void notPinned(long holdId, Outcome outcome) {
             holds.living(holdId).filter(Hold::waits).ifPresent(hold -> {
                 Hold next = switch (outcome.kind()) {
-                    case REJECTED -> hold.ended("refused: " + outcome.reason());
+                    case REJECTED ->
+                        hold.automatic()
+                                ? hold.waiting(nowNanos + REFUSED_AGAIN_NANOS, "refused: " + outcome.reason())
+                                : hold.ended("refused: " + outcome.reason());
                     case MISSING -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, outcome.reason());
                     case NOT_SENT ->
                         hold.waiting(nowNanos + PIN_AGAIN_NANOS, "its pin was not sent: " + outcome.reason());
@@ -1139,7 +1190,8 @@ public final class Controller {
                                         + outcome.reason());
                     case DEFERRED, ACCEPTED ->
                         hold.waiting(
-                                nowNanos + PIN_AGAIN_NANOS,
+                                // A request that may be in the engine's queue still is not followed by another at once.
+                                nowNanos + (sendsPrefixes() ? AFTER_PRESSURE_NANOS : PIN_AGAIN_NANOS),
                                 "no clear answer to the pin, so it is taken back before it is tried again: "
                                         + outcome.reason());
                 };

@@ -54,7 +54,7 @@ final class KeepWarm {
     static final int REQUEST_TOKENS = 64;
 
     private static final long UNKNOWN = -1;
-    private static final int MOST_UNDER_WAY = 4;
+    private static final int MOST_UNDER_WAY = 8;
     private static final long AGAIN_NANOS = 1_000_000_000L;
     private static final long AFTER_NO_ANSWER_NANOS = 5_000_000_000L;
 
@@ -72,6 +72,7 @@ final class KeepWarm {
     private double part = FIRST_PART;
     private long attempts;
     private int underWay;
+    private long quietUntilNanos;
     private long late;
     private long before = UNKNOWN;
 
@@ -120,6 +121,11 @@ final class KeepWarm {
         this.decisions = decisions;
     }
 
+    /** Whether a hold was let go until it is used. */
+    boolean rests(long holdId) {
+        return resting.containsKey(holdId);
+    }
+
     /** Touches that found their prefix gone, and stored it anew. */
     long late() {
         return late;
@@ -138,7 +144,8 @@ final class KeepWarm {
                 if (isDue(hold, now)) {
                     due.add(hold);
                 }
-            } else if (resting.getOrDefault(hold.id(), Long.MAX_VALUE) < tree.lastTouch(hold.end())) {
+            } else if (resting.getOrDefault(hold.id(), Long.MAX_VALUE) < tree.lastTouch(hold.end())
+                    && own.busyNanos() < tree.lastTouch(hold.end())) {
                 resting.remove(hold.id());
                 decisions.usedAgain(hold);
             }
@@ -147,7 +154,7 @@ final class KeepWarm {
         // Those that were used longest ago are evicted first.
         due.sort(Comparator.comparingLong(hold -> of(hold).usedAtBlocks));
         for (Hold hold : due) {
-            if (underWay < MOST_UNDER_WAY) {
+            if (underWay < MOST_UNDER_WAY && now.nanos >= quietUntilNanos) {
                 touch(backend, hold, of(hold), now);
             }
         }
@@ -160,13 +167,13 @@ final class KeepWarm {
     private boolean isDue(Hold hold, Now now) {
         Kept of = of(hold);
         long touch = tree.lastTouch(hold.end());
-        if (of.usedAtBlocks == UNKNOWN || touch > of.lastTouch) {
+        if (of.usedAtBlocks == UNKNOWN || (touch > of.lastTouch && touch > own.busyNanos())) {
             of.lastTouch = touch;
             // It was used since the last look, nobody knows when.
             of.usedAtBlocks = before == UNKNOWN ? now.allocated : before;
             of.touchesSinceUse = 0;
         }
-        double cached = now.readings.cachedTokens().number().orElse(0);
+        double cached = now.readings.cachedTokens().number().orElse(of.cachedTokens);
         if (Math.abs(cached - of.cachedTokens) >= tokens(hold)) {
             of.cachedTokens = cached;
             of.touchesSinceUse = 0;
@@ -219,11 +226,13 @@ final class KeepWarm {
             return;
         }
         PinCommand command = new PinCommand(hold.id(), attempts++, hold.request(), hold.heldBlocks());
-        OwnRequests.Call call = own.begin(hold.request(), hold.heldBlocks());
+        OwnRequests.Call call = own.beginTouch(hold.request(), hold.heldBlocks());
+        // The one that is chosen now, whatever is by the time that the call leaves.
+        Backend chosen = backend.itself();
         of.underWay = true;
         underWay++;
         CompletionStage<Void> unused = CompletableFuture.completedFuture(command)
-                .thenComposeAsync(backend::pin, acting)
+                .thenComposeAsync(chosen::pin, acting)
                 .handle((outcome, failure) -> {
                     Outcome known = failure == null
                             ? outcome
@@ -256,7 +265,11 @@ final class KeepWarm {
                         .ifPresent(hold -> decisions.lost(hold, "the engine refused a touch: " + outcome.reason()));
             case NOT_SENT -> of.notBeforeNanos += AGAIN_NANOS;
             // It may be in the engine's queue still, and another one would only make that longer.
-            case DEFERRED -> of.notBeforeNanos += AFTER_NO_ANSWER_NANOS;
+            case DEFERRED -> {
+                of.touchesSinceUse++;
+                of.notBeforeNanos += AFTER_NO_ANSWER_NANOS;
+                quietUntilNanos = Math.max(quietUntilNanos, call.answeredNanos() + AGAIN_NANOS);
+            }
         }
     }
 

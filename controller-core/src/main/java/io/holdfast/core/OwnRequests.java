@@ -71,14 +71,16 @@ final class OwnRequests {
         private final int blocks;
         private final int tokens;
         private final long sentNanos;
+        private final boolean stores;
         private Optional<Outcome> answer = Optional.empty();
         private long answeredNanos;
 
-        private Call(HoldRequest prefix, int blocks, int tokens, long sentNanos) {
+        private Call(HoldRequest prefix, int blocks, int tokens, long sentNanos, boolean stores) {
             this.prefix = prefix;
             this.blocks = blocks;
             this.tokens = tokens;
             this.sentNanos = sentNanos;
+            this.stores = stores;
         }
 
         long answeredNanos() {
@@ -92,17 +94,17 @@ final class OwnRequests {
 
         /** Whether it may have stored blocks that the events are still to tell. */
         private boolean storedSomething() {
-            long perBlock = tokens / Math.max(1, blocks);
-            return answer.flatMap(
-                            outcome -> outcome.cachedTokens().stream().boxed().findFirst())
-                    .map(cached -> cached < perBlock * blocks)
-                    .orElse(true);
+            return stores
+                    || answer.filter(outcome -> outcome.cachedTokens().isPresent())
+                            .map(outcome -> outcome.cachedTokens().getAsLong() < tokens(prefix, blocks))
+                            .orElse(false);
         }
 
+        /** Where the engine does not tell: all of what is there already, nothing of what is not. */
         private double cached() {
             return answer.filter(outcome -> outcome.cachedTokens().isPresent())
                     .map(outcome -> (double) outcome.cachedTokens().getAsLong())
-                    .orElse(0.0);
+                    .orElse(stores ? 0.0 : prefix.tokenCount() / (double) prefix.blocks() * blocks);
         }
     }
 
@@ -167,7 +169,7 @@ final class OwnRequests {
 
     /** Has the engine store a prefix for this hold. */
     void store(long holdId, HoldRequest prefix) {
-        Call call = begin(prefix, prefix.blocks());
+        Call call = begin(new Call(prefix, prefix.blocks(), prefix.tokenCount(), nowNanos, true));
         storing = Optional.of(new Storing(holdId, call));
         storedNanos.addLast(nowNanos);
         busyNanos = nowNanos;
@@ -183,9 +185,21 @@ final class OwnRequests {
                                         Outcome.Kind.NOT_SENT, "it could not be sent: " + failure.getMessage()))));
     }
 
-    /** A request of the first blocks of a prefix leaves for the engine. */
+    /** A request of the first blocks of a prefix that is in the cache leaves for the engine. */
     Call begin(HoldRequest prefix, int blocks) {
-        Call call = new Call(prefix, blocks, prefix.tokensOf(blocks).length, nowNanos);
+        return begin(new Call(prefix, blocks, tokens(prefix, blocks), nowNanos, false));
+    }
+
+    /** The same with one token more. */
+    Call beginTouch(HoldRequest prefix, int blocks) {
+        return begin(new Call(prefix, blocks, tokens(prefix, blocks) + 1, nowNanos, false));
+    }
+
+    private static int tokens(HoldRequest prefix, int blocks) {
+        return prefix.tokenCount() / prefix.blocks() * blocks;
+    }
+
+    private Call begin(Call call) {
         calls.add(call);
         sent++;
         return call;
@@ -201,6 +215,10 @@ final class OwnRequests {
             lately.addLast(call);
         } else {
             failed++;
+        }
+        if (outcome.kind() == Outcome.Kind.DEFERRED) {
+            // The engine may have worked for it all the same.
+            lately.addLast(call);
         }
     }
 
@@ -244,6 +262,7 @@ final class OwnRequests {
     /** The readings without our own requests; {@code originNanos} is when this controller's time began. */
     EngineReadings usersOnly(EngineReadings all, long originNanos) {
         if (!(all.ttftCount() instanceof Reading.Known count)) {
+            uncounted.clear();
             return all;
         }
         long askedNanos = count.atNanos() - originNanos;

@@ -308,17 +308,17 @@ class KeepWarmTest {
 
     @Test
     void fewAreUnderWayAtOnce_thoseFirstThatWereUsedLongestAgo() {
-        for (int i = 1; i <= 6; i++) {
+        for (int i = 1; i <= 10; i++) {
             held(i, 10);
             poll();
             allocate(1);
         }
         allocate(CAPACITY / 2);
         poll();
-        assertThat(sent).hasSize(4);
+        assertThat(sent).hasSize(8);
         sent.getFirst().complete(new Outcome(Kind.ACCEPTED, "answered", OptionalLong.of(160)));
         poll();
-        assertThat(sent).hasSize(5);
+        assertThat(sent).hasSize(9);
     }
 
     @Test

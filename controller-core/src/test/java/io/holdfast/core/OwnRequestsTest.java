@@ -6,9 +6,11 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.Outcome.Kind;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.RankLoad;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.reading.Samples;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -55,6 +57,41 @@ class OwnRequestsTest {
         assertCounts(read(5, 2, 200), 2, 200);
         serve(6, 7, 32);
         assertCounts(read(8, 3, 232), 2, 200);
+    }
+
+    @Test
+    void loadOfEachRank_staysInTheReadings() {
+        RankLoad load = new RankLoad(Reading.known(1, "r", 0), Reading.known(2, "r", 0), Reading.known(3, "r", 0));
+        EngineReadings all = Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, 10, SECOND);
+        read(1, 10, 1_000);
+        serve(2, 3, 32);
+        EngineReadings ranks = new EngineReadings(
+                all.capacityTokens(),
+                all.blockTokens(),
+                all.contextTokens(),
+                all.largestAcceptedTokens(),
+                all.runningRequests(),
+                all.waitingRequests(),
+                all.usedTokens(),
+                all.ttftSumSeconds(),
+                Reading.known(11, "test", 4 * SECOND),
+                all.promptTokens(),
+                all.cachedTokens(),
+                List.of(load));
+        assertThat(own.usersOnly(ranks, 0).ranks()).containsExactly(load);
+    }
+
+    @Test
+    void engineThatDoesNotTellWhatItFound_isTakenToHaveFoundAll() {
+        read(1, 10, 1_000);
+        own.now(2 * SECOND);
+        OwnRequests.Call call = own.beginTouch(PREFIX, 2);
+        own.now(3 * SECOND);
+        own.end(call, new Outcome(Kind.ACCEPTED, "yes"));
+        EngineReadings all = Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, 11, 4 * SECOND);
+        EngineReadings users =
+                own.usersOnly(Samples.with(all, "cachedTokens", Reading.known(500, "test", 4 * SECOND)), 0);
+        assertThat(users.cachedTokens().number()).hasValue(468);
     }
 
     @Test

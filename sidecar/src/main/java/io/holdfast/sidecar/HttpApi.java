@@ -48,7 +48,7 @@ final class HttpApi implements AutoCloseable {
     static final int OUTCOME_SECONDS = 2;
     private static final int RESOLVE_SECONDS = 15;
     /** Longer than a controller that hangs may stay in office. */
-    private static final int UNPIN_SECONDS = 15;
+    private static final int UNPIN_SECONDS = 20;
 
     private static final int SWEEP_MILLIS = 250;
     /** What is made of a body takes several times its bytes for a moment, so only a few are made at once. */

@@ -35,8 +35,8 @@ final class VllmFamily implements EngineFamily {
         SequencedMap<String, Function<BackendParts, Backend>> backends = new LinkedHashMap<>();
         backends.put(
                 KeepWarmBackend.NAME,
-                parts ->
-                        new KeepWarmBackend(new CompletionSender(parts.http()), () -> PrefixCaching.ask(parts.http())));
+                parts -> new KeepWarmBackend(
+                        new CompletionSender(parts.http()), () -> PrefixCaching.ask(parts.http(), parts.timer())));
         return backends;
     }
 

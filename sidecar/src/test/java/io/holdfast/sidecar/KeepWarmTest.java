@@ -101,8 +101,8 @@ class KeepWarmTest {
     /** The engine takes sessions and keeps nothing for them: that shows by what is lost, and another way is taken. */
     @Test
     void wayThatDoesNotWork_givesWayToTheNext() {
-        try (TestBed bed = TestBed.with(
-                TestBed.fast().withSglang(engine -> engine.withSessions(true)), state, "backend: auto")) {
+        try (TestBed bed =
+                TestBed.with(TestBed.fast().withSglang(engine -> engine.withSessions(true)), state, "backend: auto")) {
             bed.client.meet(bed.engine);
             bed.emulator.faults().begin(new CacheFault.HoldLost(100));
             int[] number = {1_000};

@@ -95,6 +95,11 @@ public final class AutoBackend implements Backend {
     }
 
     private CompletionStage<Capabilities> probe(int index, List<String> passedOver) {
+        if (index == inOrder.size() && !distrusted.isEmpty()) {
+            // What lost pins is better than nothing.
+            distrusted.clear();
+            return probe(0, new ArrayList<>());
+        }
         if (index == inOrder.size()) {
             found = none;
             return CompletableFuture.completedFuture(

@@ -903,6 +903,14 @@ public final class Pins {
                                 + outcome.reason());
             }
             case DEFERRED -> {
+                if (!pin.backend.traits().releaseTells()) {
+                    // What is named by a name of its own can be closed twice.
+                    dueAt(
+                            pin,
+                            nowNanos + backOff(pin),
+                            "its unpin is sent again, since it had no clear answer: " + outcome.reason());
+                    return;
+                }
                 stay(
                         pin,
                         State.UNSURE,

@@ -187,7 +187,8 @@ public record EngineReadings(
                 ttftSum,
                 ttfts,
                 prompts,
-                cached);
+                cached,
+                ranks);
     }
 
     private EngineReadings with(
