@@ -28,7 +28,10 @@ final class KeepWarm {
      * An engine without pins evicts what was used longest ago. A prefix that was just used is behind everything else that
      * can be evicted, so it lives until as many blocks were allocated as there are beside it:
      *
-     *     room = capacity - what running requests hold - its own blocks
+     *     room = capacity - what running requests hold - what is held
+     *
+     * What else is held counts like its own blocks: it is touched as well, and stands behind it from then on without that a
+     * block was allocated.
      *
      * Allocations are counted by the blocks that the events announce, not by time: a prefix in a quiet engine needs no
      * touch for hours. What waits in the queue is served before a touch that is sent now, since engines serve first come
@@ -36,7 +39,8 @@ final class KeepWarm {
      * both together reach a part of the room. The part is one half at first, and becomes smaller with each touch that came
      * too late, since not every allocation is announced.
      *
-     * Where the queue alone needs the room, no touch can be in time: the prefix is given up for lost then, and not once it
+     * Where what is held leaves less than a part of the cache, the youngest hold is given up for lost, or the touches would
+     * never end. Where the queue alone needs the room, no touch can be in time: the prefix is given up for lost then, and not once it
      * is gone, and comes back with the next request that stores it.
      *
      * What it may cost
@@ -48,6 +52,9 @@ final class KeepWarm {
      * once, and all requests of our own together may take so many seconds of an hour.
      */
     private static final double FIRST_PART = 0.5;
+    /** Of the cache, beside what is held. */
+    private static final double LEAST_ROOM = 0.1;
+
     private static final double LEAST_PART = 0.2;
     private static final double AFTER_LATE = 0.85;
     /** What a request costs beside the tokens that it computes, in such tokens. */
@@ -151,6 +158,9 @@ final class KeepWarm {
             }
         }
         before = now.allocated;
+        if (loseTheYoungestForWantOfRoom(now)) {
+            return;
+        }
         // Those that were used longest ago are evicted first.
         due.sort(Comparator.comparingLong(hold -> of(hold).usedAtBlocks));
         for (Hold hold : due) {
@@ -158,6 +168,22 @@ final class KeepWarm {
                 touch(backend, hold, of(hold), now);
             }
         }
+    }
+
+    private boolean loseTheYoungestForWantOfRoom(Now now) {
+        double capacity = now.readings.capacityTokens().number().orElse(0);
+        double block = now.readings.blockTokens().number().orElse(0);
+        List<Hold> held = holds.living().stream()
+                .filter(hold -> hold.state() == HoldState.HELD)
+                .toList();
+        if (held.isEmpty() || block < 1 || capacity / block - tree.pinnedBlocks() >= LEAST_ROOM * capacity / block) {
+            return false;
+        }
+        decisions.lost(
+                held.getLast(),
+                "the " + tree.pinnedBlocks() + " blocks that are held leave too little of the cache to keep all of them"
+                        + " warm");
+        return true;
     }
 
     private Kept of(Hold hold) {
@@ -198,14 +224,15 @@ final class KeepWarm {
         return hold.request().tokenCount() / hold.request().blocks() * (long) hold.heldBlocks();
     }
 
-    private static Optional<Long> room(Hold hold, EngineReadings readings) {
+    private Optional<Long> room(Hold hold, EngineReadings readings) {
         double block = readings.blockTokens().number().orElse(0);
         double capacity = readings.capacityTokens().number().orElse(0);
         if (block < 1 || capacity < 1) {
             return Optional.empty();
         }
         double used = readings.usedTokens().number().orElse(0);
-        return Optional.of(Math.max(1, (long) ((capacity - used) / block) - hold.pinnedBlocks()));
+        long held = Math.max(hold.pinnedBlocks(), tree.pinnedBlocks());
+        return Optional.of(Math.max(1, (long) ((capacity - used) / block) - held));
     }
 
     private void touch(Backend backend, Hold hold, Kept of, Now now) {

@@ -322,6 +322,36 @@ class KeepWarmTest {
     }
 
     @Test
+    void whatElseIsHeld_isNoRoomEither() {
+        held(1, PREFIX);
+        held(2, 300);
+        tree.pinPath(1_000 + PREFIX);
+        tree.pinPath(2_300);
+        poll();
+        allocate(299);
+        poll();
+        assertThat(sent).isEmpty();
+        allocate(1);
+        poll();
+        assertThat(sent).hasSize(2);
+    }
+
+    @Test
+    void holdsThatLeaveNoRoom_loseTheYoungest() {
+        held(1, PREFIX);
+        held(2, 900);
+        tree.pinPath(1_000 + PREFIX);
+        tree.pinPath(2_900);
+        allocate(CAPACITY);
+        poll();
+        assertThat(sent).isEmpty();
+        assertThat(decided)
+                .containsExactly(
+                        "lost 2: the 1000 blocks that are held leave too little of the cache to keep all of them"
+                                + " warm");
+    }
+
+    @Test
     void unknownCapacity_sendsNothing() {
         held(1, PREFIX);
         allocate(10 * CAPACITY);
