@@ -32,7 +32,7 @@ final class Gate implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + port);
     }
 
-    void shut() throws IOException {
+    synchronized void shut() throws IOException {
         listening.close();
         for (Socket socket : sockets) {
             socket.close();
@@ -40,7 +40,7 @@ final class Gate implements AutoCloseable {
         sockets.clear();
     }
 
-    void open() throws IOException {
+    synchronized void open() throws IOException {
         listening = listen(port);
     }
 
@@ -57,11 +57,7 @@ final class Gate implements AutoCloseable {
             while (true) {
                 Socket near = from.accept();
                 try {
-                    Socket far = new Socket(server.getHost(), server.getPort());
-                    sockets.add(near);
-                    sockets.add(far);
-                    threads.execute(() -> copy(near, far));
-                    threads.execute(() -> copy(far, near));
+                    lead(from, near, new Socket(server.getHost(), server.getPort()));
                 } catch (IOException e) {
                     // Nobody is behind the gate now.
                     near.close();
@@ -70,6 +66,19 @@ final class Gate implements AutoCloseable {
         } catch (IOException e) {
             // Shut.
         }
+    }
+
+    /** A connection that was accepted just before the gate was shut must not stay open behind it. */
+    private synchronized void lead(ServerSocket from, Socket near, Socket far) throws IOException {
+        if (from.isClosed()) {
+            near.close();
+            far.close();
+            return;
+        }
+        sockets.add(near);
+        sockets.add(far);
+        threads.execute(() -> copy(near, far));
+        threads.execute(() -> copy(far, near));
     }
 
     private static void copy(Socket from, Socket to) {
