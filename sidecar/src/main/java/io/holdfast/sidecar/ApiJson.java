@@ -93,13 +93,15 @@ final class ApiJson {
     }
 
     static JsonObject pins(PinsView pins) {
-        return new JsonObject()
+        JsonObject json = new JsonObject()
                 .put("held", pins.pinned())
                 .put("leftovers", pins.leftovers())
                 .put("unsure", pins.unsure())
                 .put("kept", pins.kept())
                 .put("refused", pins.refused())
                 .put("abandoned", pins.abandoned());
+        pins.trouble().ifPresent(sentence -> json.put("trouble", sentence));
+        return json;
     }
 
     private static String withheld(HoldView hold) {

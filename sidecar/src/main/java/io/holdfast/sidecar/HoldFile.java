@@ -76,6 +76,21 @@ final class HoldFile implements Closeable {
         return opened;
     }
 
+    /** How many holds the file of one engine has by now, whoever writes it; 0 where there is none that can be read. */
+    static int count(Path directory, String engineId, Instant now) {
+        HoldFile looked = new HoldFile(directory, engineId, LedgerFiles.SYSTEM);
+        try {
+            if (Files.exists(looked.file)) {
+                looked.read();
+            }
+        } catch (IOException e) {
+            LOG.debug("How many holds are kept is not known: {}", e.getMessage());
+        }
+        return (int) looked.kept.values().stream()
+                .filter(hold -> hold.declared() || hold.until().isAfter(now))
+                .count();
+    }
+
     /** Those that are kept, oldest first. */
     synchronized List<KeptHold> kept() {
         return List.copyOf(kept.values());

@@ -170,6 +170,7 @@ public final class Sidecar implements AutoCloseable {
                             + "); stop what listens there or write another listen.port.",
                     e);
         }
+        engines.values().forEach(engine -> engine.servedAt(uri()));
         engines.values().forEach(this::askRegularly);
         if (access.actingRefused()) {
             LOG.warn(
