@@ -39,6 +39,8 @@ final class KeepWarm {
      * both together reach a part of the room. The part is one half at first, and becomes smaller with each touch that came
      * too late, since not every allocation is announced.
      *
+     * An engine that is busy may be late with its numbers, and that is when touches matter: what it told last counts then.
+     *
      * Where what is held leaves less than a part of the cache, the youngest hold is given up for lost, or the touches would
      * never end. Where the queue alone needs the room, no touch can be in time: the prefix is given up for lost then, and not once it
      * is gone, and comes back with the next request that stores it.
@@ -82,6 +84,13 @@ final class KeepWarm {
     private long quietUntilNanos;
     private long late;
     private long before = UNKNOWN;
+
+    /** In tokens, as the engine told it last; 0 before it did. */
+    private double capacity;
+
+    private double blockTokens;
+    private double used;
+    private double waiting;
 
     /** What becomes of a hold that is not kept any more. */
     interface Decisions {
@@ -145,6 +154,10 @@ final class KeepWarm {
                         .filter(hold -> hold.state() == HoldState.HELD)
                         .isEmpty());
         resting.keySet().removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
+        capacity = now.readings.capacityTokens().number().orElse(capacity);
+        blockTokens = now.readings.blockTokens().number().orElse(blockTokens);
+        used = now.readings.usedTokens().number().orElse(used);
+        waiting = now.readings.waitingRequests().number().orElse(waiting);
         List<Hold> due = new ArrayList<>();
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.HELD) {
@@ -158,7 +171,7 @@ final class KeepWarm {
             }
         }
         before = now.allocated;
-        if (loseTheYoungestForWantOfRoom(now)) {
+        if (loseTheYoungestForWantOfRoom()) {
             return;
         }
         // Those that were used longest ago are evicted first.
@@ -170,13 +183,13 @@ final class KeepWarm {
         }
     }
 
-    private boolean loseTheYoungestForWantOfRoom(Now now) {
-        double capacity = now.readings.capacityTokens().number().orElse(0);
-        double block = now.readings.blockTokens().number().orElse(0);
+    private boolean loseTheYoungestForWantOfRoom() {
         List<Hold> held = holds.living().stream()
                 .filter(hold -> hold.state() == HoldState.HELD)
                 .toList();
-        if (held.isEmpty() || block < 1 || capacity / block - tree.pinnedBlocks() >= LEAST_ROOM * capacity / block) {
+        if (held.isEmpty()
+                || blockTokens < 1
+                || capacity / blockTokens - tree.pinnedBlocks() >= LEAST_ROOM * capacity / blockTokens) {
             return false;
         }
         decisions.lost(
@@ -204,12 +217,12 @@ final class KeepWarm {
             of.cachedTokens = cached;
             of.touchesSinceUse = 0;
         }
-        Optional<Long> room = room(hold, now.readings);
+        Optional<Long> room = room(hold);
         if (of.underWay || now.nanos < of.notBeforeNanos || room.isEmpty()) {
             return false;
         }
         double bound = part * room.get();
-        double ahead = now.readings.waitingRequests().number().orElse(0) * now.promptBlocks.orElse(0);
+        double ahead = waiting * now.promptBlocks.orElse(0);
         if (ahead >= room.get()) {
             decisions.lost(
                     hold,
@@ -224,15 +237,12 @@ final class KeepWarm {
         return hold.request().tokenCount() / hold.request().blocks() * (long) hold.heldBlocks();
     }
 
-    private Optional<Long> room(Hold hold, EngineReadings readings) {
-        double block = readings.blockTokens().number().orElse(0);
-        double capacity = readings.capacityTokens().number().orElse(0);
-        if (block < 1 || capacity < 1) {
+    private Optional<Long> room(Hold hold) {
+        if (blockTokens < 1 || capacity < 1) {
             return Optional.empty();
         }
-        double used = readings.usedTokens().number().orElse(0);
         long held = Math.max(hold.pinnedBlocks(), tree.pinnedBlocks());
-        return Optional.of(Math.max(1, (long) ((capacity - used) / block) - held));
+        return Optional.of(Math.max(1, (long) ((capacity - used) / blockTokens) - held));
     }
 
     private void touch(Backend backend, Hold hold, Kept of, Now now) {

@@ -355,9 +355,21 @@ class KeepWarmTest {
     void unknownCapacity_sendsNothing() {
         held(1, PREFIX);
         allocate(10 * CAPACITY);
-        warm.poll(backend, new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks));
+        pollSilent();
         assertThat(sent).isEmpty();
         assertThat(decided).isEmpty();
+    }
+
+    @Test
+    void engineThatIsLateWithItsNumbers_isTouchedByThoseItToldLast() {
+        held(1, PREFIX);
+        poll();
+        allocate(DUE - 1);
+        pollSilent();
+        assertThat(sent).isEmpty();
+        allocate(1);
+        pollSilent();
+        assertThat(sent).hasSize(1);
     }
 
     /** Allocates until a touch is due, and has it answered. */
@@ -414,6 +426,10 @@ class KeepWarmTest {
                         allocated,
                         Samples.with(readings, "cachedTokens", Reading.known(cachedTokens, "test", nanos)),
                         promptBlocks));
+    }
+
+    private void pollSilent() {
+        warm.poll(backend, new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks));
     }
 
     private final class Decided implements KeepWarm.Decisions {
