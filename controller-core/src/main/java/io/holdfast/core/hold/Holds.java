@@ -37,6 +37,7 @@ public final class Holds {
     private long nowNanos;
     private long blockTokens;
     private int names;
+    private long views;
     private final Map<Hint, Long> hints = new EnumMap<>(Hint.class);
 
     /** Who asked for a hold, and until when they wait to hear of it. */
@@ -366,6 +367,6 @@ public final class Holds {
     }
 
     private HoldView view(Hold hold) {
-        return hold.view(nowNanos, blockTokens, prefixes.lastHit(hold.end()));
+        return hold.view(nowNanos, blockTokens, prefixes.lastHit(hold.end()), ++views);
     }
 }
