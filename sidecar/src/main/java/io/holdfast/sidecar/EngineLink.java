@@ -19,6 +19,7 @@ import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.http.GuardState;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading;
 import io.vertx.core.json.JsonArray;
@@ -543,6 +544,7 @@ final class EngineLink implements AutoCloseable {
         JsonObject engine = ApiJson.engine(config, backend.name(), view(), events.json(), why)
                 .put("holds", holdsJson(why))
                 .put("pins", ApiJson.pins(pins()))
+                .put("calls", ApiJson.guards(http.guards()))
                 .put("paused", view().paused().isPresent());
         String fault = fault();
         if (!fault.isEmpty()) {
@@ -570,6 +572,14 @@ final class EngineLink implements AutoCloseable {
     /** Says in the state directory where the API is, for whoever is to ask it. */
     void servedAt(URI api) {
         store.servedAt(api);
+    }
+
+    /** What the guards of our calls to the engine do now. */
+    GuardState guard(GuardState.Calls calls) {
+        return http.guards().stream()
+                .filter(state -> state.calls() == calls)
+                .findFirst()
+                .orElseThrow();
     }
 
     /** Asks the engine nothing any more. */
