@@ -271,8 +271,9 @@ final class EngineHttpTest {
         });
         try (EngineHttp http = http(settings())) {
             EngineHttp own = http.waiting(Duration.ofMillis(50));
-            List<CompletionStage<Reply>> replies =
-                    IntStream.range(0, 10).mapToObj(i -> own.post("/generate", "{}")).toList();
+            List<CompletionStage<Reply>> replies = IntStream.range(0, 10)
+                    .mapToObj(i -> own.post("/generate", "{}"))
+                    .toList();
             replies.forEach(reply -> assertThat(await(reply)).isInstanceOf(Reply.NoAnswer.class));
 
             assertThat(await(http.post("/unpin", "{}"))).isEqualTo(new Reply.Answer(200, "x"));

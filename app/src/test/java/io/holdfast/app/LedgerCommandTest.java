@@ -105,7 +105,7 @@ class LedgerCommandTest {
             assertThat(alone.code()).as(alone.toString()).isEqualTo(ExitCode.OK);
             assertThat(alone.out())
                     .startsWith("main: 1 of 1 entry released, by holdfast ledger release itself.\n  released  hold ")
-                    .contains("The next start asks again for the 1 requested holds in");
+                    .contains("The next start asks again for 1 requested hold in");
             assertThat(usedTokens(engine)).isZero();
             assertThat(run("ledger", "release", "--state", state().toString()).out())
                     .startsWith("main: nothing is listed, so nothing was asked for.");

@@ -160,7 +160,8 @@ final class LastingHolds {
             return true;
         }
         Optional<KeptHold> before = Optional.ofNullable(known.get(kept.id()));
-        if (before.isEmpty() || (before.get().tokens().isEmpty() && kept.tokens().isPresent())) {
+        if (before.isEmpty()
+                || (before.get().tokens().isEmpty() && kept.tokens().isPresent())) {
             return write(kept);
         }
         return isAbout(before.get().claims(), kept.claims()) || write(Map.of(kept.id(), kept.claims()));
@@ -364,10 +365,7 @@ final class LastingHolds {
         for (HoldView hold : view.holds()) {
             Optional<KeptHold> kept = Optional.ofNullable(known.get(hold.id()))
                     .filter(before -> !before.declared() && active.contains(before.id()));
-            if (kept.isPresent()
-                    && !hold.claims().isEmpty()
-                    && hold.state() != HoldState.EXPIRING
-                    && !outdated(hold)) {
+            if (kept.isPresent() && !hold.claims().isEmpty() && hold.state() != HoldState.EXPIRING && !outdated(hold)) {
                 List<KeptClaim> claims = claims(hold);
                 if (!isAbout(kept.get().claims(), claims) || !kept.get().until().isAfter(now)) {
                     moved.put(hold.id(), claims);

@@ -36,7 +36,11 @@ final class LedgerLines {
 
     /** What a line turned out to be. */
     sealed interface Parsed {
-        /** @param since when it was written; absent in what older versions wrote, and of what is no entry */
+        /**
+         * A line as it is meant.
+         *
+         * @param since when it was written; absent in what older versions wrote, and of what is no entry
+         */
         record Known(LedgerLine line, Optional<Instant> since) implements Parsed {
             Known(LedgerLine line) {
                 this(line, Optional.empty());

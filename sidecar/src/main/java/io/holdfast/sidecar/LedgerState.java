@@ -56,7 +56,11 @@ public record LedgerState(
     public sealed interface Use {
         record Nobody() implements Use {}
 
-        /** @param api where it serves, as far as it said so */
+        /**
+         * A sidecar that runs.
+         *
+         * @param api where it serves, as far as it said so
+         */
         record Sidecar(Optional<URI> api) implements Use {}
     }
 }

@@ -251,12 +251,9 @@ final class Metrics {
                 .register(registry);
     }
 
-    private void turnedAway(
-            EngineLink engine, GuardState.Calls calls, String by, ToLongFunction<GuardState> count) {
+    private void turnedAway(EngineLink engine, GuardState.Calls calls, String by, ToLongFunction<GuardState> count) {
         FunctionCounter.builder(
-                        "holdfast.engine.calls.turned.away",
-                        engine,
-                        link -> count.applyAsLong(link.guard(calls)))
+                        "holdfast.engine.calls.turned.away", engine, link -> count.applyAsLong(link.guard(calls)))
                 .description("Calls to the engine that were not made, by what forbade them")
                 .tags(tags(engine).and("calls", lower(calls)).and("by", by))
                 .register(registry);

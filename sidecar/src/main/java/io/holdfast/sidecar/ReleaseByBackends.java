@@ -155,7 +155,7 @@ final class ReleaseByBackends implements AutoCloseable {
         return switch (attempt) {
             case ServedModel.Attempt.Unanswered unanswered ->
                 Optional.of(new Refusal(
-                        "the engine does not answer: " + unanswered.why(),
+                        "the engine does not answer: " + unanswered.why().replace(": is the engine running?", "."),
                         "Start the engine and try again; where it has ended for good, its pins have, too: delete "
                                 + store.file() + "."));
             case ServedModel.Attempt.Answered answered -> {

@@ -200,10 +200,13 @@ public final class StateDirectory {
     }
 
     private List<String> notes(LedgerState ledger) {
-        return ledger.keptHolds() == 0
+        int kept = ledger.keptHolds();
+        return kept == 0
                 ? List.of()
-                : List.of("The next start asks again for the " + ledger.keptHolds() + " requested holds in "
-                        + directory.resolve(ledger.id() + ".holds") + "; delete that file to end them.");
+                : List.of("The next start asks again for " + kept
+                        + (kept == 1 ? " requested hold in " : " requested holds in ")
+                        + directory.resolve(ledger.id() + ".holds") + "; delete that file to end "
+                        + (kept == 1 ? "it." : "them."));
     }
 
     /** As a sidecar would be told of it. */

@@ -124,8 +124,8 @@ class HoldFileTest {
 
     @Test
     void timeThatNoLeaseReaches_isCutToTheLongest() throws IOException {
-        String line = "{\"hold\":%d,\"claims\":[{\"leaseMillis\":1000,\"atMostMillis\":2000,\"refreshOnHit\":true,\"weight\":1,"
-                + "\"untilMillis\":%d,\"lastMillis\":%d}],\"blocks\":[7]}\n";
+        String line =
+                "{\"hold\":%d,\"claims\":[{\"leaseMillis\":1000,\"atMostMillis\":2000,\"refreshOnHit\":true,\"weight\":1,\"untilMillis\":%d,\"lastMillis\":%d}],\"blocks\":[7]}\n";
         long soon = NOW.plusSeconds(60).toEpochMilli();
         Files.writeString(
                 file(),

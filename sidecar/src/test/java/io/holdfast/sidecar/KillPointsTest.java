@@ -83,8 +83,8 @@ class KillPointsTest {
         SplittableRandom random = new SplittableRandom(seed);
         Path state = directory.resolve("state-" + seed);
         try (Emulator pins = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
-                Emulator sessions = Emulator.start(
-                        vertx, TestBed.fast().withSglang(engine -> engine.withSessions(true)));
+                Emulator sessions =
+                        Emulator.start(vertx, TestBed.fast().withSglang(engine -> engine.withSessions(true)));
                 EngineClient pinning = new EngineClient(pins.uri());
                 EngineClient keeping = new EngineClient(sessions.uri())) {
             kill(state, pins, sessions, pinning, keeping, random);
@@ -105,9 +105,13 @@ class KillPointsTest {
             for (int i = 0; i < 24; i++) {
                 keeping.generate(EngineClient.prompt(200 + i, 512));
             }
-            assertThat(keeping.generate(FOREIGN)).as("%s: somebody else's session", told).isGreaterThan(0);
+            assertThat(keeping.generate(FOREIGN))
+                    .as("%s: somebody else's session", told)
+                    .isGreaterThan(0);
             for (int i = 0; i < PREFIXES; i++) {
-                assertThat(keeping.generate(prefix(i))).as("%s: prefix %s", told, i).isZero();
+                assertThat(keeping.generate(prefix(i)))
+                        .as("%s: prefix %s", told, i)
+                        .isZero();
             }
         }
     }
@@ -191,8 +195,8 @@ class KillPointsTest {
         boolean some = !outstanding(state, "pins").isEmpty();
         try (Sidecar dry = start(config(state, pins, sessions, "dry_run", "dry_run"));
                 SidecarClient client = new SidecarClient(dry.uri(), "pins")) {
-            String said = Eventually.see(
-                    told, () -> client.http.get("/readyz").text(), text -> !text.contains("not known"));
+            String said =
+                    Eventually.see(told, () -> client.http.get("/readyz").text(), text -> !text.contains("not known"));
             if (some) {
                 assertThat(said)
                         .as(told)
@@ -201,7 +205,9 @@ class KillPointsTest {
             }
         }
         assertThat(Files.readAllBytes(state.resolve("pins.ledger"))).as(told).isEqualTo(pinsBefore);
-        assertThat(Files.readAllBytes(state.resolve("sessions.ledger"))).as(told).isEqualTo(sessionsBefore);
+        assertThat(Files.readAllBytes(state.resolve("sessions.ledger")))
+                .as(told)
+                .isEqualTo(sessionsBefore);
     }
 
     private void releasesAll(String told, Path state, String config) {

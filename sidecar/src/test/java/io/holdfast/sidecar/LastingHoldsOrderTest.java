@@ -44,13 +44,7 @@ class LastingHoldsOrderTest {
         file = Optional.of(kept);
         EngineLink link = unstarted.engine("demo");
         made = Optional.of(new LastingHolds(
-                link.config(),
-                kept,
-                link.controller(),
-                link.prefixes(),
-                Optional::empty,
-                () -> NOW,
-                waiting::add));
+                link.config(), kept, link.controller(), link.prefixes(), Optional::empty, () -> NOW, waiting::add));
     }
 
     @AfterEach

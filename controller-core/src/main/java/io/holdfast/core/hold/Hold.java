@@ -104,6 +104,11 @@ public record Hold(
         return with(more ? again : request, others, timesAsked + 1, provenNanos);
     }
 
+    /** The same prefix with its tokens, which were not known when it was asked for. */
+    Hold told(HoldRequest known) {
+        return with(known, claims, timesAsked, provenNanos);
+    }
+
     /** The engine was seen to have it then. */
     public Hold proven(long nanos) {
         return with(request, claims, timesAsked, Math.max(provenNanos, nanos));
