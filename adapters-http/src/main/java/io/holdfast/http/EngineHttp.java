@@ -12,6 +12,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
@@ -34,6 +35,10 @@ import org.jspecify.annotations.Nullable;
  * not be made is answered at once, and has certainly not been carried out. What engines answer below 500 is an answer;
  * 500 and above, silence and broken connections are failures that the breaker counts.
  *
+ * Two kinds of calls. A request that waits for its turn behind those of users may time out for no other reason than a long
+ * queue, and ten of them at once. That says nothing of an unpin, which an engine answers between two batches, so calls that
+ * wait have a breaker, a bulkhead and a rate of their own: what becomes of them never turns a pin, an unpin or a reading away.
+ *
  * Repetition. Only a GET is repeated, and only where another try may fare better at once: a refused or broken connection,
  * 502, 503, 504. A POST may count something up in the engine (a pin does), so it is sent once, and whoever sent it learns
  * whether it may have arrived. A time-out is never repeated: the engine is busy enough.
@@ -49,6 +54,9 @@ public final class EngineHttp implements AutoCloseable {
     private final HttpRequest template;
     private final HttpClient client;
     private final Guards guards;
+    private final Guards prompt;
+    private final Guards queued;
+
     private final ScheduledExecutorService timer;
     private final AtomicBoolean closed;
 
@@ -63,7 +71,9 @@ public final class EngineHttp implements AutoCloseable {
         this.timer = timer;
         base = settings.base().toString().replaceAll("/+$", "");
         template = template(settings);
-        guards = new Guards(settings, nanoClock);
+        prompt = new Guards(GuardState.Calls.PROMPT, settings, nanoClock);
+        guards = prompt;
+        queued = new Guards(GuardState.Calls.QUEUED, settings, nanoClock);
         closed = new AtomicBoolean();
         HttpClient.Builder builder = HttpClient.newBuilder()
                 .executor(executor)
@@ -76,12 +86,14 @@ public final class EngineHttp implements AutoCloseable {
         client = builder.build();
     }
 
-    private EngineHttp(EngineHttp shared, EngineHttpSettings settings) {
+    private EngineHttp(EngineHttp shared, EngineHttpSettings settings, Guards guards) {
         this.settings = settings;
         timer = shared.timer;
         base = shared.base;
         template = template(settings);
-        guards = shared.guards;
+        this.guards = guards;
+        prompt = shared.prompt;
+        queued = shared.queued;
         closed = shared.closed;
         client = shared.client;
     }
@@ -94,17 +106,22 @@ public final class EngineHttp implements AutoCloseable {
 
     /** The same conversation with other headers, such as those of an administrator; connection and guards are shared. */
     public EngineHttp withHeaders(Map<String, String> headers) {
-        return new EngineHttp(this, settings.withHeaders(headers));
+        return new EngineHttp(this, settings.withHeaders(headers), guards);
     }
 
-    /** The same conversation for calls that may wait so long for their turn; connection and guards are shared. */
+    /** The same conversation for calls that may wait so long for their turn, with guards that only those share. */
     public EngineHttp waiting(Duration limit) {
-        return new EngineHttp(this, settings.withTimeLimit(limit));
+        return new EngineHttp(this, settings.withTimeLimit(limit), queued);
     }
 
     /** Where the engine serves. */
     public URI base() {
         return settings.base();
+    }
+
+    /** What the guards of each kind of calls do now; the same whichever conversation of the engine is asked. */
+    public List<GuardState> guards() {
+        return List.of(prompt.state(), queued.state());
     }
 
     public CompletionStage<Reply> get(String path) {
@@ -216,6 +233,7 @@ public final class EngineHttp implements AutoCloseable {
     }
 
     private Attempt timedOut(String what) {
+        guards.timedOut();
         return failed(what + " had no answer within " + settings.timeLimit().toMillis() + " ms.", true, false);
     }
 

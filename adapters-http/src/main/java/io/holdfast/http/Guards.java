@@ -17,9 +17,10 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
-/** What stands between us and one engine: breaker, bulkhead and rate limit for every call, retry for those that ask. */
+/** What stands between us and one engine: breaker, bulkhead and rate limit for every call of a kind, retry for those that ask. */
 final class Guards {
     private final String engine;
     private final LongSupplier nanoClock;
@@ -27,9 +28,15 @@ final class Guards {
     private final Bulkhead bulkhead;
     private final RateLimiter rate;
     private final Retry retry;
+    private final GuardState.Calls calls;
+    private final LongAdder byBreaker = new LongAdder();
+    private final LongAdder byBulkhead = new LongAdder();
+    private final LongAdder byRate = new LongAdder();
+    private final LongAdder timedOut = new LongAdder();
     private volatile String lastFailure = "no call has ended yet.";
 
-    Guards(EngineHttpSettings settings, LongSupplier nanoClock) {
+    Guards(GuardState.Calls calls, EngineHttpSettings settings, LongSupplier nanoClock) {
+        this.calls = calls;
         this.engine = settings.base().toString();
         this.nanoClock = nanoClock;
         breaker = CircuitBreaker.of(
@@ -72,19 +79,43 @@ final class Guards {
     /** One sentence why the call must not be made; empty when it may, and then {@link #leave} must follow. */
     Optional<String> enter() {
         if (!breaker.tryAcquirePermission()) {
+            byBreaker.increment();
             return Optional.of("Calls to " + engine
                     + " are suspended because too many have failed lately, the last one so: " + lastFailure);
         }
         if (!bulkhead.tryAcquirePermission()) {
             breaker.releasePermission();
+            byBulkhead.increment();
             return Optional.of("Too many calls to " + engine + " are under way.");
         }
         if (!rate.acquirePermission()) {
             bulkhead.releasePermission();
             breaker.releasePermission();
+            byRate.increment();
             return Optional.of("Too many calls to " + engine + " were made within the last second.");
         }
         return Optional.empty();
+    }
+
+    void timedOut() {
+        timedOut.increment();
+    }
+
+    GuardState state() {
+        int most = bulkhead.getMetrics().getMaxAllowedConcurrentCalls();
+        return new GuardState(
+                calls,
+                switch (breaker.getState()) {
+                    case CLOSED, DISABLED, METRICS_ONLY -> GuardState.Breaker.CLOSED;
+                    case HALF_OPEN -> GuardState.Breaker.HALF_OPEN;
+                    case OPEN, FORCED_OPEN -> GuardState.Breaker.OPEN;
+                },
+                most - bulkhead.getMetrics().getAvailableConcurrentCalls(),
+                most,
+                byBreaker.sum(),
+                byBulkhead.sum(),
+                byRate.sum(),
+                timedOut.sum());
     }
 
     long now() {

@@ -25,6 +25,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -256,6 +257,33 @@ final class EngineHttpTest {
             for (int i = 0; i < 20; i++) {
                 assertThat(await(http.post("/", "{}"))).isEqualTo(new Reply.Answer(200, ""));
             }
+        }
+    }
+
+    @Test
+    void callsThatTimeOutInTheQueue_turnNoOtherCallAway() {
+        CountDownLatch never = new CountDownLatch(1);
+        serve(exchange -> {
+            if (exchange.getRequestURI().getPath().equals("/generate")) {
+                awaitLatch(never);
+            }
+            answer(exchange, 200, "x");
+        });
+        try (EngineHttp http = http(settings())) {
+            EngineHttp own = http.waiting(Duration.ofMillis(50));
+            List<CompletionStage<Reply>> replies = IntStream.range(0, 10)
+                    .mapToObj(i -> own.post("/generate", "{}"))
+                    .toList();
+            replies.forEach(reply -> assertThat(await(reply)).isInstanceOf(Reply.NoAnswer.class));
+
+            assertThat(await(http.post("/unpin", "{}"))).isEqualTo(new Reply.Answer(200, "x"));
+            assertThat(await(own.post("/generate", "{}")).toString()).contains("are suspended");
+            assertThat(http.guards())
+                    .containsExactly(
+                            new GuardState(GuardState.Calls.PROMPT, GuardState.Breaker.CLOSED, 0, 32, 0, 0, 0, 0),
+                            new GuardState(GuardState.Calls.QUEUED, GuardState.Breaker.OPEN, 0, 32, 1, 0, 0, 10));
+        } finally {
+            never.countDown();
         }
     }
 

@@ -38,6 +38,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             DoctorCommand.class,
             ObserveCommand.class,
             SidecarCommand.class,
+            LedgerCommand.class,
             LoadtestCommand.class,
             EmulateCommand.class,
             BenchCommand.class

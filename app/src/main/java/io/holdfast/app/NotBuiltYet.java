@@ -19,7 +19,7 @@ final class NotBuiltYet {
     private NotBuiltYet() {}
 
     static Optional<String> frontDoor(String name) {
-        return sentence(FRONT_DOOR, "", name, "demo, doctor, observe, sidecar, loadtest, emulate and bench");
+        return sentence(FRONT_DOOR, "", name, "demo, doctor, observe, sidecar, ledger, loadtest, emulate and bench");
     }
 
     static Optional<String> loadTest(String name) {

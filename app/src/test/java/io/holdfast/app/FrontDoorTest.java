@@ -20,7 +20,7 @@ class FrontDoorTest {
         CommandRun told = help("--help");
 
         assertThat(offered(told))
-                .containsExactly("demo", "doctor", "observe", "sidecar", "loadtest", "emulate", "bench");
+                .containsExactly("demo", "doctor", "observe", "sidecar", "ledger", "loadtest", "emulate", "bench");
         assertThat(told.out())
                 .contains(
                         "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive,",

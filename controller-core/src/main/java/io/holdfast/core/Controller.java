@@ -270,6 +270,10 @@ public final class Controller {
             }
             Hold hold = holds.register(HoldOrigin.REQUESTED, withKnownTokens(request), "asked for");
             holds.awaitDecision(hold.id(), answer, nowNanos + patience.toNanos());
+            if (backends.chosen().traits().needs(Need.TOKENS)
+                    && hold.request().tokens().isEmpty()) {
+                refuse(hold.id(), Planner.NAMES_ONLY + ": ask for it by its tokens");
+            }
             planNow = true;
         });
     }
@@ -603,6 +607,9 @@ public final class Controller {
         holds.age(own.busyNanos());
         EngineReadings readings = effectiveReadings(clockNanos);
         budget = budget(readings, clockNanos);
+        if (backends.chosen().traits().needs(Need.TOKENS)) {
+            holds.learnTokens(this::withKnownTokens);
+        }
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
@@ -811,11 +818,7 @@ public final class Controller {
                     holds.update(waiting);
                     holds.decided(waiting);
                 });
-            case REFUSE ->
-                holds.living(line.holdId()).ifPresent(hold -> {
-                    holds.update(hold.expiring(line.reason()));
-                    pins.leave(line.holdId());
-                });
+            case REFUSE -> refuse(line.holdId(), line.reason());
             case PRIME ->
                 holds.living(line.holdId()).ifPresent(hold -> {
                     Hold waiting = hold.because(line.reason());
@@ -828,6 +831,13 @@ public final class Controller {
                         .filter(hold -> tree.several() && hold.state() == HoldState.HELD)
                         .ifPresent(hold -> holds.update(hold.because(line.reason())));
         }
+    }
+
+    private void refuse(long id, String reason) {
+        holds.living(id).ifPresent(hold -> {
+            holds.update(hold.expiring(reason));
+            pins.leave(id);
+        });
     }
 
     /** Whether the prefix is in the cache, so that this backend can pin it. */

@@ -15,6 +15,7 @@ import io.holdfast.core.plan.Plan;
 import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
+import io.holdfast.http.GuardState;
 import io.holdfast.kvcached.SegmentReading;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -93,13 +94,35 @@ final class ApiJson {
     }
 
     static JsonObject pins(PinsView pins) {
-        return new JsonObject()
+        JsonObject json = new JsonObject()
                 .put("held", pins.pinned())
                 .put("leftovers", pins.leftovers())
                 .put("unsure", pins.unsure())
                 .put("kept", pins.kept())
                 .put("refused", pins.refused())
                 .put("abandoned", pins.abandoned());
+        pins.trouble().ifPresent(sentence -> json.put("trouble", sentence));
+        return json;
+    }
+
+    static JsonObject guards(List<GuardState> all) {
+        JsonObject json = new JsonObject();
+        for (GuardState guards : all) {
+            json.put(
+                    lower(guards.calls()),
+                    new JsonObject()
+                            .put("breaker", lower(guards.breaker()))
+                            .put("underWay", guards.underWay())
+                            .put("mostUnderWay", guards.mostUnderWay())
+                            .put(
+                                    "turnedAway",
+                                    new JsonObject()
+                                            .put("breaker", guards.turnedAwayByBreaker())
+                                            .put("bulkhead", guards.turnedAwayByBulkhead())
+                                            .put("rate", guards.turnedAwayByRate()))
+                            .put("timedOut", guards.timedOut()));
+        }
+        return json;
     }
 
     private static String withheld(HoldView hold) {

@@ -36,8 +36,16 @@ final class BackendRegistry {
                 .toList();
     }
 
+    /** The family of engines that has a backend of this name; where none has, one of which it is not known. */
+    static EngineType family(String backend) {
+        return Arrays.stream(EngineType.values())
+                .filter(type -> type.family().backends().containsKey(backend))
+                .findFirst()
+                .orElse(EngineType.SGLANG);
+    }
+
     /** A backend by its name; absent where this version has none of that name for such an engine. */
-    private static Optional<Backend> named(String name, EngineFamily family, BackendParts parts) {
+    static Optional<Backend> named(String name, EngineFamily family, BackendParts parts) {
         return name.equals(DryRunBackend.NAME)
                 ? Optional.of(new DryRunBackend())
                 : Optional.ofNullable(family.backends().get(name)).map(make -> make.apply(parts));

@@ -53,8 +53,12 @@ final class EmergencyRelease {
      *     an unpin without a clear answer               unsure: a second one could take somebody else's pin
      *     an unpin that was not sent or was refused     unpin
      *
-     * Entries that are KEPT or UNSURE are not asked of. A pin without a clear answer may arrive late: when none is found it
-     * is asked for once more after that time.
+     * Entries that are KEPT or UNSURE are not asked of. A pin without a clear answer may arrive late: when none is found, or
+     * where an unpin's answer does not tell, it is asked for once more after that time.
+     *
+     * Without a sidecar
+     * -----------------
+     * A person may have a ledger released that no sidecar has (asked). Nothing else is different: no controller is there.
      *
      * What waits for what
      * -------------------
@@ -133,14 +137,43 @@ final class EmergencyRelease {
 
     /** Takes over from the controller, once and for good; any thread. */
     void begin(String why) {
-        calls.take();
-        if (begun.complete(why)) {
+        if (taken(why)) {
             LOG.error(
                     "Engine {}: {}. Everything that the ledger lists is let go of without its controller.",
                     engineId,
                     why);
+        }
+    }
+
+    /** Begins because a person asked for it, where there is no controller. */
+    void asked() {
+        boolean _ = taken("a person asked for it");
+    }
+
+    private boolean taken(String why) {
+        calls.take();
+        boolean first = begun.complete(why);
+        if (first) {
             later(0);
         }
+        return first;
+    }
+
+    /** Whether nothing more comes of waiting a while: all is gone, or stays. */
+    synchronized boolean settled() {
+        return !works.isEmpty()
+                && works.values().stream().noneMatch(work -> work.open() || work.state == State.WAITING);
+    }
+
+    /** Of this entry, why it is not let go of; absent when it is. */
+    synchronized Optional<String> left(Entry entry) {
+        Work work = works.getOrDefault(PinKey.of(entry), new Work());
+        return switch (work.state) {
+            case GONE -> Optional.empty();
+            case NEW -> Optional.of("the engine was not asked");
+            case UNDER_WAY -> Optional.of("the engine has not answered its unpin yet");
+            case WAITING, REFUSED, UNSURE, KEPT, ABANDONED -> Optional.of(work.why);
+        };
     }
 
     /** Why it took over; absent while the controller is in office. */
@@ -330,7 +363,13 @@ final class EmergencyRelease {
                             gone(work);
                         }
                     }
-                    case CLIPPED, DEFERRED -> unsure(work);
+                    case CLIPPED, DEFERRED -> {
+                        if (backend.traits().releaseTells()) {
+                            unsure(work);
+                        } else {
+                            unpin(key, work, backend);
+                        }
+                    }
                     case REJECTED, NOT_SENT -> unpin(key, work, backend);
                 }
             }
@@ -350,6 +389,7 @@ final class EmergencyRelease {
             synchronized (this) {
                 answered(
                         work,
+                        backend.traits().releaseTells(),
                         failure == null
                                 ? outcome
                                 : new Outcome(Outcome.Kind.DEFERRED, "The backend failed: " + failure));
@@ -358,20 +398,35 @@ final class EmergencyRelease {
         });
     }
 
-    private void answered(Work work, Outcome outcome) {
+    /** @param tells whether the answer says that the pin was there, and a second unpin could take another one */
+    private void answered(Work work, boolean tells, Outcome outcome) {
         switch (outcome.kind()) {
-            case ACCEPTED, CLIPPED -> gone(work);
-            case MISSING -> {
-                long left = work.mayArriveUntilNanos - clock.getAsLong();
-                if (work.mayArriveUntilNanos > Long.MIN_VALUE && left > 0) {
-                    put(work, State.WAITING, left / 1_000_000 + 1, "its pin may still arrive");
-                } else {
+            case ACCEPTED, CLIPPED -> {
+                if (tells) {
                     gone(work);
+                } else {
+                    goneUnlessItArrives(work);
                 }
             }
-            case DEFERRED -> unsure(work);
+            case MISSING -> goneUnlessItArrives(work);
+            case DEFERRED -> {
+                if (tells) {
+                    unsure(work);
+                } else {
+                    put(work, State.WAITING, pause(work), outcome.reason());
+                }
+            }
             case NOT_SENT -> put(work, State.WAITING, pause(work), outcome.reason());
             case REJECTED -> put(work, State.REFUSED, REFUSED_PAUSE_MILLIS, outcome.reason());
+        }
+    }
+
+    private void goneUnlessItArrives(Work work) {
+        long left = work.mayArriveUntilNanos - clock.getAsLong();
+        if (work.mayArriveUntilNanos > Long.MIN_VALUE && left > 0) {
+            put(work, State.WAITING, left / 1_000_000 + 1, "its pin may still arrive");
+        } else {
+            gone(work);
         }
     }
 

@@ -19,11 +19,13 @@ import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.http.GuardState;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -160,11 +162,15 @@ final class EngineLink implements AutoCloseable {
     static EngineLink open(
             EngineConfig config, Path stateDirectory, StrayLedgers strays, EventThread thread, SharedServices shared)
             throws IOException {
-        Map<String, String> headers = key(config, config.apiKeyEnv(), "apiKeyEnv");
+        String keys = "engines." + config.id() + ".";
+        Map<String, String> headers = key(config.apiKeyEnv(), keys + "apiKeyEnv");
         Map<String, String> adminHeaders =
-                config.adminKeyEnv().isPresent() ? key(config, config.adminKeyEnv(), "adminKeyEnv") : headers;
-        FileLedgerStore store =
-                FileLedgerStore.open(stateDirectory, config.id(), shared.seams().files());
+                config.adminKeyEnv().isPresent() ? key(config.adminKeyEnv(), keys + "adminKeyEnv") : headers;
+        FileLedgerStore store = FileLedgerStore.open(
+                stateDirectory,
+                config.id(),
+                shared.seams().files(),
+                shared.seams().wall());
         EngineHttp http = new EngineHttp(
                 EngineHttpSettings.of(config.url()).withHeaders(headers),
                 shared.executor(),
@@ -196,14 +202,17 @@ final class EngineLink implements AutoCloseable {
         }
     }
 
-    private static Map<String, String> key(EngineConfig config, Optional<String> variable, String key)
-            throws IOException {
+    /**
+     * What is sent with each request, where there is a key.
+     *
+     * @param key what names the variable, for the sentence that says it is not there
+     */
+    static Map<String, String> key(Optional<String> variable, String key) throws IOException {
         return variable.isEmpty()
                 ? Map.of()
                 : Map.of(
                         "Authorization",
-                        Secret.read(System.getenv(), variable.get(), "engines." + config.id() + "." + key)
-                                .bearer());
+                        Secret.read(System.getenv(), variable.get(), key).bearer());
     }
 
     String id() {
@@ -535,6 +544,7 @@ final class EngineLink implements AutoCloseable {
         JsonObject engine = ApiJson.engine(config, backend.name(), view(), events.json(), why)
                 .put("holds", holdsJson(why))
                 .put("pins", ApiJson.pins(pins()))
+                .put("calls", ApiJson.guards(http.guards()))
                 .put("paused", view().paused().isPresent());
         String fault = fault();
         if (!fault.isEmpty()) {
@@ -557,6 +567,19 @@ final class EngineLink implements AutoCloseable {
             lasting.asked(hold.id()).ifPresent(asked -> ApiJson.putAsked(json, asked));
         }
         return json;
+    }
+
+    /** Says in the state directory where the API is, for whoever is to ask it. */
+    void servedAt(URI api) {
+        store.servedAt(api);
+    }
+
+    /** What the guards of our calls to the engine do now. */
+    GuardState guard(GuardState.Calls calls) {
+        return http.guards().stream()
+                .filter(state -> state.calls() == calls)
+                .findFirst()
+                .orElseThrow();
     }
 
     /** Asks the engine nothing any more. */

@@ -6,14 +6,19 @@ import io.holdfast.core.pin.LedgerStore;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,10 +44,24 @@ final class FileLedgerStore implements LedgerStore, Closeable {
      * disk needs no restart.
      *
      * Where there is no file, nothing of ours is pinned, and a start without a ledger to write to is refused.
+     *
+     * Times
+     * -----
+     * An entry is written with the time of day, for whoever looks at the file or has it shown. Nothing is decided by it.
      */
 
     private static final Logger LOG = LoggerFactory.getLogger(FileLedgerStore.class);
     private static final long NOT_READ = -1;
+
+    /** What an entry is about, whatever its step. */
+    private record About(long holdId, String backend, String handle) {
+        static About of(LedgerLine.Entry entry) {
+            return new About(entry.holdId(), entry.backend(), entry.handle());
+        }
+    }
+
+    /** Since when an entry is in its step, where that was written. */
+    private record Since(LedgerLine.Step step, Optional<Instant> instant) {}
 
     /** What is held while the ledger can be written. */
     private record Writing(LedgerLock lock, FileChannel channel) {}
@@ -51,6 +70,9 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     private final Path file;
     private final Path lockFile;
     private final LedgerFiles files;
+    private final InstantSource wall;
+    private final Map<About, Since> since = new HashMap<>();
+    private volatile Optional<URI> api = Optional.empty();
     private volatile Optional<LedgerLock> readingLock = Optional.empty();
     private volatile Optional<Writing> writing = Optional.empty();
     /** Why the last line was not taken; absent when it was. */
@@ -62,11 +84,17 @@ final class FileLedgerStore implements LedgerStore, Closeable {
 
     private boolean endLacksLineFeed;
 
-    private FileLedgerStore(Path directory, String engineId, LedgerFiles files) {
+    private FileLedgerStore(Path directory, String engineId, LedgerFiles files, InstantSource wall) {
+        this.wall = wall;
         this.directory = directory;
         this.file = directory.resolve(engineId + ".ledger");
         this.lockFile = directory.resolve(engineId + ".lock");
         this.files = files;
+    }
+
+    /** Its entries are written with the machine's own time. */
+    static FileLedgerStore open(Path directory, String engineId, LedgerFiles files) throws IOException {
+        return open(directory, engineId, files, InstantSource.system());
     }
 
     /**
@@ -74,7 +102,8 @@ final class FileLedgerStore implements LedgerStore, Closeable {
      *
      * @throws IOException with one sentence, when it cannot be had or another sidecar has it
      */
-    static FileLedgerStore open(Path directory, String engineId, LedgerFiles files) throws IOException {
+    static FileLedgerStore open(Path directory, String engineId, LedgerFiles files, InstantSource wall)
+            throws IOException {
         try {
             if (!Files.isDirectory(directory)) {
                 Files.createDirectories(directory);
@@ -85,7 +114,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
                             + "); name another one or mend its permissions.",
                     e);
         }
-        FileLedgerStore store = new FileLedgerStore(directory, engineId, files);
+        FileLedgerStore store = new FileLedgerStore(directory, engineId, files, wall);
         try {
             store.beginWriting();
         } catch (LedgerLock.InUse e) {
@@ -102,7 +131,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
 
     /** What a ledger says that nobody has in use; absent where somebody has, or where it cannot be read. */
     static Optional<Ledger> idle(Path directory, String engineId, LedgerFiles files) {
-        FileLedgerStore store = new FileLedgerStore(directory, engineId, files);
+        FileLedgerStore store = toRead(directory, engineId, files);
         try (LedgerLock _ = LedgerLock.shared(store.lockFile, store.file, files)) {
             return Optional.of(new Ledger(store));
         } catch (LedgerLock.InUse e) {
@@ -113,8 +142,70 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
+    /** To be read beside whoever writes it: what it says may be old already. Nothing may be written by it. */
+    static FileLedgerStore toRead(Path directory, String engineId, LedgerFiles files) {
+        return new FileLedgerStore(directory, engineId, files, InstantSource.system());
+    }
+
     Path file() {
         return file;
+    }
+
+    /** Whether a process that writes it is there now. */
+    boolean inUse() throws IOException {
+        try (LedgerLock _ = LedgerLock.shared(lockFile, file, files)) {
+            return false;
+        } catch (LedgerLock.InUse e) {
+            return true;
+        }
+    }
+
+    /** Where the process serves that has it in use, as far as it has said so. */
+    Optional<URI> server() {
+        return LedgerLock.server(lockFile);
+    }
+
+    /** Says to whoever finds it in use where the API of this process is. */
+    synchronized void servedAt(URI where) {
+        api = Optional.of(where);
+        writing.ifPresent(this::sayWhere);
+    }
+
+    private void sayWhere(Writing held) {
+        try {
+            if (api.isPresent()) {
+                held.lock().servedAt(api.get());
+            }
+        } catch (IOException e) {
+            LOG.debug("Where this process serves is not in {}: {}", lockFile, e.getMessage());
+        }
+    }
+
+    /** What an entry is about, whatever its step: equal for those of one pin and hold. */
+    static Object about(LedgerLine.Entry entry) {
+        return About.of(entry);
+    }
+
+    /** Since when an entry is in its step; absent where an older version wrote it. */
+    synchronized Optional<Instant> since(LedgerLine.Entry entry) {
+        return Optional.ofNullable(since.get(About.of(entry))).flatMap(Since::instant);
+    }
+
+    private Optional<Instant> since(LedgerLine line) {
+        return line instanceof LedgerLine.Entry entry ? since(entry) : Optional.empty();
+    }
+
+    private void note(LedgerLine line, Optional<Instant> instant) {
+        if (line instanceof LedgerLine.Entry entry) {
+            if (entry.step() == LedgerLine.Step.RELEASED) {
+                since.remove(About.of(entry));
+            } else {
+                since.merge(
+                        About.of(entry),
+                        new Since(entry.step(), instant),
+                        (before, now) -> before.step() == now.step() ? before : now);
+            }
+        }
     }
 
     /** Why nothing can be written; absent while that is not so, as far as it was tried. */
@@ -138,11 +229,12 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     @Override
     public synchronized List<LedgerLine> read() throws IOException {
         byte[] bytes = Files.readAllBytes(file);
+        since.clear();
         List<LedgerLine> lines = new ArrayList<>();
         int start = 0;
         int number = 1;
         for (int lineEnd = lineEnd(bytes, start); lineEnd < bytes.length; lineEnd = lineEnd(bytes, start)) {
-            lines.add(line(LedgerLines.read(bytes, start, lineEnd), number));
+            lines.add(noted(LedgerLines.read(bytes, start, lineEnd), number));
             start = lineEnd + 1;
             number++;
         }
@@ -150,6 +242,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         endLacksLineFeed = false;
         if (start < bytes.length
                 && LedgerLines.read(bytes, start, bytes.length) instanceof LedgerLines.Parsed.Known whole) {
+            note(whole.line(), whole.since());
             lines.add(whole.line());
             end = bytes.length;
             endLacksLineFeed = true;
@@ -157,10 +250,13 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         return lines;
     }
 
-    private LedgerLine line(LedgerLines.Parsed parsed, int number) throws IOException {
+    private LedgerLine noted(LedgerLines.Parsed parsed, int number) throws IOException {
         String which = "Line " + number + " of the ledger " + file;
         return switch (parsed) {
-            case LedgerLines.Parsed.Known known -> known.line();
+            case LedgerLines.Parsed.Known known -> {
+                note(known.line(), known.since());
+                yield known.line();
+            }
             case LedgerLines.Parsed.Newer newer ->
                 throw new IOException(which + " was written by a newer Holdfast (" + newer.why()
                         + "); start that version once so that it releases its pins, or flush the engine's cache or"
@@ -181,7 +277,8 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         if (endLacksLineFeed) {
             bytes.write('\n');
         }
-        bytes.writeBytes(LedgerLines.write(line));
+        Optional<Instant> now = Optional.of(wall.instant());
+        bytes.writeBytes(LedgerLines.write(line, now));
         requireFile();
         try {
             if (channel.size() > end) {
@@ -196,6 +293,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
             throw notWritten(e);
         }
         refused = Optional.empty();
+        note(line, now);
         end += bytes.size();
         endLacksLineFeed = false;
     }
@@ -225,7 +323,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     public synchronized void replaceWith(List<LedgerLine> lines) throws IOException {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         for (LedgerLine line : lines) {
-            all.writeBytes(LedgerLines.write(line));
+            all.writeBytes(LedgerLines.write(line, since(line)));
         }
         FileChannel old = writable();
         FileChannel fresh = replaced(all.toByteArray());
@@ -283,8 +381,9 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         }
         LedgerLock lock = LedgerLock.exclusive(lockFile, file, files);
         try {
-            writing = Optional.of(
-                    new Writing(lock, files.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)));
+            Writing held = new Writing(lock, files.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE));
+            writing = Optional.of(held);
+            sayWhere(held);
         } catch (IOException e) {
             lock.close();
             throw new IOException("The ledger " + file + " cannot be opened (" + e + "); mend its permissions.", e);

@@ -30,6 +30,9 @@ final class HoldFile implements Closeable {
      * other line that cannot be read is somebody else's doing. Such a file is refused and left as it is: it may list what
      * somebody asked to have kept.
      *
+     * A time that no lease reaches (the machine's clock was wrong when it was written, or somebody edited the file) is cut to
+     * the longest lease that there is.
+     *
      * Opening writes what is alive into a second file and renames it over the first, and so does a line behind which the
      * file would be twice what it was then; where the disk takes no write, what was read counts all the same, and every later line says why it is not
      * kept. The lock of the engine's ledger, which is taken before, keeps other sidecars away.
@@ -67,6 +70,8 @@ final class HoldFile implements Closeable {
             opened.kept
                     .values()
                     .removeIf(hold -> !hold.declared() && !hold.until().isAfter(now));
+            opened.kept.replaceAll((_, hold) -> hold.claimedBy(
+                    hold.claims().stream().map(claim -> claim.within(now)).toList()));
             try {
                 opened.rewrite();
             } catch (IOException e) {
@@ -74,6 +79,21 @@ final class HoldFile implements Closeable {
             }
         }
         return opened;
+    }
+
+    /** How many holds the file of one engine has by now, whoever writes it; 0 where there is none that can be read. */
+    static int count(Path directory, String engineId, Instant now) {
+        HoldFile looked = new HoldFile(directory, engineId, LedgerFiles.SYSTEM);
+        try {
+            if (Files.exists(looked.file)) {
+                looked.read();
+            }
+        } catch (IOException e) {
+            LOG.debug("How many holds are kept is not known: {}", e.getMessage());
+        }
+        return (int) looked.kept.values().stream()
+                .filter(hold -> hold.declared() || hold.until().isAfter(now))
+                .count();
     }
 
     /** Those that are kept, oldest first. */

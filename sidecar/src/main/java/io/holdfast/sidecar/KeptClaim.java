@@ -27,6 +27,17 @@ record KeptClaim(String requester, Lease lease, int weight, Instant until, Insta
                 claim.requester(), claim.lease(), claim.weight(), now.plus(claim.left()), now.plus(claim.leftAtMost()));
     }
 
+    /** The same where a lease can last so long from now; else cut to the longest that there is. */
+    KeptClaim within(Instant now) {
+        Instant end = earlier(until, now.plus(Lease.LONGEST));
+        Instant cap = earlier(last.isBefore(end) ? end : last, end.plus(Lease.LONGEST));
+        return new KeptClaim(requester, lease, weight, end, cap);
+    }
+
+    private static Instant earlier(Instant one, Instant other) {
+        return one.isBefore(other) ? one : other;
+    }
+
     ClaimView left(Instant now) {
         return new ClaimView(requester, lease, weight, Duration.between(now, until), Duration.between(now, last));
     }

@@ -16,9 +16,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -50,6 +52,12 @@ final class LastingHolds {
      * and stays in the file: should its model come back within the lease, it is asked for again. A declared hold is made
      * anew of what it was declared by.
      *
+     * Order
+     * -----
+     * What is written of a hold comes from answers, and those may come here in another order than they were given: a renewal
+     * may be written late, when its requester has left. So a view that is older than what was written last of that hold is
+     * passed over, and so is whatever comes of one that was released here: its number is never used again.
+     *
      * Threads
      * -------
      * What touches the file or asks the engine runs on the executor, one at a time; the controller is told through its
@@ -62,6 +70,8 @@ final class LastingHolds {
     private static final Duration ANSWER = Duration.ofSeconds(90);
     private static final Duration AGAIN = Duration.ofSeconds(1);
     private static final Duration REFUSED_AGAIN = Duration.ofMinutes(1);
+    /** More than can be on their way at a time. */
+    private static final int ENDED_REMEMBERED = 4096;
 
     private final EngineConfig config;
     private final HoldFile file;
@@ -76,6 +86,11 @@ final class LastingHolds {
     private final AtomicBoolean looking = new AtomicBoolean();
     /** Numbers of holds that the controller has from us. */
     private final Set<Long> active = new HashSet<>();
+
+    /** Of what was written last of each hold: the order of its view. */
+    private final Map<Long, Long> orders = new HashMap<>();
+    /** Numbers of holds that were released here lately. */
+    private final SequencedSet<Long> ended = new LinkedHashSet<>();
 
     private final Map<String, Instant> notBefore = new HashMap<>();
     private final Map<String, String> troubles = new LinkedHashMap<>();
@@ -137,23 +152,28 @@ final class LastingHolds {
      */
     CompletionStage<Boolean> keep(HoldView hold, PrefixSource asked, HoldRequest request) {
         KeptHold kept = kept(hold, "", "", asked, request);
-        return CompletableFuture.supplyAsync(
-                () -> hold.timesAsked() == 1 ? write(kept) : join(kept, request.requester()), executor);
+        return CompletableFuture.supplyAsync(() -> keep(hold, kept), executor);
     }
 
-    /** What others claim of it by now is not in this answer. */
-    private synchronized boolean join(KeptHold joined, String requester) {
-        Optional<KeptHold> before = Optional.ofNullable(known.get(joined.id()));
-        if (before.isEmpty()
-                || (before.get().tokens().isEmpty() && joined.tokens().isPresent())) {
-            return write(joined);
+    private synchronized boolean keep(HoldView hold, KeptHold kept) {
+        if (outdated(hold)) {
+            return true;
         }
-        List<KeptClaim> claims = new ArrayList<>(before.get().claims());
-        claims.removeIf(claim -> claim.requester().equals(requester));
-        joined.claims().stream()
-                .filter(claim -> claim.requester().equals(requester))
-                .forEach(claims::add);
-        return isAbout(before.get().claims(), claims) || write(Map.of(joined.id(), claims));
+        Optional<KeptHold> before = Optional.ofNullable(known.get(kept.id()));
+        if (before.isEmpty()
+                || (before.get().tokens().isEmpty() && kept.tokens().isPresent())) {
+            return write(kept);
+        }
+        return isAbout(before.get().claims(), kept.claims()) || write(Map.of(kept.id(), kept.claims()));
+    }
+
+    /** Whether more is known of the hold than this view of it; if not, nothing older is written from here on. */
+    private boolean outdated(HoldView hold) {
+        if (ended.contains(hold.id()) || orders.getOrDefault(hold.id(), Long.MIN_VALUE) > hold.order()) {
+            return true;
+        }
+        orders.put(hold.id(), hold.order());
+        return false;
     }
 
     /** Keeps who wants a hold, and until when, after that was changed; answered with whether it would outlive this process. */
@@ -162,9 +182,11 @@ final class LastingHolds {
             return released(hold.id());
         }
         List<KeptClaim> claims = claims(hold);
-        return known.containsKey(hold.id())
-                ? CompletableFuture.supplyAsync(() -> write(Map.of(hold.id(), claims)), executor)
-                : CompletableFuture.completedFuture(true);
+        return CompletableFuture.supplyAsync(() -> changed(hold, claims), executor);
+    }
+
+    private synchronized boolean changed(HoldView hold, List<KeptClaim> claims) {
+        return outdated(hold) || !known.containsKey(hold.id()) || write(Map.of(hold.id(), claims));
     }
 
     private List<KeptClaim> claims(HoldView hold) {
@@ -255,14 +277,25 @@ final class LastingHolds {
 
     /** Somebody gave the hold up; answered with whether it would stay so after a restart. */
     CompletionStage<Boolean> released(long id) {
+        end(id);
         return known.containsKey(id)
                 ? CompletableFuture.supplyAsync(() -> forget(id), executor)
                 : CompletableFuture.completedFuture(true);
     }
 
+    private synchronized void end(long id) {
+        orders.remove(id);
+        ended.add(id);
+        if (ended.size() > ENDED_REMEMBERED) {
+            ended.removeFirst();
+        }
+    }
+
     /** Somebody gave all of them up. Those that are declared are asked for again when holding is resumed. */
     void allReleased() {
         List<Long> all = List.copyOf(known.keySet());
+        controller.view().holds().forEach(hold -> end(hold.id()));
+        all.forEach(this::end);
         executor.execute(() -> all.forEach(id -> {
             boolean _ = forget(id);
         }));
@@ -332,7 +365,7 @@ final class LastingHolds {
         for (HoldView hold : view.holds()) {
             Optional<KeptHold> kept = Optional.ofNullable(known.get(hold.id()))
                     .filter(before -> !before.declared() && active.contains(before.id()));
-            if (kept.isPresent() && !hold.claims().isEmpty() && hold.state() != HoldState.EXPIRING) {
+            if (kept.isPresent() && !hold.claims().isEmpty() && hold.state() != HoldState.EXPIRING && !outdated(hold)) {
                 List<KeptClaim> claims = claims(hold);
                 if (!isAbout(kept.get().claims(), claims) || !kept.get().until().isAfter(now)) {
                     moved.put(hold.id(), claims);

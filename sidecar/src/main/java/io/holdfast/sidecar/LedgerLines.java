@@ -11,6 +11,7 @@ import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.LedgerLine;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.Optional;
 
@@ -35,7 +36,16 @@ final class LedgerLines {
 
     /** What a line turned out to be. */
     sealed interface Parsed {
-        record Known(LedgerLine line) implements Parsed {}
+        /**
+         * A line as it is meant.
+         *
+         * @param since when it was written; absent in what older versions wrote, and of what is no entry
+         */
+        record Known(LedgerLine line, Optional<Instant> since) implements Parsed {
+            Known(LedgerLine line) {
+                this(line, Optional.empty());
+            }
+        }
 
         /** Whole, and of a version that is not known here; why, as a part of a sentence. */
         record Newer(String why) implements Parsed {}
@@ -48,6 +58,15 @@ final class LedgerLines {
 
     /** The line with its line feed. */
     static byte[] write(LedgerLine line) {
+        return write(line, Optional.empty());
+    }
+
+    /**
+     * The same with the time of day, for people.
+     *
+     * @param since of an entry: since when it is in this step
+     */
+    static byte[] write(LedgerLine line, Optional<Instant> since) {
         ObjectNode json = JSON.createObjectNode();
         switch (line) {
             case LedgerLine.Header header -> {
@@ -67,6 +86,7 @@ final class LedgerLines {
                 if (!entry.note().isEmpty()) {
                     json.put("note", entry.note());
                 }
+                since.ifPresent(instant -> json.put("sinceMillis", instant.toEpochMilli()));
             }
             case LedgerLine.Pause pause -> json.put("paused", pause.paused()).put("reason", pause.reason());
         }
@@ -141,15 +161,20 @@ final class LedgerLines {
         if (step.isEmpty() || origin.isEmpty()) {
             return new Parsed.Newer("an entry with an unknown step or origin");
         }
-        return new Parsed.Known(new LedgerLine.Entry(
-                step.get(),
-                holdId.longValue(),
-                origin.get(),
-                json.path("backend").asText(FIRST_BACKEND),
-                json.path("handle").asText(Long.toString(lastBlock.longValue())),
-                lastBlock.longValue(),
-                blocks.intValue(),
-                json.path("note").asText("")));
+        return new Parsed.Known(
+                new LedgerLine.Entry(
+                        step.get(),
+                        holdId.longValue(),
+                        origin.get(),
+                        json.path("backend").asText(FIRST_BACKEND),
+                        json.path("handle").asText(Long.toString(lastBlock.longValue())),
+                        lastBlock.longValue(),
+                        blocks.intValue(),
+                        json.path("note").asText("")),
+                whole(json.path("sinceMillis"))
+                        ? Optional.of(
+                                Instant.ofEpochMilli(json.get("sinceMillis").longValue()))
+                        : Optional.empty());
     }
 
     private static boolean whole(JsonNode number) {

@@ -2,8 +2,11 @@ package io.holdfast.sidecar;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.URI;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -12,10 +15,13 @@ import java.util.Optional;
 /**
  * A lock on a file beside the ledger, which keeps a second sidecar away: both would believe that the pins are theirs.
  *
- * <p>The operating system drops it when the process dies, however it dies.
+ * <p>The operating system drops it when the process dies, however it dies. In the file is where the one that has it serves,
+ * which says nothing once it has it no more.
  */
 final class LedgerLock implements Closeable {
     private final Optional<FileChannel> channel;
+
+    private static final int MOST_BYTES = 1024;
 
     private LedgerLock(Optional<FileChannel> channel) {
         this.channel = channel;
@@ -42,7 +48,15 @@ final class LedgerLock implements Closeable {
                             + "); name another state directory or mend its permissions.",
                     e);
         }
-        return taken(opened, false, ledger);
+        LedgerLock lock = taken(opened, false, ledger);
+        try {
+            if (opened.size() > 0) {
+                opened.truncate(0);
+            }
+        } catch (IOException e) {
+            // Where an earlier process served stays in it: whoever asks there is told so by nobody.
+        }
+        return lock;
     }
 
     /** For who cannot write: keeps away from a ledger that somebody writes; where there is no lock file, nobody does. */
@@ -68,6 +82,31 @@ final class LedgerLock implements Closeable {
             throw new InUse(ledger);
         }
         return new LedgerLock(Optional.of(opened));
+    }
+
+    /** Says to whoever finds the ledger locked where the API of this process is. */
+    void servedAt(URI api) throws IOException {
+        if (channel.isPresent()) {
+            ByteBuffer text = ByteBuffer.wrap((api + "\n").getBytes(StandardCharsets.UTF_8));
+            for (long at = 0; text.hasRemaining(); ) {
+                at += channel.get().write(text, at);
+            }
+        }
+    }
+
+    /** Where the one serves that has this lock, as far as it has said so. */
+    static Optional<URI> server(Path lockFile) {
+        try {
+            if (Files.size(lockFile) > MOST_BYTES) {
+                return Optional.empty();
+            }
+            String text = Files.readString(lockFile);
+            return text.startsWith("http://") && text.endsWith("\n")
+                    ? Optional.of(URI.create(text.strip()))
+                    : Optional.empty();
+        } catch (IOException | IllegalArgumentException e) {
+            return Optional.empty();
+        }
     }
 
     @Override

@@ -12,6 +12,7 @@ import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
+import io.holdfast.http.GuardState;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -132,6 +133,9 @@ final class Metrics {
         for (AlarmKind kind : AlarmKind.values()) {
             alarm(engine, kind);
         }
+        for (GuardState.Calls calls : GuardState.Calls.values()) {
+            guards(engine, calls);
+        }
         for (HoldState state : HoldState.values()) {
             for (HoldOrigin origin : HoldOrigin.values()) {
                 holds(engine, state, origin);
@@ -208,6 +212,51 @@ final class Metrics {
         wire(engine, "holdfast.events.failed.replays", "Replay requests that failed", Subscription::failedReplays);
         wire(engine, "holdfast.events.replayed.batches", "Batches recovered by replay", Subscription::replayedBatches);
         wire(engine, "holdfast.events.full.rounds", "Rounds that left messages queued", Subscription::fullRounds);
+    }
+
+    private void guards(EngineLink engine, GuardState.Calls calls) {
+        Tags tags = tags(engine).and("calls", lower(calls));
+        for (GuardState.Breaker state : GuardState.Breaker.values()) {
+            Gauge.builder(
+                            "holdfast.engine.breaker",
+                            engine,
+                            link -> link.guard(calls).breaker() == state ? 1 : 0)
+                    .description("Whether the breaker of calls to the engine is in this state")
+                    .tags(tags.and("state", lower(state)))
+                    .register(registry);
+        }
+        Gauge.builder(
+                        "holdfast.engine.calls.under.way",
+                        engine,
+                        link -> link.guard(calls).underWay())
+                .description("Calls to the engine that have not ended yet")
+                .tags(tags)
+                .register(registry);
+        Gauge.builder(
+                        "holdfast.engine.calls.most",
+                        engine,
+                        link -> link.guard(calls).mostUnderWay())
+                .description("Calls to the engine that may be under way at once")
+                .tags(tags)
+                .register(registry);
+        turnedAway(engine, calls, "breaker", GuardState::turnedAwayByBreaker);
+        turnedAway(engine, calls, "bulkhead", GuardState::turnedAwayByBulkhead);
+        turnedAway(engine, calls, "rate", GuardState::turnedAwayByRate);
+        FunctionCounter.builder(
+                        "holdfast.engine.calls.timed.out",
+                        engine,
+                        link -> link.guard(calls).timedOut())
+                .description("Calls to the engine that the time limit ended")
+                .tags(tags)
+                .register(registry);
+    }
+
+    private void turnedAway(EngineLink engine, GuardState.Calls calls, String by, ToLongFunction<GuardState> count) {
+        FunctionCounter.builder(
+                        "holdfast.engine.calls.turned.away", engine, link -> count.applyAsLong(link.guard(calls)))
+                .description("Calls to the engine that were not made, by what forbade them")
+                .tags(tags(engine).and("calls", lower(calls)).and("by", by))
+                .register(registry);
     }
 
     private void alarm(EngineLink engine, AlarmKind kind) {

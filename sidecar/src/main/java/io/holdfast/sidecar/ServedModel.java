@@ -20,8 +20,8 @@ final class ServedModel {
         /** The engine answered; no name where it does not tell it. */
         record Answered(Optional<String> model) implements Attempt {}
 
-        /** It did not, or was too busy to. */
-        record Unanswered() implements Attempt {}
+        /** It did not, or was too busy to; one sentence why. */
+        record Unanswered(String why) implements Attempt {}
     }
 
     static CompletionStage<Attempt> ask(EngineHttp http) {
@@ -30,8 +30,10 @@ final class ServedModel {
 
     private static Attempt attempt(Reply reply) {
         return switch (reply) {
-            case Reply.NoAnswer lost -> new Attempt.Unanswered();
-            case Reply.Answer answer when answer.status() == 429 || answer.status() >= 500 -> new Attempt.Unanswered();
+            case Reply.NoAnswer lost -> new Attempt.Unanswered(lost.why());
+            case Reply.Answer answer
+            when answer.status() == 429 || answer.status() >= 500 ->
+                new Attempt.Unanswered("It answers " + MODELS + " with HTTP " + answer.status() + ".");
             case Reply.Answer answer when answer.status() == 200 -> new Attempt.Answered(name(answer.body()));
             case Reply.Answer answer -> new Attempt.Answered(Optional.empty());
         };

@@ -33,31 +33,41 @@ record SharedServices(
      * @param sinks what hears an engine's events, made of the engine's id and of what should
      * @param wall what leases that outlive the process are measured by
      * @param hangLimit how long the event thread may take for one round before it is given up
+     * @param clock in nanoseconds, monotonic
      */
     record Seams(
             LedgerFiles files,
             BiFunction<String, KvEventSink, KvEventSink> sinks,
             InstantSource wall,
-            Duration hangLimit) {
+            Duration hangLimit,
+            LongSupplier clock) {
         static Seams none() {
             return new Seams(
-                    LedgerFiles.SYSTEM, (engine, sink) -> sink, InstantSource.system(), Duration.ofSeconds(10));
+                    LedgerFiles.SYSTEM,
+                    (engine, sink) -> sink,
+                    InstantSource.system(),
+                    Duration.ofSeconds(10),
+                    System::nanoTime);
         }
 
         Seams withFiles(LedgerFiles value) {
-            return new Seams(value, sinks, wall, hangLimit);
+            return new Seams(value, sinks, wall, hangLimit, clock);
         }
 
         Seams withSinks(BiFunction<String, KvEventSink, KvEventSink> value) {
-            return new Seams(files, value, wall, hangLimit);
+            return new Seams(files, value, wall, hangLimit, clock);
         }
 
         Seams withHangLimit(Duration value) {
-            return new Seams(files, sinks, wall, value);
+            return new Seams(files, sinks, wall, value, clock);
+        }
+
+        Seams withClock(LongSupplier value) {
+            return new Seams(files, sinks, wall, hangLimit, value);
         }
 
         Seams withWall(InstantSource value) {
-            return new Seams(files, sinks, value, hangLimit);
+            return new Seams(files, sinks, value, hangLimit, clock);
         }
     }
 }

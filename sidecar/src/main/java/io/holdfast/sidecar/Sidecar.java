@@ -61,7 +61,7 @@ public final class Sidecar implements AutoCloseable {
 
     private final Vertx vertx;
     private final PrometheusMeterRegistry registry;
-    private final LongSupplier clock = System::nanoTime;
+    private final LongSupplier clock;
     private final EventThread thread;
     private final ExecutorService executor = Executors.newThreadPerTaskExecutor(
             Thread.ofVirtual().name("holdfast-acting-", 0).factory());
@@ -81,6 +81,7 @@ public final class Sidecar implements AutoCloseable {
     private Sidecar(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry, Seams seams) {
         this.vertx = vertx;
         this.seams = seams;
+        this.clock = seams.clock();
         this.registry = registry;
         this.listen = config.listen();
         int shortestTick = config.engines().stream()
@@ -170,6 +171,7 @@ public final class Sidecar implements AutoCloseable {
                             + "); stop what listens there or write another listen.port.",
                     e);
         }
+        engines.values().forEach(engine -> engine.servedAt(uri()));
         engines.values().forEach(this::askRegularly);
         if (access.actingRefused()) {
             LOG.warn(

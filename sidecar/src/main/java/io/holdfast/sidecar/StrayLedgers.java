@@ -48,7 +48,8 @@ final class StrayLedgers {
         return found;
     }
 
-    private static List<String> ids(Path directory) {
+    /** The engines of whom there is a ledger. */
+    static List<String> ids(Path directory) {
         try (Stream<Path> files = Files.list(directory)) {
             return files.map(file -> String.valueOf(file.getFileName()))
                     .filter(name -> name.endsWith(SUFFIX))

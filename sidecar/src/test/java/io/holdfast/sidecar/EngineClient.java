@@ -2,6 +2,7 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.events.SglangBlockNames;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
@@ -39,6 +40,25 @@ final class EngineClient implements AutoCloseable {
                         .put("input_ids", array(prompt))
                         .put("sampling_params", new JsonObject().put("max_new_tokens", maxNewTokens))
                         .encode());
+    }
+
+    /** Pins the prefix as somebody else than a sidecar would. */
+    void pin(int[] prefix) {
+        long[] blocks = SglangBlockNames.of(prefix, TestBed.BLOCK);
+        Http.Answer answer = http.post("/hicache/pin_blocks", "{\"block_hashes\":[" + blocks[blocks.length - 1] + "]}");
+        assertThat(answer.json().getInteger("pinned_count")).as(answer.text()).isEqualTo(1);
+    }
+
+    /** Has the prefix referred to by a session of somebody else's. */
+    void open(String session, int[] prefix) {
+        Http.Answer answer = http.post(
+                "/generate",
+                new JsonObject()
+                        .put("session_id", session)
+                        .put("input_ids", array(prefix))
+                        .put("sampling_params", new JsonObject().put("max_new_tokens", 1))
+                        .encode());
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     }
 
     static int cached(Http.Answer answer) {

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -80,10 +81,10 @@ class FileLedgerStoreTest {
                             "{\"paused\":true,\"reason\":\"said so\"}",
                             "{\"step\":\"PINNING\",\"holdId\":7,\"origin\":\"REQUESTED\",\"backend\":\"pin_blocks\","
                                     + "\"handle\":\"-9223372036854775808\",\"lastBlock\":-9223372036854775808,"
-                                    + "\"blocks\":32}",
+                                    + "\"blocks\":32,\"sinceMillis\":12}",
                             "{\"step\":\"KEPT\",\"holdId\":8,\"origin\":\"REQUESTED\",\"backend\":\"pin_blocks\","
                                     + "\"handle\":\"9223372036854775807\",\"lastBlock\":9223372036854775807,"
-                                    + "\"blocks\":32,\"note\":\"a twin\"}");
+                                    + "\"blocks\":32,\"note\":\"a twin\",\"sinceMillis\":12}");
             assertThat(store.read()).containsExactly(HEADER, PAUSE, PINNING, OTHER);
         }
     }
@@ -323,8 +324,24 @@ class FileLedgerStoreTest {
         }
     }
 
+    @Test
+    void timeOfAStep_isReadAgain_andOutlivesShortening() throws IOException {
+        Instant first = Instant.ofEpochMilli(1_000);
+        Instant[] now = {first};
+        try (FileLedgerStore store = FileLedgerStore.open(directory, "demo", LedgerFiles.SYSTEM, () -> now[0])) {
+            store.append(PINNING);
+            now[0] = first.plusSeconds(5);
+            store.append(PINNING);
+            store.replaceWith(List.of(PINNING));
+        }
+        try (FileLedgerStore store = open()) {
+            assertThat(store.read()).containsExactly(PINNING);
+            assertThat(store.since((Entry) PINNING)).hasValue(first);
+        }
+    }
+
     private FileLedgerStore open() throws IOException {
-        return FileLedgerStore.open(directory, "demo", LedgerFiles.SYSTEM);
+        return FileLedgerStore.open(directory, "demo", LedgerFiles.SYSTEM, () -> Instant.ofEpochMilli(12));
     }
 
     private Path file() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.holdfast.core.hold.ClaimView;
 import io.holdfast.core.hold.Lease;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -119,6 +120,31 @@ class HoldFileTest {
             });
         }
         assertThat(Files.readString(file())).startsWith("{\"holds\":2}\n");
+    }
+
+    @Test
+    void timeThatNoLeaseReaches_isCutToTheLongest() throws IOException {
+        String line =
+                "{\"hold\":%d,\"claims\":[{\"leaseMillis\":1000,\"atMostMillis\":2000,\"refreshOnHit\":true,\"weight\":1,\"untilMillis\":%d,\"lastMillis\":%d}],\"blocks\":[7]}\n";
+        long soon = NOW.plusSeconds(60).toEpochMilli();
+        Files.writeString(
+                file(),
+                "{\"holds\":2}\n"
+                        + line.formatted(1, Long.MAX_VALUE, Long.MAX_VALUE)
+                        + line.formatted(2, soon, Long.MAX_VALUE)
+                        + line.formatted(3, soon, Long.MIN_VALUE)
+                        + line.formatted(4, Long.MIN_VALUE, Long.MAX_VALUE));
+        try (HoldFile file = open()) {
+            assertThat(file.kept()).extracting(KeptHold::id).containsExactly(1L, 2L, 3L);
+            assertThat(file.kept().getFirst().until()).isEqualTo(NOW.plus(Lease.LONGEST));
+            for (KeptHold hold : file.kept()) {
+                ClaimView left = hold.claims().getFirst().left(NOW);
+                assertThat(left.left()).isBetween(Duration.ofSeconds(60), Lease.LONGEST);
+                assertThat(left.leftAtMost()).isBetween(left.left(), Lease.LONGEST.multipliedBy(2));
+                assertThat(hold.claims().getFirst().isAbout(hold.claims().getFirst()))
+                        .isTrue();
+            }
+        }
     }
 
     @Test

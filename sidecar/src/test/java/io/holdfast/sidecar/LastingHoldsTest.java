@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -360,6 +361,41 @@ class LastingHoldsTest {
                 Sidecar sidecar = sidecar(config(emulator, ""));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             client.holdIn(id, "requested");
+        }
+    }
+
+    @Test
+    void holdByHashes_waitsForItsTokens_whereTheNextBackendSendsThem() throws IOException {
+        int[] prefix = EngineClient.prompt(1, 512);
+        try (Emulator emulator = engine(sessions());
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            String id;
+            try (Sidecar sidecar = sidecar(config(emulator, "backend: dry_run"));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.ready();
+                id = client.hold(SglangBlockNames.of(prefix, TestBed.BLOCK), 3600)
+                        .json()
+                        .getString("id");
+            }
+            // A second restart finds it as the first one did.
+            for (int start = 0; start < 2; start++) {
+                try (Sidecar sidecar = sidecar(config(emulator, "backend: session_hold"));
+                        SidecarClient client = new SidecarClient(sidecar.uri())) {
+                    client.ready();
+                    JsonObject hold = Eventually.see(
+                            "it waits, and says for what",
+                            () -> client.holdById(id),
+                            seen -> seen.getString("reason").contains("held when the engine's events tell them"));
+                    assertThat(hold.getString("state")).isEqualTo("requested");
+                }
+            }
+            try (Sidecar sidecar = sidecar(config(emulator, "backend: session_hold"));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.meet(engine);
+                engine.generate(prefix);
+                client.holdIn(id, "held");
+                assertThat(client.hold(new long[] {7}, 60).error()).contains("ask for it by its tokens");
+            }
         }
     }
 

@@ -12,6 +12,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -64,11 +65,15 @@ final class PinnedEngine implements AutoCloseable {
      * forgotten, so that nobody pins the prefix again.
      */
     void leaveAPin() throws IOException {
-        try (Sidecar killed = sidecar("");
+        WatchedDisk disk = new WatchedDisk();
+        try (Sidecar killed = sidecar("", Seams.none().withFiles(disk));
                 SidecarClient client = new SidecarClient(killed.uri())) {
             client.meet(engine);
             engine.generate(PREFIX);
             client.held(PREFIX);
+            Eventually.see("the pin is in the ledger", this::ledger, text -> text.contains("\"PINNED\""));
+            // Whose process is gone writes nothing of a call that broke off.
+            disk.trouble(WatchedDisk.failing(call -> true));
             gate.shut();
         }
         Files.delete(state.resolve("demo.holds"));
@@ -80,6 +85,14 @@ final class PinnedEngine implements AutoCloseable {
     List<LedgerLine.Entry> outstanding() throws IOException {
         try (FileLedgerStore store = FileLedgerStore.open(state, "demo", LedgerFiles.SYSTEM)) {
             return new Ledger(store).outstanding();
+        }
+    }
+
+    private String ledger() {
+        try {
+            return Files.readString(ledgerFile());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

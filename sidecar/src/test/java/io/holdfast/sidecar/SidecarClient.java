@@ -9,19 +9,25 @@ import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
-/** Someone who asks a sidecar for holds on the engine {@code demo}. */
+/** Someone who asks a sidecar for holds, on the engine {@code demo} unless another one is named. */
 final class SidecarClient implements AutoCloseable {
     static final String HOLDS = "/api/v1/engines/demo/holds";
 
     final Http http;
+    private final String engine;
 
     SidecarClient(URI sidecar) {
+        this(sidecar, "demo");
+    }
+
+    SidecarClient(URI sidecar, String engine) {
+        this.engine = "/api/v1/engines/" + engine;
         http = new Http(sidecar);
     }
 
     Http.Answer hold(int[] tokens, double leaseSeconds) {
         return http.post(
-                HOLDS,
+                engine + "/holds",
                 new JsonObject()
                         .put("tokens", EngineClient.array(tokens))
                         .put("leaseSeconds", leaseSeconds)
@@ -30,7 +36,7 @@ final class SidecarClient implements AutoCloseable {
 
     Http.Answer hold(long[] hashes, double leaseSeconds) {
         return http.post(
-                HOLDS,
+                engine + "/holds",
                 new JsonObject()
                         .put(
                                 "hashes",
@@ -40,16 +46,20 @@ final class SidecarClient implements AutoCloseable {
     }
 
     JsonObject engine() {
-        return http.get("/api/v1/engines/demo").json();
+        return http.get(engine).json();
     }
 
     List<JsonObject> holds() {
-        JsonArray holds = http.get(HOLDS).json().getJsonArray("holds");
+        JsonArray holds = http.get(engine + "/holds").json().getJsonArray("holds");
         return IntStream.range(0, holds.size()).mapToObj(holds::getJsonObject).toList();
     }
 
     JsonObject holdById(String id) {
-        return http.get(HOLDS + "/" + id).json();
+        return http.get(engine + "/holds/" + id).json();
+    }
+
+    Http.Answer release(String id) {
+        return http.delete(engine + "/holds/" + id);
     }
 
     JsonObject holdIn(String id, String state) {

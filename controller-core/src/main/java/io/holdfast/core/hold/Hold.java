@@ -104,6 +104,11 @@ public record Hold(
         return with(more ? again : request, others, timesAsked + 1, provenNanos);
     }
 
+    /** The same prefix with its tokens, which were not known when it was asked for. */
+    Hold told(HoldRequest known) {
+        return with(known, claims, timesAsked, provenNanos);
+    }
+
     /** The engine was seen to have it then. */
     public Hold proven(long nanos) {
         return with(request, claims, timesAsked, Math.max(provenNanos, nanos));
@@ -155,8 +160,13 @@ public record Hold(
         return request.block(request.blocks() - 1);
     }
 
-    /** @param hitNanos when a request was last seen to find all of it in the cache, before all time where never */
-    HoldView view(long nowNanos, long blockTokens, long hitNanos) {
+    /**
+     * As people see it.
+     *
+     * @param hitNanos when a request was last seen to find all of it in the cache, before all time where never
+     * @param order larger than that of any view that was taken before
+     */
+    HoldView view(long nowNanos, long blockTokens, long hitNanos, long order) {
         long proof = Math.max(provenNanos, hitNanos);
         return new HoldView(
                 id,
@@ -176,7 +186,8 @@ public record Hold(
                 state == HoldState.HELD && proof != NEVER
                         ? Optional.of(Duration.ofNanos(Math.max(0, nowNanos - proof)))
                         : Optional.empty(),
-                why());
+                why(),
+                order);
     }
 
     private String why() {

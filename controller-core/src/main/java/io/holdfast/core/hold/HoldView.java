@@ -17,6 +17,7 @@ import java.util.Optional;
  * @param claims who wants it, and until when; none once it is over
  * @param provenAgo how long ago the engine was last seen to have it; absent where it never was, or is not held
  * @param reason one sentence: why it is in this state
+ * @param order of two views of a hold, that of the later one is larger
  */
 public record HoldView(
         long id,
@@ -32,7 +33,8 @@ public record HoldView(
         Duration leaseLeft,
         List<ClaimView> claims,
         Optional<Duration> provenAgo,
-        String reason) {
+        String reason,
+        long order) {
 
     /** The same as it is when nobody looks after it any more. */
     public HoldView abandoned(boolean stillPinned, String why) {
@@ -50,6 +52,7 @@ public record HoldView(
                 Duration.ZERO,
                 List.of(),
                 Optional.empty(),
-                why);
+                why,
+                order);
     }
 }

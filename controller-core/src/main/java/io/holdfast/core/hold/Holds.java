@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /** The register of holds: those that live, the last few that are over, and who waits to hear of them. */
@@ -37,6 +38,7 @@ public final class Holds {
     private long nowNanos;
     private long blockTokens;
     private int names;
+    private long views;
     private final Map<Hint, Long> hints = new EnumMap<>(Hint.class);
 
     /** Who asked for a hold, and until when they wait to hear of it. */
@@ -170,6 +172,20 @@ public final class Holds {
     /** How often each hint was given. */
     public Map<Hint, Long> hints() {
         return Map.copyOf(hints);
+    }
+
+    /** What was asked for by the names of its blocks, and waits in the cache, is sent by its tokens once they are known. */
+    public void learnTokens(UnaryOperator<HoldRequest> told) {
+        for (Hold hold : living()) {
+            if (hold.waits() && hold.request().tokens().isEmpty() && tree.resident(hold.end())) {
+                HoldRequest known = told.apply(hold.request());
+                int more = known.size() - hold.request().size();
+                if (fits(more)) {
+                    names += more;
+                    living.put(hold.id(), hold.told(known));
+                }
+            }
+        }
     }
 
     /** The engine was seen to have all that is held. */
@@ -366,6 +382,6 @@ public final class Holds {
     }
 
     private HoldView view(Hold hold) {
-        return hold.view(nowNanos, blockTokens, prefixes.lastHit(hold.end()));
+        return hold.view(nowNanos, blockTokens, prefixes.lastHit(hold.end()), ++views);
     }
 }

@@ -143,6 +143,11 @@ public final class Planner {
 
     private static final String UNPIN_UNDER_WAY = "the unpin of its last block has no outcome yet";
 
+    /** Why a prefix cannot be sent. */
+    public static final String NAMES_ONLY =
+            "it was asked for by the names of its blocks, whose tokens the engine has not told, and this backend sends"
+                    + " the prefix itself";
+
     public static final String STALLED =
             "requests wait while nothing runs: every pin is let go, and none is made until that is over";
 
@@ -157,8 +162,19 @@ public final class Planner {
         HoldRequest path = hold.request();
         long last = path.block(path.blocks() - 1);
         Optional<String> never = never(path, last);
+        boolean namesOnly = in.traits().needs(Need.TOKENS) && path.tokens().isEmpty();
+        if (never.isEmpty() && namesOnly && hold.automatic()) {
+            never = Optional.of(NAMES_ONLY);
+        }
         if (never.isPresent()) {
             return new Line(Action.REFUSE, hold.id(), last, 0, path.blocks(), never.get());
+        }
+        if (namesOnly) {
+            // It was taken when another backend held, or before the sidecar was started again.
+            return wait(
+                    hold,
+                    NAMES_ONLY + ": it is held when the engine's events tell them, which they do when the prefix is"
+                            + " stored anew, or when it is asked for by its tokens");
         }
         Optional<String> hindrance = stalled ? Optional.of(STALLED) : hindrance();
         if (hindrance.isPresent()) {
@@ -344,11 +360,6 @@ public final class Planner {
         if (in.capabilities().isPresent() && !in.capabilities().get().canPin()) {
             return Optional.of(
                     "this engine cannot pin: " + in.capabilities().get().why());
-        }
-        if (in.traits().needs(Need.TOKENS) && path.tokens().isEmpty()) {
-            return Optional.of(
-                    "it was asked for by the names of its blocks, whose tokens the engine has not told, and this"
-                            + " backend sends the prefix itself: ask for it by its tokens");
         }
         if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(last)) {
             return Optional.of(

@@ -416,11 +416,14 @@ final class LeasesTest {
         Hold said = Hold.requested(1, HoldOrigin.REQUESTED, new HoldRequest(path(), HOUR), 0, "asked for")
                 .lost("flushed")
                 .held(2, 2, "asked for. The engine stored 32 tokens.");
-        assertThat(said.view(0, 16, Long.MIN_VALUE).reason())
+        assertThat(said.view(0, 16, Long.MIN_VALUE, 1).reason())
                 .isEqualTo("asked for. The engine stored 32 tokens. It was lost before: flushed.");
-        assertThat(said.lost("flushed").view(0, 16, Long.MIN_VALUE).reason())
+        assertThat(said.lost("flushed").view(0, 16, Long.MIN_VALUE, 1).reason())
                 .isEqualTo("flushed; it is held again when its prefix is stored again");
-        assertThat(said.lost("flushed").expiring("lost: flushed").view(0, 16, 0).reason())
+        assertThat(said.lost("flushed")
+                        .expiring("lost: flushed")
+                        .view(0, 16, 0, 1)
+                        .reason())
                 .isEqualTo("lost: flushed");
     }
 

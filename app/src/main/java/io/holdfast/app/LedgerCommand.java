@@ -1,0 +1,87 @@
+package io.holdfast.app;
+
+import io.holdfast.sidecar.SidecarConfig;
+import io.holdfast.sidecar.StateDirectory;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The ledgers of a state directory, beside whatever runs: shown, or let go of. */
+@Command(
+        name = "ledger",
+        description = {
+            "What engines may have pinned for Holdfast, from the ledgers of a state directory: beside a dead engine,"
+                    + " beside a running sidecar, whatever the configuration names as backend."
+        },
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {LedgerShowCommand.class, LedgerReleaseCommand.class})
+final class LedgerCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    LedgerCommand() {}
+
+    @Override
+    public void run() {
+        spec.commandLine().usage(spec.commandLine().getOut());
+    }
+
+    /** Which ledgers: what both subcommands are told. */
+    static final class Which {
+        @Option(
+                names = "--state",
+                paramLabel = "DIR",
+                description = "The state directory, stateDirectory of the sidecar's configuration.")
+        private @Nullable Path state;
+
+        @Option(
+                names = "--config",
+                paramLabel = "FILE",
+                description = "The sidecar's configuration, in place of --state: names the directory and the engines'"
+                        + " keys.")
+        private @Nullable Path config;
+
+        @Option(
+                names = "--engine-id",
+                paramLabel = "ID",
+                description = "The ledger of this engine alone, by its id (default: every one in the directory).")
+        private @Nullable String id;
+
+        Which() {}
+
+        StateDirectory directory() {
+            Optional<Path> directory = Optional.ofNullable(state);
+            Optional<Path> file = Optional.ofNullable(config);
+            if (directory.isPresent() == file.isPresent()) {
+                throw new CommandException(
+                        file.isPresent()
+                                ? "--state and --config both name a state directory; give one of them."
+                                : "it is not said which ledgers; name the state directory with --state DIR or the"
+                                        + " sidecar's configuration with --config FILE.");
+            }
+            return directory
+                    .map(StateDirectory::at)
+                    .orElseGet(() -> StateDirectory.of(SidecarConfig.load(file.orElseThrow())));
+        }
+
+        /** The ids of the ledgers that are meant; at least one. */
+        List<String> ids(StateDirectory directory) {
+            List<String> all = directory.ids();
+            Optional<String> one = Optional.ofNullable(id);
+            if (all.isEmpty()) {
+                throw new CommandException("there is no ledger in " + directory.path()
+                        + ", so nothing was ever pinned from there; see that it is the sidecar's stateDirectory.");
+            }
+            if (one.isPresent() && !all.contains(one.get())) {
+                throw new CommandException("--engine-id is '" + one.get() + "'; in " + directory.path()
+                        + " are ledgers of " + String.join(", ", all) + ".");
+            }
+            return one.map(List::of).orElse(all);
+        }
+    }
+}
