@@ -99,7 +99,8 @@ final class ApiJson {
                 .put("unsure", pins.unsure())
                 .put("kept", pins.kept())
                 .put("refused", pins.refused())
-                .put("abandoned", pins.abandoned());
+                .put("abandoned", pins.abandoned())
+                .put("unreleasableBlocks", pins.unreleasableBlocks());
     }
 
     private static String withheld(HoldView hold) {
