@@ -39,6 +39,11 @@ final class KeepWarm {
      * both together reach a part of the room. The part is one half at first, and becomes smaller with each touch that came
      * too late, since not every allocation is announced.
      *
+     * Between two looks nobody knows what was allocated: a long prompt is stored at once, and an engine that is short of CPU
+     * tells of several requests at once, half a second after it served them. So the most that came within a tenth of a
+     * second lately is what may have been allocated unseen, and a touch is due where twice that is all the room that is
+     * left.
+     *
      * An engine that is busy may be late with its numbers, and that is when touches matter: what it told last counts then.
      *
      * Where what is held leaves less than a part of the cache, the youngest hold is given up for lost, or the touches would
@@ -59,6 +64,8 @@ final class KeepWarm {
 
     private static final double LEAST_PART = 0.2;
     private static final double AFTER_LATE = 0.85;
+    private static final long BURST_NANOS = 100_000_000L;
+    private static final double BURST_HALVES_NANOS = 30e9;
     /** What a request costs beside the tokens that it computes, in such tokens. */
     static final int REQUEST_TOKENS = 64;
 
@@ -84,6 +91,11 @@ final class KeepWarm {
     private long quietUntilNanos;
     private long late;
     private long before = UNKNOWN;
+    /** The most blocks that came at once, less the longer that is ago. */
+    private double burst;
+
+    private long burstNanos;
+    private long burstBlocks = UNKNOWN;
 
     /** In tokens, as the engine told it last; 0 before it did. */
     private double capacity;
@@ -158,6 +170,7 @@ final class KeepWarm {
         blockTokens = now.readings.blockTokens().number().orElse(blockTokens);
         used = now.readings.usedTokens().number().orElse(used);
         waiting = now.readings.waitingRequests().number().orElse(waiting);
+        noticeBursts(now);
         List<Hold> due = new ArrayList<>();
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.HELD) {
@@ -181,6 +194,16 @@ final class KeepWarm {
                 touch(backend, hold, of(hold), now);
             }
         }
+    }
+
+    private void noticeBursts(Now now) {
+        long passed = now.nanos - burstNanos;
+        if (burstBlocks == UNKNOWN || passed >= BURST_NANOS) {
+            burst *= Math.pow(0.5, passed / BURST_HALVES_NANOS);
+            burstNanos = now.nanos;
+            burstBlocks = before == UNKNOWN ? now.allocated : before;
+        }
+        burst = Math.max(burst, (double) (now.allocated - burstBlocks));
     }
 
     private boolean loseTheYoungestForWantOfRoom() {
@@ -212,7 +235,7 @@ final class KeepWarm {
             of.usedAtBlocks = before == UNKNOWN ? now.allocated : before;
             of.touchesSinceUse = 0;
         }
-        double cached = now.readings.cachedTokens().number().orElse(of.cachedTokens);
+        double cached = own.usersCached();
         if (Math.abs(cached - of.cachedTokens) >= tokens(hold)) {
             of.cachedTokens = cached;
             of.touchesSinceUse = 0;
@@ -221,7 +244,7 @@ final class KeepWarm {
         if (of.underWay || now.nanos < of.notBeforeNanos || room.isEmpty()) {
             return false;
         }
-        double bound = part * room.get();
+        double bound = Math.max(LEAST_PART * room.get(), Math.min(part * room.get(), room.get() - 2 * burst));
         double ahead = waiting * now.promptBlocks.orElse(0);
         if (ahead >= room.get()) {
             decisions.lost(
