@@ -198,8 +198,7 @@ class WedgeTest {
 
     @Test
     void contextAsLargeAsTheCache_nothingIsPinnedAndReadyzSaysWhy() {
-        try (TestBed bed =
-                TestBed.withoutSizes(TestBed.fast().withVariant(Variant.PIN_GPU), state, "pin_blocks")) {
+        try (TestBed bed = TestBed.withoutSizes(TestBed.fast().withVariant(Variant.PIN_GPU), state, "pin_blocks")) {
             int[] prefix = EngineClient.prompt(1, 256);
             bed.engine.generate(prefix);
             assertThat(bed.client.hold(prefix, 3600).text())

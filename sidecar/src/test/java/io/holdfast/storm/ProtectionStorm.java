@@ -168,8 +168,8 @@ final class ProtectionStorm {
                 honest(hold, kept);
             }
         }
-        if (view.budget().pinnedTokens() > CAPACITY / 2) {
-            failures.putIfAbsent("more than the share", numbers);
+        if (there > CAPACITY / 2) {
+            failures.putIfAbsent("more is protected than the share", numbers);
         }
     }
 

@@ -22,6 +22,6 @@ final class ProtectionStormTest {
             biting += storm.bites() ? 1 : 0;
         }
         assertThat(biting).as("in which something was protected").isGreaterThan(seeds * 8 / 10);
-        assertThat(exact).as("exact counts").isGreaterThan(calms * 95 / 100);
+        assertThat(exact).as("exact counts").isGreaterThan(calms * 85 / 100);
     }
 }

@@ -57,7 +57,7 @@ final class StayingPathsTest {
     }
 
     @Test
-    void removalThatMayBeOlderThanItsStamp_takesNothingThatIsThereAgain() {
+    void removalOlderThanItsStamp_takesNothingThatIsThereAgain() {
         stored(800, 1, 2, 3);
         StayingPath path = tree.follow(3, SINCE);
         removed(1_014, 3);
