@@ -43,9 +43,9 @@ public final class GenerateSender implements PrefixSender {
         return cached.isNumber() ? OptionalLong.of(cached.longValue()) : OptionalLong.empty();
     }
 
-    /** {@code session} is the session to name, or empty for none. */
-    static String body(int[] tokens, String session) {
-        return "{" + (session.isEmpty() ? "" : "\"session_id\":\"" + session + "\",") + "\"input_ids\":"
+    /** {@code fields} are what the request has beside its tokens, each with a comma behind it, or empty. */
+    static String body(int[] tokens, String fields) {
+        return "{" + fields + "\"input_ids\":"
                 + Arrays.toString(
                         Arrays.stream(tokens).mapToLong(Integer::toUnsignedLong).toArray())
                 + ",\"sampling_params\":{\"max_new_tokens\":1,\"temperature\":0}}";

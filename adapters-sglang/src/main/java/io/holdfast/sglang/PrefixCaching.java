@@ -11,18 +11,7 @@ public final class PrefixCaching {
 
     /** Asks until the engine says something; {@code timer} paces the questions. */
     public static CompletionStage<Capabilities> ask(EngineHttp http, ScheduledExecutorService timer) {
-        return new ProbeLoop(
-                        timer,
-                        () -> http.get(ServerInfo.PATH)
-                                .thenApply(reply -> ProbeLoop.whyUnanswered(reply)
-                                        .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
-                                        .orElseGet(() -> new ProbeLoop.Attempt.Answered(
-                                                switch (ServerInfo.read(reply)) {
-                                                    case ServerInfo.Read.Failed failed ->
-                                                        new Capabilities(false, failed.why());
-                                                    case ServerInfo.Read.Done done -> judge(done.info());
-                                                }))))
-                .answer();
+        return ServerInfo.asked(http, timer, PrefixCaching::judge);
     }
 
     private static Capabilities judge(ServerInfo info) {

@@ -3,6 +3,8 @@ package io.holdfast.sglang;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.http.EngineHttp;
 import io.holdfast.http.Reply;
 import java.net.URI;
 import java.util.ArrayList;
@@ -10,6 +12,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -54,6 +59,27 @@ final class ServerInfo {
                 }
             }
         };
+    }
+
+    /** Asks the engine until it says something, and has that judged; {@code timer} paces the questions. */
+    static CompletionStage<Capabilities> asked(
+            EngineHttp http, ScheduledExecutorService timer, Function<ServerInfo, Capabilities> judge) {
+        return new ProbeLoop(timer, () -> http.get(PATH).thenApply(reply -> attempt(reply, judge))).answer();
+    }
+
+    private static ProbeLoop.Attempt attempt(Reply reply, Function<ServerInfo, Capabilities> judge) {
+        return ProbeLoop.whyUnanswered(reply)
+                .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
+                .orElseGet(() -> new ProbeLoop.Attempt.Answered(
+                        switch (read(reply)) {
+                            case Read.Failed failed -> new Capabilities(false, failed.why());
+                            case Read.Done done -> judge.apply(done.info());
+                        }));
+    }
+
+    /** Empty where the engine does not say. */
+    String text(String field) {
+        return root.path(field).isTextual() ? root.path(field).textValue() : "";
     }
 
     OptionalDouble number(String field) {

@@ -65,17 +65,7 @@ public final class SessionHoldBackend implements Backend {
 
     @Override
     public CompletionStage<Capabilities> probe() {
-        return new ProbeLoop(timer, () -> http.get(ServerInfo.PATH).thenApply(SessionHoldBackend::attempt)).answer();
-    }
-
-    private static ProbeLoop.Attempt attempt(Reply reply) {
-        return ProbeLoop.whyUnanswered(reply)
-                .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
-                .orElseGet(() -> new ProbeLoop.Attempt.Answered(
-                        switch (ServerInfo.read(reply)) {
-                            case ServerInfo.Read.Failed failed -> new Capabilities(false, failed.why());
-                            case ServerInfo.Read.Done done -> judge(done.info());
-                        }));
+        return ServerInfo.asked(http, timer, SessionHoldBackend::judge);
     }
 
     private static Capabilities judge(ServerInfo info) {
@@ -107,7 +97,7 @@ public final class SessionHoldBackend implements Backend {
         }
         int[] held = command.prefix().tokensOf(command.blocks());
         return http.waiting(GenerateSender.QUEUE)
-                .post(GENERATE, GenerateSender.body(held, handle(command)))
+                .post(GENERATE, GenerateSender.body(held, "\"session_id\":\"" + handle(command) + "\","))
                 .thenApply(reply -> pinned(reply, held.length));
     }
 

@@ -5,6 +5,7 @@ import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Room;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.budget.EngineGuard;
@@ -54,6 +55,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 
 /**
  * Keeps the prefixes worth keeping in one engine's cache.
@@ -197,6 +199,7 @@ public final class Controller {
         }
         noticeCalls();
         int work = mailbox.drain(this::accept);
+        pins.blockTokens(blockTokens(effectiveReadings(clockNanos)));
         pins.poll(nowNanos, observers.certainForNanos());
         if (backends.chosen().traits().fading()) {
             keepWarm.poll(
@@ -601,14 +604,18 @@ public final class Controller {
         nextTickNanos = nowNanos + settings.tick().toNanos();
         tick++;
         boolean holding = holds.living().stream().anyMatch(hold -> hold.automatic() && hold.state() == HoldState.HELD);
-        switchback.ifPresent(loop -> loop.tick(nowNanos, holding));
+        measured().ifPresent(loop -> loop.tick(nowNanos, holding));
         priming.notice(this::pinnable, nowNanos);
         outcomes.tellOfQueued();
         holds.age(own.busyNanos());
         EngineReadings readings = effectiveReadings(clockNanos);
-        budget = budget(readings, clockNanos);
         if (backends.chosen().traits().needs(Need.TOKENS)) {
             holds.learnTokens(this::withKnownTokens);
+        }
+        budget = budget(readings, clockNanos, pins.areHard());
+        List<SharedPrefix> candidates = candidates();
+        if (backends.chosen().room(room(readings, clockNanos, candidates))) {
+            probing.again();
         }
         plan = Planner.plan(new PlanInput(
                 tick,
@@ -622,14 +629,14 @@ public final class Controller {
                 hindrance(),
                 pins.traits(),
                 probing.found(),
-                switchback.flatMap(Switchback::off),
+                measured().flatMap(Switchback::off),
                 priming.hindrance(observers.certain(), readings, nowNanos),
                 events.tokens().largest(),
                 pins.leaving(),
                 pins.freeing(),
                 holds.living(),
                 events.prefixes(),
-                candidates(),
+                candidates,
                 holds.nextId(),
                 ranks()));
         if (guard.stalled(nowNanos)) {
@@ -649,7 +656,7 @@ public final class Controller {
     }
 
     /** That of the tightest cache. What is pinned counts in each as if all of it were there. */
-    private Budget budget(EngineReadings readings, long clockNanos) {
+    private Budget budget(EngineReadings readings, long clockNanos, boolean hardPins) {
         List<Budget> budgets = new ArrayList<>();
         for (int rank = 0; rank < tree.count(); rank++) {
             EngineObserver cache = observers.rank(rank);
@@ -658,10 +665,28 @@ public final class Controller {
                     ofRank(readings, rank),
                     guard.rank(rank).observed(cache.prompts(), need(cache, readings), cache.answers(), nowNanos),
                     pins.pinnedBlocks(),
-                    pins.areHard(),
+                    hardPins,
+                    backends.chosen().traits().releasable(),
                     clockNanos));
         }
         return Budget.tightest(budgets);
+    }
+
+    /** What the guard leaves to pins that take memory for good, whatever is chosen now. */
+    private Room room(EngineReadings readings, long clockNanos, List<SharedPrefix> candidates) {
+        Budget guarded = pins.areHard() ? budget : budget(readings, clockNanos, true);
+        long largest = Stream.concat(
+                        holds.living().stream()
+                                .filter(hold -> hold.state() != HoldState.EXPIRING)
+                                .map(hold -> hold.request().blocks()),
+                        candidates.stream().map(SharedPrefix::blocks))
+                .mapToLong(Integer::longValue)
+                .max()
+                .orElse(0);
+        return new Room(
+                guarded.knowsHard() ? OptionalLong.of(guarded.hardTokens()) : OptionalLong.empty(),
+                largest * blockTokens(readings),
+                guarded.hardWhy());
     }
 
     private Ranks ranks() {
@@ -749,6 +774,18 @@ public final class Controller {
                 ? Optional.of("a pin reaches every data-parallel rank, and what one of them has is not certain: "
                         + observers.certainty())
                 : Optional.empty();
+    }
+
+    /** What cannot be let go for a window is not measured. */
+    private Optional<Switchback> measured() {
+        return switchback.filter(loop -> backends.chosen().traits().releasable());
+    }
+
+    private String whyNotMeasured() {
+        return switchback.isEmpty()
+                ? "not measured: no window length is configured"
+                : "not measured: what " + backends.chosen().name()
+                        + " holds cannot be let go, so that there is nothing to compare it with";
     }
 
     /** Why a block that was planned to be pinned is not, now that its call is about to leave. */
@@ -849,7 +886,7 @@ public final class Controller {
     /** What goes for want of room comes back a while later, or a bound that wavers would pin and unpin with every reading. */
     private long backOff(Hold hold) {
         boolean toHoldMore = hold.heldBlocks() < hold.request().blocks();
-        boolean measuring = switchback.flatMap(Switchback::off).isPresent();
+        boolean measuring = measured().flatMap(Switchback::off).isPresent();
         return toHoldMore || measuring ? 0 : HoldOutcomes.AFTER_PRESSURE_NANOS;
     }
 
@@ -906,9 +943,7 @@ public final class Controller {
                 budget,
                 holds.views(),
                 plan,
-                switchback
-                        .map(Switchback::effect)
-                        .orElse(TtftEffect.unproven("not measured: no window length is configured")),
+                measured().map(Switchback::effect).orElse(TtftEffect.unproven(whyNotMeasured())),
                 events.prefixes().sharing(),
                 holds.hints(),
                 new EngineView.OwnRequests(

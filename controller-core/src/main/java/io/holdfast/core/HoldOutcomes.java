@@ -366,6 +366,14 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     }
 
     @Override
+    public void over(long holdId, String why) {
+        holds.living(holdId)
+                .filter(hold -> hold.state() == HoldState.EXPIRING)
+                .ifPresent(hold -> holds.update(hold.because(why)));
+        left(holdId);
+    }
+
+    @Override
     public void notLeft(long holdId, String why) {
         holds.living(holdId)
                 .filter(hold -> hold.state() == HoldState.EXPIRING)

@@ -56,6 +56,9 @@ public final class ControllerHarness {
 
     public Outcome ownAnswer = new Outcome(Outcome.Kind.ACCEPTED, "answered");
     public long now = 7 * SECOND;
+    /** What the engine's clock says in its batches; 0 where it does not tell. */
+    public long stampMicros;
+
     private long sequence;
     private int requests;
 
@@ -291,7 +294,7 @@ public final class ControllerHarness {
     }
 
     public void batch(Runnable events) {
-        controller.events().batchStarted(sequence++, 0);
+        controller.events().batchStarted(sequence++, stampMicros);
         events.run();
         controller.events().batchEnded();
     }

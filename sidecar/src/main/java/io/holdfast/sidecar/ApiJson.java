@@ -100,7 +100,8 @@ final class ApiJson {
                 .put("unsure", pins.unsure())
                 .put("kept", pins.kept())
                 .put("refused", pins.refused())
-                .put("abandoned", pins.abandoned());
+                .put("abandoned", pins.abandoned())
+                .put("unreleasableBlocks", pins.unreleasableBlocks());
         pins.trouble().ifPresent(sentence -> json.put("trouble", sentence));
         return json;
     }

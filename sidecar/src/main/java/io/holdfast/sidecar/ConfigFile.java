@@ -45,6 +45,7 @@ final class ConfigFile {
             "replay",
             "topic",
             "backend",
+            "clientPriorityMax",
             "automaticHolds",
             "automaticLeaseSeconds",
             "priming",
@@ -172,6 +173,7 @@ final class ConfigFile {
                 mapping.text("replay"),
                 mapping.text("topic"),
                 mapping.text("backend").orElse(defaults.backend()),
+                mapping.wholeNumber("clientPriorityMax"),
                 mapping.flag("automaticHolds", defaults.automaticHolds()),
                 mapping.wholeNumber("automaticLeaseSeconds").stream()
                         .mapToObj(Duration::ofSeconds)

@@ -16,6 +16,7 @@ import io.holdfast.http.RenderedPrompt.Refused;
 import io.holdfast.http.Reply;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading;
+import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.EngineFamily.Events;
 import io.holdfast.sidecar.Levers.Lever;
@@ -87,7 +88,7 @@ public final class Doctor {
         events(where);
         tokenizer();
         cacheReport();
-        Levers levers = Levers.of(contact);
+        Levers levers = Levers.of(contact).beside(readings, contact.config().family());
         levers(levers);
         contact.config().kvcachedSegment().ifPresent(this::segment);
         String name =
@@ -210,9 +211,11 @@ public final class Doctor {
     }
 
     /** What is to be done about it stands in a line of its own. */
+    private static final Pattern MEND = Pattern.compile(": (start it with|write) ");
+
     private static String firstClause(String sentence) {
-        int colon = sentence.indexOf(": start it with");
-        return colon < 0 ? sentence : sentence.substring(0, colon) + ".";
+        Matcher mend = MEND.matcher(sentence);
+        return mend.find() ? sentence.substring(0, mend.start()) + "." : sentence;
     }
 
     private void heard(EventSource source, EventTrial.Heard heard, String flag) {
@@ -369,18 +372,24 @@ public final class Doctor {
             } else if (lever.backend().equals("session_hold")) {
                 findings.add(Finding.warning(
                         lever.backend(), firstClause(lever.why()), flag.find() ? flag.group(1) : lever.why()));
+            } else if (lever.backend().equals(PriorityTouchBackend.NAME) && evictsByPriority()) {
+                // What is missing is nothing of the engine's, but a word in the sidecar's configuration.
+                findings.add(Finding.warning(
+                        lever.backend(),
+                        firstClause(lever.why()),
+                        lever.why().contains(PriorityTouchBackend.KEY)
+                                ? PriorityTouchBackend.KEY
+                                        + " in the sidecar's configuration: the highest priority that"
+                                        + " clients send, 0 where they send none"
+                                : lever.why()));
             } else {
                 findings.add(Finding.note(lever.backend(), firstSentence(lever.why())));
             }
         }
-        if (contact.type() == EngineType.SGLANG && !levers.has("priority_touch")) {
-            boolean priority =
-                    contact.arguments().path("radix_eviction_policy").asText("").equals("priority");
-            findings.add(
-                    priority
-                            ? Finding.ok("priorities", "what requests send with a priority is evicted later")
-                            : Finding.note("priorities", "not with --radix-eviction-policy priority"));
-        }
+    }
+
+    private boolean evictsByPriority() {
+        return contact.arguments().path("radix_eviction_policy").asText("").equals("priority");
     }
 
     private static String firstSentence(String text) {

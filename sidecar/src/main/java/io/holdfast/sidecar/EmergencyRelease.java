@@ -53,6 +53,8 @@ final class EmergencyRelease {
      *     an unpin without a clear answer               unsure: a second one could take somebody else's pin
      *     an unpin that was not sent or was refused     unpin
      *
+     * What a backend cannot take back is not asked of, and stays in the ledger for the next start.
+     *
      * Entries that are KEPT or UNSURE are not asked of. A pin without a clear answer may arrive late: when none is found, or
      * where an unpin's answer does not tell, it is asked for once more after that time.
      *
@@ -308,6 +310,8 @@ final class EmergencyRelease {
             put(work, State.KEPT, 0, "an unpin could hurt the engine");
         } else if (backend.isEmpty()) {
             put(work, State.ABANDONED, 0, "no backend " + key.backend() + " is in use here");
+        } else if (!backend.get().traits().releasable()) {
+            put(work, State.KEPT, 0, "it cannot be released: it ends when the engine evicts it or empties its cache");
         } else if (work.attempts > 0) {
             unpin(key, work, backend.get());
         } else if (last.isEmpty()) {

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.regex.Pattern;
 
 /**
@@ -24,6 +25,7 @@ import java.util.regex.Pattern;
  *     says where it publishes, else nowhere
  * @param topic the topic it publishes under; absent: what the engine says, else the empty one
  * @param backend the way in which prefixes are held, by its name
+ * @param clientPriorityMax the highest priority that clients send with their requests; absent: not known
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
  * @param priming whether a requested prefix that is gone may be stored by a request of the sidecar's own
@@ -49,6 +51,7 @@ public record EngineConfig(
         Optional<String> replay,
         Optional<String> topic,
         String backend,
+        OptionalInt clientPriorityMax,
         boolean automaticHolds,
         Duration automaticLease,
         boolean priming,
@@ -67,6 +70,7 @@ public record EngineConfig(
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
     private static final String NAMES =
             "write 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first";
+    private static final int LARGEST_PRIORITY = 1_000_000_000;
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final Pattern EVENTS = Pattern.compile("tcp://(\\[[0-9a-fA-F:]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
 
@@ -122,6 +126,18 @@ public record EngineConfig(
                                         + " has none of that name: "
                                 : "")
                         + ConfigMapping.mend(backend, backends));
+        clientPriorityMax.ifPresent(priority -> {
+            require(
+                    type == EngineType.SGLANG,
+                    "clientPriorityMax",
+                    priority,
+                    "only SGLang evicts by the priority of requests: leave the key out");
+            require(
+                    priority >= 0 && priority <= LARGEST_PRIORITY,
+                    "clientPriorityMax",
+                    priority,
+                    "write the highest priority that clients send, 0 to " + LARGEST_PRIORITY);
+        });
         requireBetween("automaticLeaseSeconds", automaticLease, 1, 86_400, 1_000);
         requireBetween("ownRequestSecondsAnHour", ownRequestsAnHour, 0, 3_600, 1_000);
         require(share > 0 && share <= 1, "share", share, "write a number above 0 and at most 1, such as 0.5");
@@ -172,6 +188,7 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 BackendRegistry.names(type.family()).getFirst(),
+                OptionalInt.empty(),
                 false,
                 Duration.ofMinutes(5),
                 true,

@@ -41,10 +41,12 @@ interface EngineFamily {
     /**
      * What a backend is made with.
      *
+     * @param config what the operator decided about the engine
      * @param http with the key for requests
      * @param admin the same with the key for what only an administrator may do
      */
     record BackendParts(
+            EngineConfig config,
             EngineHttp http,
             EngineHttp admin,
             ScheduledExecutorService timer,

@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -112,7 +113,7 @@ final class EngineLink implements AutoCloseable {
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
-                new EngineFamily.BackendParts(http, admin, shared.timer(), shared.clock(), random),
+                new EngineFamily.BackendParts(config, http, admin, shared.timer(), shared.clock(), random),
                 each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
         this.backend = new ProbedBackend(backends.chosen(), config.id());
         this.controller = new Controller(
@@ -508,7 +509,24 @@ final class EngineLink implements AutoCloseable {
         if (pins.kept() > 0) {
             notes.add(pins.kept() + " pins stay: an unpin could hurt the engine");
         }
+        unreleasable().ifPresent(notes::add);
         return notes;
+    }
+
+    /** What is protected for nobody and cannot be taken back; absent where there is none. */
+    Optional<String> unreleasable() {
+        long tokens = unreleasableTokens();
+        return tokens == 0
+                ? Optional.empty()
+                : Optional.of(String.format(
+                        Locale.ROOT,
+                        "%,d tokens cannot be released: the engine has no call that takes them back, so they count"
+                                + " until it evicts them, clears its cache or restarts",
+                        tokens));
+    }
+
+    long unreleasableTokens() {
+        return pins().unreleasableBlocks() * blockTokens();
     }
 
     /** What a dry run does not touch; absent where there is nothing, or where it is no dry run. */
@@ -525,7 +543,8 @@ final class EngineLink implements AutoCloseable {
                         .toList());
         return Optional.of(
                 pins + " pins of " + backends + " of an earlier run are left alone by dry_run: start once with"
-                        + " backend: " + backends + ", so that they are released, and then with dry_run");
+                        + " backend: " + backends
+                        + ", so that they are released, or counted where that cannot be, and then with dry_run");
     }
 
     /** Logs what the guard has begun to tell since the last look, each kind once until it is over. */

@@ -5,6 +5,7 @@ import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
+import io.holdfast.core.backend.Room;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -55,6 +56,11 @@ abstract class ForwardingBackend implements Backend {
     @Override
     public boolean lost() {
         return backend.lost();
+    }
+
+    @Override
+    public boolean room(Room room) {
+        return backend.room(room);
     }
 
     @Override

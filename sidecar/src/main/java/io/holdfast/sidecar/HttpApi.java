@@ -426,7 +426,7 @@ final class HttpApi implements AutoCloseable {
         }
         await(engine.releaseAll(), UNPIN_SECONDS, unanswered(engine))
                 .compose(done -> pauseWritten(engine)
-                        .onSuccess(written -> replyReleased(context, done, written))
+                        .onSuccess(written -> replyReleased(context, engine, done, written))
                         .mapEmpty())
                 .onFailure(context::fail);
     }
@@ -437,7 +437,7 @@ final class HttpApi implements AutoCloseable {
                 .otherwise(false);
     }
 
-    private void replyReleased(RoutingContext context, Released done, boolean pauseWritten) {
+    private void replyReleased(RoutingContext context, EngineLink engine, Released done, boolean pauseWritten) {
         JsonObject body = new JsonObject()
                 .put("released", done.released())
                 .put("pending", done.pending())
@@ -445,6 +445,7 @@ final class HttpApi implements AutoCloseable {
         if (!pauseWritten) {
             body.put("note", "The pause is not in the ledger yet, so that a restart of the sidecar would end it.");
         }
+        engine.unreleasable().ifPresent(why -> body.put("unreleasable", why + "."));
         reply(context, done.pending() > 0 ? 503 : 200, body);
     }
 

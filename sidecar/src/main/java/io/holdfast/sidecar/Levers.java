@@ -3,7 +3,10 @@ package io.holdfast.sidecar;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.budget.BudgetRule;
+import io.holdfast.core.reading.EngineReadings;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -21,9 +24,10 @@ record Levers(List<Lever> levers) {
      * One way.
      *
      * @param backend its name in the configuration
+     * @param takesMemory whether its pins take memory for good
      * @param why it works or not, one sentence
      */
-    record Lever(String backend, boolean works, String why) {}
+    record Lever(String backend, boolean works, boolean takesMemory, String why) {}
 
     Levers {
         levers = List.copyOf(levers);
@@ -31,7 +35,12 @@ record Levers(List<Lever> levers) {
 
     static Levers of(EngineContact contact) {
         EngineFamily.BackendParts parts = new EngineFamily.BackendParts(
-                contact.http(), contact.http(), contact.timer(), System::nanoTime, new SplittableRandom());
+                contact.config(),
+                contact.http(),
+                contact.http(),
+                contact.timer(),
+                System::nanoTime,
+                new SplittableRandom());
         List<CompletableFuture<Lever>> asked = contact.config().family().backends().entrySet().stream()
                 .map(each -> probed(each.getKey(), each.getValue().apply(parts)))
                 .toList();
@@ -45,7 +54,29 @@ record Levers(List<Lever> levers) {
                         new Capabilities(false, "The engine gave no answer within " + ANSWER_SECONDS + " s."),
                         ANSWER_SECONDS,
                         TimeUnit.SECONDS)
-                .thenApply(found -> new Lever(name, found.canPin(), found.why()));
+                .thenApply(found ->
+                        new Lever(name, found.canPin(), backend.traits().takesMemory(), found.why()));
+    }
+
+    /** The same where pins that take memory for good are no way while the longest request needs the whole cache. */
+    Levers beside(EngineReadings readings, EngineFamily family) {
+        long capacity = (long) readings.capacityTokens().number().orElse(0);
+        long context = (long) readings.contextTokens().number().orElse(0);
+        long block = (long) readings.blockTokens().number().orElse(0);
+        if (capacity == 0 || context == 0 || capacity - context - BudgetRule.slack(capacity, block) > 0) {
+            return this;
+        }
+        String why = String.format(
+                Locale.ROOT,
+                "The engine can pin, and there is no room for pins beside its longest request (%,d tokens, in a cache"
+                        + " of %,d): start it with a smaller %s.",
+                context,
+                capacity,
+                family.contextFlag());
+        return new Levers(levers.stream()
+                .map(lever ->
+                        lever.works() && lever.takesMemory() ? new Lever(lever.backend(), false, true, why) : lever)
+                .toList());
     }
 
     Optional<Lever> best() {

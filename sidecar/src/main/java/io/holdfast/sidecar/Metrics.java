@@ -106,6 +106,10 @@ final class Metrics {
                 "holdfast.pinned.tokens",
                 "Tokens pinned, by the ledger",
                 view(v -> v.budget().pinnedTokens()));
+        Gauge.builder("holdfast.unreleasable.tokens", engine, EngineLink::unreleasableTokens)
+                .description("Tokens that are held for nobody any more and cannot be released")
+                .tags(tags(engine))
+                .register(registry);
         gauge(
                 engine,
                 "holdfast.budget.hard.tokens",

@@ -13,6 +13,7 @@ import io.holdfast.sglang.EventEndpoints;
 import io.holdfast.sglang.GenerateSender;
 import io.holdfast.sglang.PinBlocksBackend;
 import io.holdfast.sglang.PrefixCaching;
+import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.sglang.SglangReadings;
 import io.holdfast.sglang.SglangRenderer;
@@ -40,6 +41,10 @@ final class SglangFamily implements EngineFamily {
         backends.put(
                 SessionHoldBackend.NAME, parts -> new SessionHoldBackend(parts.http(), parts.timer(), parts.random()));
         backends.put(PinBlocksBackend.NAME, parts -> new PinBlocksBackend(parts.http(), parts.admin(), parts.timer()));
+        backends.put(
+                PriorityTouchBackend.NAME,
+                parts -> new PriorityTouchBackend(
+                        parts.http(), parts.timer(), parts.config().clientPriorityMax()));
         backends.put(
                 KeepWarmBackend.NAME,
                 parts -> new KeepWarmBackend(

@@ -81,9 +81,13 @@ final class ChildSidecar implements AutoCloseable {
     }
 
     /** As {@code kill -9} does; returns when the process is gone. */
-    @Override
-    public void close() {
+    void kill() {
         process.destroyForcibly();
         process.onExit().join();
+    }
+
+    @Override
+    public void close() {
+        kill();
     }
 }

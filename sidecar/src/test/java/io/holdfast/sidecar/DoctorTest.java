@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.Endpoints;
+import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.holdfast.sidecar.Finding.Status;
@@ -139,11 +140,41 @@ class DoctorTest {
 
     @Test
     void pinBranch_isHeldByItsPins() {
-        try (Emulator engine = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU))) {
+        try (Emulator engine = Emulator.start(
+                vertx, TestBed.fast().withVariant(Variant.PIN_GPU).withContextTokens(1_024))) {
             Diagnosis found = examine(engine, false, target -> target);
 
             assertThat(finding(found, "pin_blocks").status()).isEqualTo(Status.OK);
             assertThat(found.backend()).isEqualTo("pin_blocks");
+        }
+    }
+
+    @Test
+    void pinBranch_withoutRoomForPins_isHeldOtherwise() {
+        try (Emulator engine = Emulator.start(
+                vertx, TestBed.fast().withVariant(Variant.PIN_GPU).withContextTokens(TestBed.CAPACITY))) {
+            Diagnosis found = examine(engine, false, target -> target);
+
+            assertThat(finding(found, "pin_blocks").text())
+                    .isEqualTo("The engine can pin, and there is no room for pins beside its longest request (4,096"
+                            + " tokens, in a cache of 4,096): start it with a smaller --context-length.");
+            assertThat(found.backend()).isEqualTo("keep_warm");
+        }
+    }
+
+    @Test
+    void evictionByPriority_namesTheKeyThatIsMissing() {
+        try (Emulator engine =
+                Emulator.start(vertx, TestBed.fast().withSglang(sglang -> sglang.withEviction(Eviction.PRIORITY)))) {
+            Finding found = finding(examine(engine, false, target -> target), "priority_touch");
+
+            assertThat(found.status()).isEqualTo(Status.WARNING);
+            assertThat(found.text())
+                    .isEqualTo("The engine evicts by priority, and which priorities clients send is not known.");
+            assertThat(found.mend())
+                    .contains(
+                            "clientPriorityMax in the sidecar's configuration: the highest priority that clients send,"
+                                    + " 0 where they send none");
         }
     }
 

@@ -146,7 +146,7 @@ class KillPointsTest {
                 await(due);
                 LockSupport.parkNanos(nanos);
             } finally {
-                killed.close();
+                killed.kill();
                 clients.shutdownNow();
             }
         }

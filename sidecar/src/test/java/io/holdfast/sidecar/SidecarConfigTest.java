@@ -147,7 +147,10 @@ class SidecarConfigTest {
         {E}, ttftWindowSeconds: 20}]  | engines[0].ttftWindowSeconds is '20'; nothing would be measured without automatic holds
         {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true or false
         {E}, backend: pin_block}]     | engines[0].backend is 'pin_block'; did you mean pin_blocks?
-        {E}, backend: magic}]         | engines[0].backend is 'magic'; write auto or session_hold or pin_blocks or keep_warm or dry_run
+        {E}, backend: magic}]         | engines[0].backend is 'magic'; write auto or session_hold or pin_blocks or priority_touch or keep_warm or dry_run
+        {E}, clientPriorityMax: -1}]  | engines[0].clientPriorityMax is '-1'; write the highest priority that clients send, 0 to
+        {E}, clientPriorityMax: high}] | engines[0].clientPriorityMax is the text 'high'; write a whole number
+        {E}}, {id: b, type: vllm, url: 'http://x', clientPriorityMax: 1}] | engines[1].clientPriorityMax is '1'; only SGLang evicts by the priority of requests
         {E}, events: 'tcp://*:5557'}] | engines[0].events is 'tcp://*:5557'; write where the engine publishes
         {E}, events: 'tcp://h:99999'}] | engines[0].events is 'tcp://h:99999'; write where
         {E}, events: 'ipc:///tmp/x'}] | engines[0].events is 'ipc:///tmp/x'; write where

@@ -41,13 +41,13 @@ final class TestBed implements AutoCloseable {
         return bed;
     }
 
-    /** With the three keys that an engine needs. */
-    static TestBed withoutSizes(EmulatorSettings settings, Path state) {
+    /** With the three keys that an engine needs, and this backend. */
+    static TestBed withoutSizes(EmulatorSettings settings, Path state, String backend) {
         TestBed bed = new TestBed(
                 settings,
                 uri -> SidecarConfig.parse(
                         "{listen: {port: 0}, stateDirectory: '" + state + "', engines: [{id: demo, type: sglang, url: '"
-                                + uri + "'}]}",
+                                + uri + "', backend: " + backend + "}]}",
                         "test.yaml"));
         bed.client.meet(bed.engine);
         return bed;

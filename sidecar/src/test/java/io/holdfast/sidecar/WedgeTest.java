@@ -181,8 +181,24 @@ class WedgeTest {
     }
 
     @Test
+    void contextAsLargeAsTheCache_autoHoldsAnotherWay_andSaysWhy() {
+        try (TestBed bed = TestBed.withoutSizes(TestBed.fast().withVariant(Variant.PIN_GPU), state, "auto")) {
+            Eventually.see(
+                    "another way is chosen",
+                    () -> bed.client.engine().getJsonObject("backend").getString("why"),
+                    why -> why.startsWith("Chosen: keep_warm.")
+                            && why.contains("Not pin_blocks: the guard leaves 0 tokens for pins")
+                            && why.contains("no room: context 4,096 of 4,096"));
+            int[] prefix = EngineClient.prompt(1, 256);
+            bed.engine.generate(prefix);
+            bed.client.held(prefix);
+            assertThat(bed.engine.usedTokens()).isZero();
+        }
+    }
+
+    @Test
     void contextAsLargeAsTheCache_nothingIsPinnedAndReadyzSaysWhy() {
-        try (TestBed bed = TestBed.withoutSizes(TestBed.fast().withVariant(Variant.PIN_GPU), state)) {
+        try (TestBed bed = TestBed.withoutSizes(TestBed.fast().withVariant(Variant.PIN_GPU), state, "pin_blocks")) {
             int[] prefix = EngineClient.prompt(1, 256);
             bed.engine.generate(prefix);
             assertThat(bed.client.hold(prefix, 3600).text())

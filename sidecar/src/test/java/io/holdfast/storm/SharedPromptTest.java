@@ -47,7 +47,14 @@ final class SharedPromptTest {
 
     /** On a stock engine nothing is pinned for good: what is held is sent, and holds by a session or by being used. */
     @ParameterizedTest
-    @CsvSource({"SESSION_HOLD, 1, 512, 8", "SESSION_HOLD, 5, 2048, 0", "KEEP_WARM, 1, 512, 0", "KEEP_WARM, 5, 2048, 8"})
+    @CsvSource({
+        "SESSION_HOLD, 1, 512, 8",
+        "SESSION_HOLD, 5, 2048, 0",
+        "PRIORITY_TOUCH, 1, 512, 8",
+        "PRIORITY_TOUCH, 5, 2048, 0",
+        "KEEP_WARM, 1, 512, 0",
+        "KEEP_WARM, 5, 2048, 8"
+    })
     void stockEngine_holdsAutomaticallyAndByTokens(Way way, int prompts, int tokens, int alwaysRunning) {
         Workload workload = new Workload(prompts, tokens, 24, FLOOD, alwaysRunning);
         for (long seed = 0; seed < (DEEP ? 10 : 1); seed++) {

@@ -109,9 +109,13 @@ final class StormSidecar {
     enum Way {
         PIN_BLOCKS,
         SESSION_HOLD,
+        PRIORITY_TOUCH,
         KEEP_WARM,
         DRY_RUN
     }
+
+    /** Two above what clients send. */
+    static final int PRIORITY = 2;
 
     private final Timeline time;
     private final VirtualNetwork network;
@@ -159,6 +163,7 @@ final class StormSidecar {
                     case DRY_RUN -> Backends.only(new DryRunBackend());
                     case PIN_BLOCKS -> holding(new PlayedBackend());
                     case SESSION_HOLD -> holding(new PlayedSessions());
+                    case PRIORITY_TOUCH -> holding(new PlayedPriorities());
                     case KEEP_WARM ->
                         holding(new KeepWarmBackend(
                                 tokens -> send(tokens, RequestOptions.of(1)),
@@ -428,6 +433,41 @@ final class StormSidecar {
         public CompletionStage<Outcome> unpin(List<String> handles) {
             handles.forEach(network.engine()::closeSession);
             return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.ACCEPTED, "closed"));
+        }
+    }
+
+    /** A priority above what clients send, which no call takes back. */
+    private final class PlayedPriorities implements Backend {
+        @Override
+        public String name() {
+            return "priority_touch";
+        }
+
+        @Override
+        public BackendTraits traits() {
+            return BackendTraits.soft().needing(Need.TOKENS).withoutUnpin();
+        }
+
+        @Override
+        public CompletionStage<Capabilities> probe() {
+            return CompletableFuture.completedFuture(new Capabilities(true, "it evicts by priority"));
+        }
+
+        @Override
+        public String handle(PinCommand command) {
+            return Long.toString(command.lastBlock());
+        }
+
+        @Override
+        public CompletionStage<Outcome> pin(PinCommand command) {
+            return send(
+                    command.prefix().tokensOf(command.blocks()),
+                    RequestOptions.of(1).withPriority(PRIORITY));
+        }
+
+        @Override
+        public CompletionStage<Outcome> unpin(List<String> handles) {
+            throw new AssertionError("Nobody can take back " + handles);
         }
     }
 

@@ -42,6 +42,7 @@ final class SystemPrompts {
     final StormProcess sidecar;
 
     private final Workload workload;
+    private final int floodAnswer;
     private final Timeline time = new Timeline();
     private final SplittableRandom random;
     private final StormOracle oracle;
@@ -58,6 +59,8 @@ final class SystemPrompts {
     SystemPrompts(long seed, Workload workload, boolean automatic, Way way) {
         this.random = new SplittableRandom(seed);
         this.workload = workload;
+        // An answer of a block raises its prompt by one: only such a flood pushes out what users' prompts share.
+        this.floodAnswer = way == Way.PRIORITY_TOUCH ? 20 : 4;
         this.oracle = new StormOracle(time, false);
         SglangSettings settings = new SglangSettings(
                 CAPACITY,
@@ -66,7 +69,7 @@ final class SystemPrompts {
                 32,
                 2048,
                 way == Way.PIN_BLOCKS ? Variant.PIN_GPU : Variant.STOCK,
-                Eviction.LRU,
+                way == Way.PRIORITY_TOUCH ? Eviction.PRIORITY : Eviction.LRU,
                 way == Way.SESSION_HOLD,
                 0,
                 0.5);
@@ -134,7 +137,7 @@ final class SystemPrompts {
     /** Prompts that share nothing. */
     void flood() {
         for (int flooded = 0; flooded < workload.floodTokens; flooded += 1_024) {
-            send(fresh(1_024), 4, cachedTokens -> {});
+            send(fresh(1_024), floodAnswer, cachedTokens -> {});
             pass(Duration.ofMillis(40));
         }
         pass(Duration.ofSeconds(5));

@@ -186,6 +186,11 @@ final class VirtualEngine {
         return EngineLook.holds(engine, block);
     }
 
+    /** Blocks that requests of at least this priority have left in the cache. */
+    Set<Long> ofPriority(long least) {
+        return EngineLook.ofPriority(engine, least);
+    }
+
     boolean endsNode(long block) {
         return !EngineLook.endingNodes(engine, List.of(block)).isEmpty();
     }

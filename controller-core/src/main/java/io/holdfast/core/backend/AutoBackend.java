@@ -21,6 +21,11 @@ public final class AutoBackend implements Backend {
      *
      * What an engine says it can do may not work on it. So a backend that loses three pins within ten minutes is passed
      * over for an hour, where there is another one behind it; the last one has nothing to give way to.
+     *
+     * Pins that take memory for good are chosen only where the guard leaves room for the largest prefix that is to be held;
+     * one that comes later and does not fit has it asked again. Where nothing else works they are better than nothing: what
+     * is smaller is held, and what is not says why. Room that comes back changes nothing before the next probe, or large and
+     * small prefixes by turns would have everything let go and held again.
      */
 
     /** What the configuration calls it. */
@@ -39,6 +44,8 @@ public final class AutoBackend implements Backend {
     private final Backend none = new DryRunBackend();
     private volatile Backend found = none;
     private volatile Backend chosen = none;
+    private volatile Room room = Room.unknown();
+    private volatile boolean lackedRoom;
 
     /**
      * Among these, the best first.
@@ -69,6 +76,14 @@ public final class AutoBackend implements Backend {
     }
 
     @Override
+    public boolean room(Room now) {
+        room = now;
+        boolean ask = chosen.traits().takesMemory() && !chosen.equals(none) && now.lacks() && !lackedRoom;
+        lackedRoom &= now.lacks();
+        return ask;
+    }
+
+    @Override
     public Backend itself() {
         return chosen;
     }
@@ -91,14 +106,20 @@ public final class AutoBackend implements Backend {
     /** Asks one after another, until one can. */
     @Override
     public CompletionStage<Capabilities> probe() {
-        return probe(0, new ArrayList<>());
+        Room now = room;
+        lackedRoom = now.lacks();
+        return probe(0, now, new ArrayList<>());
     }
 
-    private CompletionStage<Capabilities> probe(int index, List<String> passedOver) {
+    private CompletionStage<Capabilities> probe(int index, Room beside, List<String> passedOver) {
         if (index == inOrder.size() && !distrusted.isEmpty()) {
             // What lost pins is better than nothing.
             distrusted.clear();
-            return probe(0, new ArrayList<>());
+            return probe(0, beside, new ArrayList<>());
+        }
+        if (index == inOrder.size() && beside.lacks()) {
+            // So are pins for which there may be no room.
+            return probe(0, Room.unknown(), new ArrayList<>());
         }
         if (index == inOrder.size()) {
             found = none;
@@ -109,12 +130,16 @@ public final class AutoBackend implements Backend {
         if (distrusted.getOrDefault(candidate, Long.MIN_VALUE) > clock.getAsLong()) {
             passedOver.add("Not " + candidate.name() + " for an hour: it lost " + LOSSES + " pins within "
                     + WITHIN_NANOS / 60_000_000_000L + " minutes.");
-            return probe(index + 1, passedOver);
+            return probe(index + 1, beside, passedOver);
         }
         return candidate.probe().thenCompose(can -> {
             if (!can.canPin()) {
                 passedOver.add("Not " + candidate.name() + ": " + can.why());
-                return probe(index + 1, passedOver);
+                return probe(index + 1, beside, passedOver);
+            }
+            if (candidate.traits().takesMemory() && beside.lacks()) {
+                passedOver.add("Not " + candidate.name() + ": " + beside.said());
+                return probe(index + 1, beside, passedOver);
             }
             found = candidate;
             return CompletableFuture.completedFuture(new Capabilities(

@@ -43,6 +43,15 @@ public interface Backend {
         return false;
     }
 
+    /**
+     * How much room there is for pins that take memory for good; on the controller's thread, with every plan.
+     *
+     * @return whether it is better asked again what it can do
+     */
+    default boolean room(Room room) {
+        return false;
+    }
+
     /** What this pin will be called, the same each time it is asked; all that {@link #unpin} needs, in a later process too. */
     String handle(PinCommand command);
 

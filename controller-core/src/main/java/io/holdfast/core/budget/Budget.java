@@ -37,6 +37,7 @@ public record Budget(
 
     public static final String HARD_GUARD = "hard guard";
     static final String NEW_PINS = "new pins";
+    static final String SHARE = "operator's share";
     static final String RESERVE = "room less 8 p90 prompts";
     static final String ROOM = "room beside running requests";
 
@@ -132,12 +133,18 @@ public record Budget(
 
     /** The arithmetic behind the bound of new pins. */
     public String newWhy() {
-        return newTokens < hardTokens ? why(term -> term.name().equals(NEW_PINS)) : hardWhy();
+        return newTokens < hardTokens
+                ? why(term -> (term.name().equals(NEW_PINS) || term.name().equals(SHARE)) && allows(term, newTokens))
+                : hardWhy();
     }
 
     /** The arithmetic behind the automatic bound: its tightest term. */
     public String automaticWhy() {
         return why(term -> term.tokens().isPresent() && term.tokens().getAsLong() <= automaticTokens);
+    }
+
+    private static boolean allows(Term term, long tokens) {
+        return term.tokens().orElse(0) == tokens;
     }
 
     private String why(Predicate<Term> chosen) {

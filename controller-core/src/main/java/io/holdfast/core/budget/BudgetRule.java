@@ -55,6 +55,12 @@ public final class BudgetRule {
      * The operator may know better than the engine what clients send. It takes both numbers: whatever the prompt, an answer
      * may fill the context, and whatever the answer, a prompt may. A request that was seen and is larger wins from then on.
      *
+     * Pins without an unpin
+     * ---------------------
+     * What cannot be taken back is there until the engine evicts it. It takes no memory for good, and yet what is pinned so
+     * goes last, so the share that the operator wrote for automatic holds bounds all pins of such a backend, requested ones
+     * too.
+     *
      * The automatic bound
      * -------------------
      * It is tighter: holding must also pay, and a cache without room for what passes through serves nobody. Its room leaves
@@ -113,7 +119,23 @@ public final class BudgetRule {
             long pinnedBlocks,
             boolean hardPins,
             long nowNanos) {
-        return new BudgetRule(settings, readings, observed, nowNanos).compute(pinnedBlocks, hardPins);
+        return compute(settings, readings, observed, pinnedBlocks, hardPins, true, nowNanos);
+    }
+
+    /**
+     * The same.
+     *
+     * @param releasable whether pins can be taken back; where not, requested holds stay within the operator's share as well
+     */
+    public static Budget compute(
+            BudgetSettings settings,
+            EngineReadings readings,
+            Observed observed,
+            long pinnedBlocks,
+            boolean hardPins,
+            boolean releasable,
+            long nowNanos) {
+        return new BudgetRule(settings, readings, observed, nowNanos).compute(pinnedBlocks, hardPins, releasable);
     }
 
     /** What is left free beside pins and the largest request: rounding to blocks, and numbers that are a little old. */
@@ -121,14 +143,15 @@ public final class BudgetRule {
         return 2 * blockTokens + (capacity + 99) / 100;
     }
 
-    private Budget compute(long pinnedBlocks, boolean hardPins) {
+    private Budget compute(long pinnedBlocks, boolean hardPins, boolean releasable) {
         long pinned = pinnedBlocks * (long) readings.blockTokens().number().orElse(0);
         List<Term> terms = new ArrayList<>();
         terms.add(hardPins ? term(Budget.HARD_GUARD, this::hardGuard) : term(Budget.HARD_GUARD, this::soft));
         terms.add(hardPins ? term(Budget.NEW_PINS, () -> newPins(pinned)) : term(Budget.NEW_PINS, this::soft));
         long hard = allowed(terms.get(0));
-        long fresh = Math.min(hard, allowed(terms.get(1)));
-        terms.add(term("operator's share", this::share));
+        terms.add(term(Budget.SHARE, this::share));
+        long beside = Math.min(hard, allowed(terms.get(1)));
+        long fresh = releasable ? beside : Math.min(beside, allowed(terms.get(2)));
         terms.add(term("0.8 of the room", () -> eightTenths(pinned)));
         terms.add(term(Budget.ROOM, () -> new Bound(room(pinned), "capacity less what running requests take")));
         terms.add(term(Budget.RESERVE, () -> reserve(pinned)));

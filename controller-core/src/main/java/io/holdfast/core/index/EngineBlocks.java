@@ -37,8 +37,10 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     private final Learned learned;
     private final InsertionEnds ends = new InsertionEnds();
     private final Lateness lateness = new Lateness();
+    private final StayingPaths staying = new StayingPaths(this::path, this::resident);
 
     private long nowNanos;
+    private long stampMicros;
     private long heardNanos;
     private boolean chainOpen;
     private boolean chainHoldable;
@@ -59,10 +61,12 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     }
 
     @Override
-    public void batchStarted(long sequence, long stampMicros) {
+    public void batchStarted(long sequence, long madeMicros) {
         heardNanos = nowNanos;
-        lateness.heard(nowNanos, stampMicros);
-        cache.batchStarted(sequence, stampMicros);
+        stampMicros = madeMicros;
+        lateness.heard(nowNanos, madeMicros);
+        cache.batchStarted(sequence, madeMicros);
+        staying.batchStarted(madeMicros);
     }
 
     @Override
@@ -86,6 +90,9 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         if (insertion) {
             if (ends.watching()) {
                 ends.stored(stores);
+            }
+            if (staying.watching()) {
+                staying.stored(stores);
             }
             chainOpen = true;
             chainEnd = stores.hash(stores.count() - 1);
@@ -140,6 +147,11 @@ public final class EngineBlocks implements TreeView, KvEventSink {
                 ends.removed(hashes[i]);
             }
         }
+        if (staying.watching() && tier == Tier.GPU) {
+            for (int i = from; i < to; i++) {
+                staying.removed(hashes[i], stampMicros);
+            }
+        }
     }
 
     @Override
@@ -155,6 +167,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         ends.forget();
         learned.forgetPins();
         cache.cleared();
+        staying.cleared(stampMicros);
     }
 
     /** Forgets what is on no pinned path, unless we only joined late: what a loss leaves is not known to be there. */
@@ -162,6 +175,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     public void gap(Gap missing) {
         ends.forget();
         cache.gap(missing);
+        staying.gap();
     }
 
     /** Forgets what {@link #cleared} forgets. */
@@ -170,6 +184,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         ends.forget();
         learned.forgetPins();
         cache.restarted(seen);
+        staying.restarted();
     }
 
     /** Remembers, from its next store on, where the insertion ended that stored this block. */
@@ -185,6 +200,16 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     /** Whether an unpin of this block, if it is pinned here, leads to what is alive, as far as is known. */
     boolean leadsToLife(long block) {
         return !resident(block) || endedInsertion(block) || ends.isThere(block);
+    }
+
+    /** Follows how much of the path down to this block stays there after a moment of the engine's clock. */
+    StayingPath follow(long lastBlock, long sinceMicros) {
+        return staying.follow(lastBlock, sinceMicros);
+    }
+
+    /** When the engine made the last batch that came, by its own clock; 0 before there was one. */
+    long stampMicros() {
+        return stampMicros;
     }
 
     /** When the last batch came. */

@@ -68,6 +68,19 @@ public final class EngineCaches implements TreeView {
         }
     }
 
+    /**
+     * Follows how much of the path down to this block stays in the first cache after a moment of the engine's clock. Who pins
+     * without an unpin does so in engines with one cache only.
+     */
+    public StayingPath follow(long lastBlock, long sinceMicros) {
+        return first().follow(lastBlock, sinceMicros);
+    }
+
+    /** When the engine made the last batch that came from its first cache, by its own clock; 0 before there was one. */
+    public long stampMicros() {
+        return first().stampMicros();
+    }
+
     /** Whether an unpin of this block leads to what is alive in every cache, wherever it was pinned. */
     public boolean leadsToLife(long block) {
         return caches.stream().allMatch(cache -> cache.leadsToLife(block));

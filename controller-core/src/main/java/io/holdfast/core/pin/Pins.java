@@ -11,6 +11,7 @@ import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.index.EngineCaches;
+import io.holdfast.core.index.StayingPath;
 import io.holdfast.core.pin.LedgerLine.Entry;
 import io.holdfast.core.pin.LedgerLine.Header;
 import io.holdfast.core.pin.LedgerLine.Step;
@@ -21,8 +22,10 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -72,6 +75,15 @@ public final class Pins {
      * stays taken and counted, against an engine that may be gone. The ledger has a word for it, since a later process
      * sees no twins before it has seen every event: it waits until its view was certain for as long as ARRIVAL.
      *
+     * What cannot be taken back
+     * -------------------------
+     * Of some backends there is no unpin. Such a pin is KEPT when nobody needs it any more: it counts, the hold says so, and
+     * it is over when the events show that nothing of its path has stayed since it was made (StayingPath), block by block,
+     * since an engine evicts the end of a path first. Whoever wants the path again takes the same pin up by a call of his
+     * own. The ledger has the part that is left, and the moment of the engine's clock from which on it counts: so the next
+     * start finds in the replayed events what is there still. As long as a call may be under way, or events about it, all of
+     * it counts.
+     *
      * Written ahead
      * -------------
      * Nothing pinned survives in our memory when the process is killed, and engines forget nothing by themselves. So the
@@ -110,6 +122,11 @@ public final class Pins {
 
         /** The engine may still hold something for it, for this reason; told again whenever the hold is to leave. */
         void notLeft(long holdId, String why);
+
+        /** What could not be taken back is over. */
+        default void over(long holdId, String why) {
+            left(holdId);
+        }
     }
 
     private enum State {
@@ -129,11 +146,11 @@ public final class Pins {
     private static final class Pin {
         final Backend backend;
         final Key key;
-        /** At the end of the path. */
-        final long block;
+        /** At the end of the path, or of what is left of it. */
+        long block;
 
         /** Blocks on the path. */
-        final int blocks;
+        int blocks;
 
         final boolean fromEarlierLife;
         /** Who needs it. */
@@ -165,6 +182,10 @@ public final class Pins {
         long pinnedNanos;
 
         String trouble = "";
+        /** What is left of one that cannot be taken back, once it may have been made. */
+        Optional<StayingPath> left = Optional.empty();
+        /** From when on it counts, on the engine's clock. */
+        long sinceMicros = Long.MAX_VALUE;
 
         Pin(Backend backend, Key key, long block, int blocks, boolean fromEarlierLife) {
             this.backend = backend;
@@ -179,7 +200,12 @@ public final class Pins {
         }
 
         Entry entry(Step step, long holdId, HoldOrigin origin) {
-            return new Entry(step, holdId, origin, key.backend, key.handle, block, blocks, trouble);
+            String note = releasable() ? trouble : EngineMoment.note(sinceMicros);
+            return new Entry(step, holdId, origin, key.backend, key.handle, block, blocks, note);
+        }
+
+        boolean releasable() {
+            return backend.traits().releasable();
         }
     }
 
@@ -207,6 +233,9 @@ public final class Pins {
     /** No event is on its way for longer. */
     private static final long ON_THE_WAY_NANOS = 15 * SECOND;
 
+    private static final String OVER =
+            "nothing of it is protected any more: the engine has evicted it, cleared its cache or restarted";
+    private static final String NEEDED = "released, and another hold has its prefix";
     private static final String CLOSED = "the executor that acts for the ledger takes no more work";
 
     private final Ledger ledger;
@@ -230,6 +259,8 @@ public final class Pins {
     private Optional<EngineIdentity> engine = Optional.empty();
 
     private long nowNanos;
+    private long blockTokens;
+    private OptionalLong unreleasable = OptionalLong.empty();
 
     /**
      * Takes over what an earlier process left in the ledger.
@@ -255,11 +286,12 @@ public final class Pins {
         this.lastLook = lastLook;
         this.results = results;
         ledger.outstanding().forEach(this::takeOver);
+        pins.values().stream().filter(pin -> !pin.releasable()).forEach(this::follow);
     }
 
     private void takeOver(Entry entry) {
         Optional<Backend> backend = backends.named(entry.backend());
-        if (backend.isEmpty() || !backend.get().traits().needsReleaseAtStart()) {
+        if (backend.isEmpty() || !backend.get().traits().needsLedger()) {
             abandoned.add(entry);
             return;
         }
@@ -270,6 +302,10 @@ public final class Pins {
             tree.watchEnd(pin.block);
         }
         pin.leavers.put(entry.holdId(), entry.origin());
+        if (!pin.releasable()) {
+            takeOver(pin, entry);
+            return;
+        }
         if (entry.note().equals(ON_RANKS) || entry.note().equals(ASTRAY)) {
             pin.doubtful = true;
         }
@@ -297,6 +333,19 @@ public final class Pins {
         }
     }
 
+    /** What cannot be taken back is counted, all of it until the events have told what is left. */
+    private void takeOver(Pin pin, Entry entry) {
+        long since = EngineMoment.of(entry.note());
+        pin.sinceMicros = pin.state == State.KEPT ? Math.max(pin.sinceMicros, since) : since;
+        pin.state = State.KEPT;
+        if (entry.blocks() > pin.blocks) {
+            endAt(pin, entry.lastBlock(), entry.blocks());
+        }
+        if (entry.step() == Step.PINNING) {
+            pin.mayArriveUntilNanos = ARRIVAL_NANOS;
+        }
+    }
+
     /** Which engine answers; nothing is asked of it before this is known. */
     public void engineIs(EngineIdentity identity) {
         engine = Optional.of(identity);
@@ -316,7 +365,7 @@ public final class Pins {
         for (Pin pin : List.copyOf(pins.values())) {
             boolean unsettled = pin.state == State.UNSURE || pin.state == State.KEPT;
             boolean since = nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos;
-            if (unsettled && since && usedBlocks < pin.blocks) {
+            if (unsettled && since && pin.releasable() && usedBlocks < pin.blocks) {
                 gone(pin);
             }
         }
@@ -340,6 +389,10 @@ public final class Pins {
             return;
         }
         for (Pin pin : List.copyOf(pins.values())) {
+            if (!pin.releasable()) {
+                look(pin, certainForNanos);
+                continue;
+            }
             boolean due = switch (pin.state) {
                 case UNPIN_DUE -> pin.dueNanos <= nanos;
                 case KEPT ->
@@ -352,6 +405,106 @@ public final class Pins {
                 unpin(pin);
             }
         }
+    }
+
+    /** Tokens in a block, 0 while that is not known. */
+    public void blockTokens(long tokens) {
+        blockTokens = tokens;
+    }
+
+    /** Of a pin that cannot be taken back and that nobody needs: what is left of it. */
+    private void look(Pin pin, long certainForNanos) {
+        boolean heard = nowNanos >= pin.mayArriveUntilNanos && nowNanos - pin.pinnedNanos >= ON_THE_WAY_NANOS;
+        if (pin.state != State.KEPT || pin.left.isEmpty() || !heard) {
+            return;
+        }
+        StayingPath path = pin.left.get();
+        if (!path.known() && certainForNanos < ON_THE_WAY_NANOS) {
+            return;
+        }
+        int left = path.blocks();
+        if (left == 0) {
+            gone(pin);
+        } else if (left < pin.blocks || (!pin.counted && tree.depth(path.block(left - 1)) == left)) {
+            count(pin, path.block(left - 1), left);
+            pin.leavers.forEach((id, origin) -> record(pin, Step.KEPT, id, origin));
+            tellNotLeft(pin);
+        }
+    }
+
+    /** Has the path down to this block count for the pin, and nothing else. */
+    private void count(Pin pin, long block, int blocks) {
+        boolean was = pin.counted;
+        pin.counted = tree.depth(block) == blocks;
+        if (pin.counted) {
+            tree.pinPath(block);
+        }
+        if (was) {
+            tree.unpinPath(pin.block);
+        }
+        endAt(pin, block, blocks);
+        unreleasable = OptionalLong.empty();
+    }
+
+    private void endAt(Pin pin, long block, int blocks) {
+        tree.unwatchEnd(pin.block);
+        tree.watchEnd(block);
+        pin.block = block;
+        pin.blocks = blocks;
+    }
+
+    /** From now on it is seen what goes of it; a call or its events may be under way for so long. */
+    private void follow(Pin pin, long arrivalNanos) {
+        long stamp = tree.stampMicros();
+        pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + arrivalNanos / 1_000;
+        follow(pin);
+    }
+
+    private void follow(Pin pin) {
+        pin.left.ifPresent(StayingPath::forget);
+        pin.left = Optional.of(tree.follow(pin.block, pin.sinceMicros));
+    }
+
+    /** Nobody needs it, and it cannot be taken back. */
+    private void keep(Pin pin) {
+        pin.state = State.KEPT;
+        unreleasable = OptionalLong.empty();
+        pin.leavers.forEach((id, origin) -> record(pin, Step.KEPT, id, origin));
+        tellNotLeft(pin);
+    }
+
+    /** Blocks that are protected for nobody and cannot be taken back. */
+    private long unreleasableBlocks() {
+        if (unreleasable.isEmpty()) {
+            Set<Long> blocks = new HashSet<>();
+            long uncounted = 0;
+            for (Pin pin : pins.values()) {
+                if (!pin.releasable() && pin.state == State.KEPT) {
+                    uncounted += pin.counted ? 0 : pin.blocks;
+                    for (long block : pin.counted ? tree.path(pin.block) : new long[0]) {
+                        blocks.add(block);
+                    }
+                }
+            }
+            for (Pin pin : blocks.isEmpty() ? List.<Pin>of() : List.copyOf(pins.values())) {
+                if (!pin.releasable() && pin.state != State.KEPT) {
+                    for (long block : tree.path(pin.block)) {
+                        blocks.remove(block);
+                    }
+                }
+            }
+            unreleasable = OptionalLong.of(uncounted + blocks.size());
+        }
+        return unreleasable.getAsLong();
+    }
+
+    private String cannotBeReleased(Pin pin) {
+        return String.format(
+                Locale.ROOT,
+                "cannot be released, %,d %s: the engine has no call that takes them back, so they count until it evicts"
+                        + " them, clears its cache or restarts",
+                pin.blocks * Math.max(1, blockTokens),
+                blockTokens > 0 ? "tokens" : "blocks");
     }
 
     /** What could not be written is written when the disk allows, also where nothing else is to be written any more. */
@@ -375,7 +528,7 @@ public final class Pins {
 
     /** Why nothing may be pinned, whatever it is; absent when nothing is in the way. */
     public Optional<String> hindrance() {
-        if (!backends.chosen().traits().needsReleaseAtStart()) {
+        if (!backends.chosen().traits().needsLedger()) {
             return Optional.empty();
         }
         if (engine.isEmpty()) {
@@ -404,7 +557,7 @@ public final class Pins {
             return Optional.of(abandoned.size() + " pins in the ledger were made by the backend "
                     + abandoned.getFirst().backend()
                     + ", which is not in use: they are left alone; start once with that"
-                    + " backend, so that it releases them");
+                    + " backend, so that it releases them, or counts what cannot be released");
         }
         return Optional.empty();
     }
@@ -414,9 +567,10 @@ public final class Pins {
                 count(pin -> pin.state == State.PINNED),
                 leftovers(),
                 count(pin -> pin.state == State.UNSURE || awaited(pin)),
-                count(pin -> pin.state == State.KEPT),
+                count(pin -> pin.state == State.KEPT && pin.releasable()),
                 count(pin -> pin.refused && pin.leaving()),
                 abandoned.size(),
+                unreleasableBlocks(),
                 trouble());
     }
 
@@ -466,6 +620,9 @@ public final class Pins {
         if (!ours()) {
             return trouble().orElse("the engine has not answered yet");
         }
+        if (!pin.releasable()) {
+            return cannotBeReleased(pin);
+        }
         return pin.trouble.isEmpty() ? "its unpin was asked for a moment ago" : pin.trouble;
     }
 
@@ -483,7 +640,7 @@ public final class Pins {
 
     /** Blocks that nobody needs any more and that may still be pinned, a refused unpin included. */
     public Set<Long> leaving() {
-        return blocks(Pin::leaving);
+        return blocks(pin -> pin.leaving() && pin.releasable());
     }
 
     /** Those whose unpin is under way or repeated and will take their path out of the tree. */
@@ -562,11 +719,30 @@ public final class Pins {
             tree.watchEnd(block);
             pin.counted = true;
             pin.trouble = tree.several() ? ON_RANKS : "";
+            mayCount(pin);
+            plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
+        } else if (pin.state == State.KEPT && !pin.releasable()) {
+            takeUp(pin, hold, block, blocks);
             plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
         } else if (pin.state == State.PINNED && !has.contains(pin)) {
             need(pin, hold);
             join(pin, pin.entry(Step.PINNED, hold.id(), hold.origin()));
         }
+    }
+
+    /** A pin that cannot be taken back is made anew for somebody, which makes it no second one. */
+    private void takeUp(Pin pin, Hold hold, long block, int blocks) {
+        count(pin, block, blocks);
+        pin.leavers.remove(hold.id());
+        need(pin, hold);
+        pin.state = State.PLANNED;
+        mayCount(pin);
+    }
+
+    /** Whenever the call that is about to leave may arrive: what the ledger says of it counts from then on at the latest. */
+    private void mayCount(Pin pin) {
+        long stamp = tree.stampMicros();
+        pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + ARRIVAL_NANOS / 1_000;
     }
 
     private void need(Pin pin, Hold hold) {
@@ -620,6 +796,9 @@ public final class Pins {
         switch (outcome.kind()) {
             case ACCEPTED -> {
                 pin.state = State.PINNED;
+                if (!pin.releasable()) {
+                    made(pin);
+                }
                 pin.leavers.forEach((id, origin) -> record(pin, Step.PINNED, id, origin));
                 pin.holds.forEach((id, origin) -> record(pin, Step.PINNED, id, origin));
                 if (pin.holds.isEmpty()) {
@@ -632,7 +811,11 @@ public final class Pins {
             case REJECTED, MISSING, NOT_SENT -> {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
                 nobodyNeeds(pin);
-                gone(pin);
+                if (pin.left.isPresent()) {
+                    keep(pin);
+                } else {
+                    gone(pin);
+                }
                 holds.forEach(id -> results.notPinned(id, outcome));
             }
             case CLIPPED -> {
@@ -648,6 +831,9 @@ public final class Pins {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
                 nobodyNeeds(pin);
                 pin.mayArriveUntilNanos = nowNanos + ARRIVAL_NANOS;
+                if (!pin.releasable()) {
+                    follow(pin, ARRIVAL_NANOS);
+                }
                 if (tree.several()) {
                     pin.doubtful = true;
                 }
@@ -655,6 +841,20 @@ public final class Pins {
                 unpin(pin);
                 holds.forEach(id -> results.notPinned(id, outcome));
             }
+        }
+    }
+
+    /** Whose it was and who could not let go of it has let go now that somebody else has it. */
+    private void made(Pin pin) {
+        follow(pin, 0);
+        unreleasable = OptionalLong.empty();
+        if (!pin.holds.isEmpty()) {
+            Map<Long, HoldOrigin> before = new LinkedHashMap<>(pin.leavers);
+            pin.leavers.clear();
+            before.forEach((id, origin) -> record(pin, Step.RELEASED, id, origin));
+            before.keySet().stream()
+                    .filter(id -> !pin.holds.containsKey(id))
+                    .forEach(id -> leftUnlessNeeded(id, Optional.of(NEEDED)));
         }
     }
 
@@ -788,11 +988,14 @@ public final class Pins {
     public void engineForgot(int rank) {
         for (Pin pin : List.copyOf(pins.values())) {
             nobodyNeeds(pin);
-            if (pin.state == State.PINNED) {
+            if (pin.state == State.PINNED && pin.releasable()) {
                 unpin(pin);
+            } else if (pin.state == State.PINNED) {
+                pin.state = State.KEPT;
             }
             pin.counted = false;
         }
+        unreleasable = OptionalLong.empty();
         tree.forgetPins(rank);
     }
 
@@ -810,6 +1013,10 @@ public final class Pins {
     }
 
     private void unpin(Pin pin) {
+        if (!pin.releasable()) {
+            keep(pin);
+            return;
+        }
         if (twins(pin)) {
             stay(pin, State.KEPT, Step.KEPT, TWINS);
             return;
@@ -962,6 +1169,8 @@ public final class Pins {
 
     private void gone(Pin pin) {
         pins.remove(pin.key);
+        pin.left.ifPresent(StayingPath::forget);
+        unreleasable = OptionalLong.empty();
         tree.unwatchEnd(pin.block);
         if (pin.counted) {
             tree.unpinPath(pin.block);
@@ -969,13 +1178,18 @@ public final class Pins {
         }
         pin.trouble = "";
         pin.leavers.forEach((id, origin) -> record(pin, Step.RELEASED, id, origin));
-        List.copyOf(pin.leavers.keySet()).forEach(this::leftUnlessNeeded);
+        Optional<String> over = pin.left.map(path -> OVER);
+        List.copyOf(pin.leavers.keySet()).forEach(id -> leftUnlessNeeded(id, over));
     }
 
     /** A hold may have an old pin on its way out while a newer one is made: it has left when both are gone. */
     private void leftUnlessNeeded(long holdId) {
+        leftUnlessNeeded(holdId, Optional.empty());
+    }
+
+    private void leftUnlessNeeded(long holdId, Optional<String> over) {
         if (!needed.containsKey(holdId) && pins.values().stream().noneMatch(pin -> pin.leavers.containsKey(holdId))) {
-            results.left(holdId);
+            over.ifPresentOrElse(why -> results.over(holdId, why), () -> results.left(holdId));
         }
     }
 

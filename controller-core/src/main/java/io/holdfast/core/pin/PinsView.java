@@ -11,7 +11,21 @@ import java.util.Optional;
  * @param kept whose unpin could hurt the engine, so that it is not asked
  * @param refused whose unpin the engine refuses
  * @param abandoned entries of the ledger whose backend is not in use
+ * @param unreleasableBlocks blocks that nobody needs any more, protected by what cannot be taken back
  * @param trouble why the ledger's entries are not released, where a person has to look
  */
 public record PinsView(
-        int pinned, int leftovers, int unsure, int kept, int refused, int abandoned, Optional<String> trouble) {}
+        int pinned,
+        int leftovers,
+        int unsure,
+        int kept,
+        int refused,
+        int abandoned,
+        long unreleasableBlocks,
+        Optional<String> trouble) {
+    /** Where everything can be taken back. */
+    public PinsView(
+            int pinned, int leftovers, int unsure, int kept, int refused, int abandoned, Optional<String> trouble) {
+        this(pinned, leftovers, unsure, kept, refused, abandoned, 0, trouble);
+    }
+}

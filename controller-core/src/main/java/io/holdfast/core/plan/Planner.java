@@ -92,7 +92,9 @@ public final class Planner {
                                         + in.budget().hardWhy());
                     } else if (hold.automatic() && in.measuring().isPresent()) {
                         unpin(hold, in.measuring().get());
-                    } else if (hold.automatic() && !stays(hold.end())) {
+                    } else if (hold.automatic()
+                            && !stays(hold.end())
+                            && in.traits().releasable()) {
                         unpin(hold, "let go: " + whyNot(hold.end()));
                     } else if (hold.heldBlocks() < hold.request().blocks() && whole(hold.request())) {
                         unpin(hold, "let go for a moment: all of it can be held now");
@@ -388,7 +390,12 @@ public final class Planner {
         }
         if (planned + cost > bound) {
             return Optional.of("no room: " + planned + " tokens are pinned, it needs " + cost
-                    + " more, and the bound is " + bound + ": " + in.budget().newWhy());
+                    + " more, and the bound is " + bound + ": "
+                    + in.budget().newWhy()
+                    + (in.traits().releasable()
+                            ? ""
+                            : "; what was held before cannot be released, so it counts until the engine has"
+                                    + " evicted it"));
         }
         return Optional.empty();
     }

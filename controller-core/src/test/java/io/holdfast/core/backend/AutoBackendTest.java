@@ -73,6 +73,80 @@ class AutoBackendTest {
         assertThat(auto.itself()).isSameAs(one);
     }
 
+    /** Pins that take memory for good, as far as choosing is concerned. */
+    private static final class Hard implements Backend {
+        @Override
+        public String name() {
+            return "pin_blocks";
+        }
+
+        @Override
+        public BackendTraits traits() {
+            return BackendTraits.hard();
+        }
+
+        @Override
+        public CompletionStage<Capabilities> probe() {
+            return completed(new Capabilities(true, "It has pins."));
+        }
+
+        @Override
+        public String handle(PinCommand command) {
+            throw new AssertionError();
+        }
+
+        @Override
+        public CompletionStage<Outcome> pin(PinCommand command) {
+            throw new AssertionError();
+        }
+
+        @Override
+        public CompletionStage<Outcome> unpin(List<String> handles) {
+            throw new AssertionError();
+        }
+    }
+
+    @Test
+    void pinsThatTakeMemory_areChosenWhereTheLargestHasRoom() {
+        Hard hard = new Hard();
+        AutoBackend both = new AutoBackend(List.of(hard, other), () -> nanos);
+        assertThat(chosen(both)).as("while the room is not known").isSameAs(hard);
+        assertThat(both.room(new Room(OptionalLong.of(1_024), 1_024, "why"))).isFalse();
+        assertThat(both.room(new Room(OptionalLong.of(1_024), 1_040, "capacity 4096 - largest request 3072 = 1024")))
+                .as("what is asked for now does not fit")
+                .isTrue();
+        assertThat(both.probe().toCompletableFuture().join().why())
+                .isEqualTo(
+                        "Chosen: keep_warm. It caches. Not pin_blocks: the guard leaves 1024 tokens for pins, and the"
+                                + " largest prefix to hold has 1040 (capacity 4096 - largest request 3072 = 1024).");
+        both.probed();
+        assertThat(both.itself()).isSameAs(other);
+        assertThat(both.room(new Room(OptionalLong.of(1_024), 16, "why")))
+                .as("room that comes back changes nothing by itself")
+                .isFalse();
+        assertThat(both.itself()).isSameAs(other);
+        assertThat(chosen(both)).as("with the next probe").isSameAs(hard);
+    }
+
+    @Test
+    void guardThatLeavesNothing_isNoRoom_andBetterThanNothingAtAll() {
+        Hard hard = new Hard();
+        AutoBackend both = new AutoBackend(List.of(hard, other), () -> nanos);
+        Room none = new Room(OptionalLong.of(0), 0, "no room: context 4,096 of 4,096");
+        assertThat(both.room(none)).as("nothing is chosen yet").isFalse();
+        assertThat(both.probe().toCompletableFuture().join().why())
+                .endsWith("Not pin_blocks: the guard leaves 0 tokens for pins (no room: context 4,096 of 4,096).");
+        second = new Capabilities(false, "It caches nothing.");
+        assertThat(chosen(both)).isSameAs(hard);
+        assertThat(both.room(none)).as("asked once, and not for ever").isFalse();
+    }
+
+    private static Backend chosen(AutoBackend auto) {
+        assertThat(auto.probe().toCompletableFuture().join().canPin()).isTrue();
+        auto.probed();
+        return auto.itself();
+    }
+
     @Test
     void touch_hasOneTokenBeyondWholeBlocks() {
         assertThat(pinned(2).kind()).isEqualTo(Kind.ACCEPTED);

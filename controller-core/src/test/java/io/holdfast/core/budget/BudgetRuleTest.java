@@ -163,6 +163,19 @@ final class BudgetRuleTest {
     }
 
     @Test
+    void pinsWithoutUnpin_stayWithinTheShare_requestedOnesToo() {
+        EngineReadings readings = Samples.readings(100_000, 16, 20_000, 0, 0, 0);
+        Budget budget = BudgetRule.compute(settings(NOTHING_WRITTEN), readings, Observed.NOTHING, 100, false, false, 0);
+        assertThat(budget.hardTokens()).isEqualTo(100_000);
+        assertThat(budget.newTokens()).isEqualTo(50_000);
+        assertThat(budget.newWhy()).isEqualTo("share 0.5 of the capacity 100000 = 50000");
+        assertThat(BudgetRule.compute(settings(NOTHING_WRITTEN), readings, Observed.NOTHING, 100, true, false, 0)
+                        .newTokens())
+                .as("beside pins of another backend that take memory for good")
+                .isEqualTo(50_000);
+    }
+
+    @Test
     void room_morePinnedThanInUse_isTheCapacity() {
         EngineReadings readings = Samples.readings(100_000, 16, 20_000, 0, 0, 0);
         Budget budget = BudgetRule.compute(settings(NOTHING_WRITTEN), readings, Observed.NOTHING, 100, true, 0);

@@ -1,7 +1,9 @@
 package io.holdfast.rules.sglang;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** What only the engine itself knows of its pins. */
 public final class EngineLook {
@@ -10,6 +12,17 @@ public final class EngineLook {
     /** How often each block is pinned. */
     public static Map<Long, Integer> pins(SglangEngine engine) {
         return engine.cache().pins().counts();
+    }
+
+    /** Blocks in the cache that have at least this priority. */
+    public static Set<Long> ofPriority(SglangEngine engine, long least) {
+        Set<Long> blocks = new HashSet<>();
+        for (RadixCache.Resident resident : engine.cache().residents()) {
+            if (resident.node().priority >= least) {
+                blocks.add(resident.block());
+            }
+        }
+        return blocks;
     }
 
     /** Whether a pin of this block keeps anything. */

@@ -1,0 +1,28 @@
+package io.holdfast.core.backend;
+
+import java.util.OptionalLong;
+
+/**
+ * What the hard guard leaves to pins that take memory for good, and what they would be made for.
+ *
+ * @param guardTokens tokens that may be pinned in all; absent while that is not known
+ * @param largestTokens those of the largest prefix that is to be held; 0 where there is none
+ * @param why the guard's arithmetic
+ */
+public record Room(OptionalLong guardTokens, long largestTokens, String why) {
+    /** Before anything was computed. */
+    public static Room unknown() {
+        return new Room(OptionalLong.empty(), 0, "");
+    }
+
+    /** Whether the largest prefix surely does not fit. */
+    boolean lacks() {
+        return guardTokens.isPresent() && guardTokens.getAsLong() < Math.max(1, largestTokens);
+    }
+
+    String said() {
+        return "the guard leaves " + guardTokens.orElse(0) + " tokens for pins"
+                + (largestTokens > 0 ? ", and the largest prefix to hold has " + largestTokens : "") + " (" + why
+                + ").";
+    }
+}
