@@ -41,10 +41,6 @@ public final class LimitLever {
      * Every limit that is written is safe by itself, so it does not matter when this process dies; the record that is
      * written before each move tells the next one whose limit it finds.
      */
-    /** In place of a time at which a segment was written. */
-    private static final long UNSEEN = -2;
-
-    private static final long SEEN_ONCE = -1;
     private static final long PROBATION_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final long AFTER_ROLLBACK_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final long AFTER_TROUBLE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -60,9 +56,6 @@ public final class LimitLever {
     /** Where the limit is to go. */
     private record Wish(long bytes, Origin origin, String reason) {}
 
-    /** A limit that stands and that the engine has not shown to follow. */
-    private record Pending(Segment at, long writtenNanos, long committedBytes) {}
-
     /** A smaller limit, watched for what it does to requests. */
     private record Probation(long backTo, long sinceNanos) {}
 
@@ -70,6 +63,7 @@ public final class LimitLever {
     private final String name;
     private Optional<LimitRecord> remembered;
     private final Strain strain = new Strain();
+    private final LimitProof proof = new LimitProof();
     private final SegmentTrust trust;
 
     private SegmentReading reading = new Unknown("It was not looked at yet.");
@@ -81,7 +75,6 @@ public final class LimitLever {
     private long standing;
     private boolean moved;
     private Optional<Move> attempt = Optional.empty();
-    private Optional<Pending> pending = Optional.empty();
     private Optional<Probation> probation = Optional.empty();
     private Optional<Wish> wish = Optional.empty();
     private Optional<String> stopped = Optional.empty();
@@ -130,7 +123,7 @@ public final class LimitLever {
             case Segment segment -> {
                 trust.look(segment, now);
                 limit(segment, now);
-                prove(segment, lastWrittenNanos);
+                proof.look(segment, lastWrittenNanos);
                 before = Optional.of(segment);
                 wasAway &= !said.answers();
             }
@@ -145,7 +138,8 @@ public final class LimitLever {
         } else if (attempt.isPresent()
                 && (found == attempt.get().from() || found == attempt.get().to())) {
             if (found == attempt.get().to()) {
-                written(attempt.get(), seen, UNSEEN, now);
+                proof.found(seen, committed());
+                written(attempt.get(), now);
             }
             attempt = Optional.empty();
         } else if (found != standing && restarted(seen)) {
@@ -166,7 +160,7 @@ public final class LimitLever {
                 startup = record.startupBytes();
                 moved = found != startup;
                 notBefore = now + settings.coolDown().toNanos();
-                pending = Optional.of(new Pending(seen, UNSEEN, Math.max(record.from(), record.to())));
+                proof.found(seen, Math.max(record.from(), record.to()));
                 record.requested().ifPresent(bytes -> wish(bytes, Origin.REQUEST, "asked for before the last start"));
             } else if (record.to() > record.startupBytes()) {
                 // Nothing of ours was left when the last process ended.
@@ -195,7 +189,7 @@ public final class LimitLever {
         startup = found;
         moved = false;
         attempt = Optional.empty();
-        pending = Optional.empty();
+        proof.given();
         probation = Optional.empty();
         trust.begin();
         // Its first requests show what it needs, before its limit moves again.
@@ -208,31 +202,10 @@ public final class LimitLever {
                 + ByteSize.text(seen.limitBytes())
                 + ", so that it is left alone: say resume when nobody else moves it any more.");
         // What the engine follows is what it followed, until it allocates.
-        pending = Optional.of(new Pending(seen, UNSEEN, Math.max(committed(), seen.limitBytes())));
+        proof.found(seen, Math.max(committed(), seen.limitBytes()));
         attempt = Optional.empty();
         probation = Optional.empty();
         moved = true;
-    }
-
-    private void prove(Segment seen, long lastWritten) {
-        if (pending.isEmpty()) {
-            return;
-        }
-        Pending waiting = pending.get();
-        if (waiting.writtenNanos < 0) {
-            // An engine needs 100 ms to notice a limit, and what it said before that proves nothing.
-            pending = Optional.of(new Pending(
-                    seen,
-                    waiting.writtenNanos == UNSEEN ? SEEN_ONCE : Math.max(0, lastWritten),
-                    waiting.committedBytes));
-            return;
-        }
-        boolean alive = lastWritten > waiting.writtenNanos
-                || seen.usedBytes() != waiting.at.usedBytes()
-                || seen.preallocatedBytes() != waiting.at.preallocatedBytes();
-        if (alive && mapped(seen) <= seen.limitBytes()) {
-            pending = Optional.empty();
-        }
     }
 
     /** Takes a smaller limit back under which the engine does worse. */
@@ -265,7 +238,7 @@ public final class LimitLever {
         if (idle.isPresent()) {
             return Optional.of(new Refusal(false, idle.get()));
         }
-        long target = whole(bytes);
+        long target = bounds().whole(bytes);
         long lowest = lowest().orElse(Long.MAX_VALUE);
         if (target < standing && target < lowest) {
             return Optional.of(new Refusal(
@@ -273,8 +246,9 @@ public final class LimitLever {
                     lowest == Long.MAX_VALUE
                             ? "How much the largest request needs is not known yet, so the limit cannot be lowered: ask"
                                     + " again when the engine has told its context and its cache."
-                            : "The engine holds " + ByteSize.text(mapped(segment())) + " and needs room for its largest"
-                                    + " request: the lowest limit now is " + ByteSize.text(lowest) + "."));
+                            : "The engine holds " + ByteSize.text(segment().mappedBytes())
+                                    + " and needs room for its largest" + " request: the lowest limit now is "
+                                    + ByteSize.text(lowest) + "."));
         }
         if (target > standing && target - standing > roomBytes) {
             return Optional.of(new Refusal(
@@ -292,7 +266,7 @@ public final class LimitLever {
             return Optional.of(
                     new Refusal(true, "A limit is more than 0 bytes: engines ignore any other, and some die of it."));
         }
-        if (known && bytes > restored()) {
+        if (known && bytes > bounds().restored()) {
             return Optional.of(new Refusal(
                     true,
                     "The engine started with " + ByteSize.text(startup)
@@ -316,7 +290,7 @@ public final class LimitLever {
         takenBack = Optional.empty();
         wish = Optional.empty();
         if (moved) {
-            wish(restored(), Origin.RESTORE, "back to what the engine started with");
+            wish(bounds().restored(), Origin.RESTORE, "back to what the engine started with");
         }
         return Optional.empty();
     }
@@ -351,8 +325,10 @@ public final class LimitLever {
             return Optional.empty();
         }
         Wish wanted = wish.get();
-        long target = Math.min(wanted.origin == Origin.RESTORE ? restored() : whole(wanted.bytes), restored());
-        if (target == standing || (!moved && target == restored())) {
+        long target = Math.min(
+                wanted.origin == Origin.RESTORE ? bounds().restored() : bounds().whole(wanted.bytes),
+                bounds().restored());
+        if (target == standing || (!moved && target == bounds().restored())) {
             wish = wanted.origin == Origin.REQUEST ? wish : Optional.empty();
             return Optional.empty();
         }
@@ -369,7 +345,7 @@ public final class LimitLever {
     }
 
     private Optional<Move> lower(long target, Wish wanted, boolean another, long now) {
-        if (pending.isPresent()) {
+        if (proof.isOpen()) {
             return waits("waits for the engine to allocate, which puts the limit into force");
         }
         if (another) {
@@ -382,8 +358,7 @@ public final class LimitLever {
         if (lowest.isEmpty()) {
             return waits("waits for the engine to tell its context and its cache");
         }
-        long bundle = trust.bundle().orElseThrow();
-        long to = Math.max(up(Math.max(target, standing - step()), bundle), up(lowest.getAsLong(), bundle));
+        long to = Math.max(bounds().up(Math.max(target, standing - bounds().step())), bounds().up(lowest.getAsLong()));
         return to >= standing
                 ? waits("waits for the engine to give memory back, and can be " + ByteSize.text(lowest.getAsLong())
                         + " at the lowest")
@@ -392,14 +367,16 @@ public final class LimitLever {
 
     private Optional<Move> raise(long target, Wish wanted, boolean back, long roomBytes) {
         long most = roomBytes > Long.MAX_VALUE - standing ? Long.MAX_VALUE : standing + Math.max(0, roomBytes);
-        long upTo = back ? target : Math.min(target, standing + step());
-        long to = upTo >= restored() && most >= restored() ? restored() : down(Math.min(upTo, most));
+        long upTo = back ? target : Math.min(target, standing + bounds().step());
+        long to = upTo >= bounds().restored() && most >= bounds().restored()
+                ? bounds().restored()
+                : bounds().down(Math.min(upTo, most));
         // Whole bundles of a small step may be none at all.
         return to <= standing ? waits("waits for room on its device") : move(to, wanted);
     }
 
     private Optional<Move> move(long to, Wish wanted) {
-        return Optional.of(new Move(standing, to, margin(), wanted.reason));
+        return Optional.of(new Move(standing, to, bounds().margin(), wanted.reason));
     }
 
     private Optional<Move> waits(String what) {
@@ -428,8 +405,13 @@ public final class LimitLever {
         switch (result) {
             case WriteResult.Applied applied -> {
                 attempt = Optional.empty();
-                written(move, applied.after(), applied.lastWrittenNanos(), now);
+                proof.written(
+                        applied.after(),
+                        applied.lastWrittenNanos(),
+                        Math.max(committed(), Math.max(move.from(), move.to())));
+                written(move, now);
                 standing = move.to();
+                reading = applied.after();
                 before = Optional.of(applied.after());
             }
             case WriteResult.Busy lock -> {
@@ -455,12 +437,10 @@ public final class LimitLever {
         notBefore = Math.max(notBefore, now + AFTER_TROUBLE_NANOS);
     }
 
-    private void written(Move move, Segment after, long writtenNanos, long now) {
+    private void written(Move move, long now) {
         moves++;
         moved = move.to() != startup;
         notBefore = now + settings.coolDown().toNanos();
-        long committed = Math.max(committed(), Math.max(move.from(), move.to()));
-        pending = Optional.of(new Pending(after, writtenNanos, committed));
         if (move.shrinks()) {
             probation = Optional.of(new Probation(move.from(), now));
         } else {
@@ -472,17 +452,16 @@ public final class LimitLever {
     /** The move that leaves a safe limit behind when nobody looks after it any more. */
     Optional<Move> last(long roomBytes) {
         boolean restores = settings.restores() && moved && cannotMove().isEmpty() && attempt.isEmpty();
-        if (!restores || restored() - standing > roomBytes || restored() == standing) {
+        if (!restores || bounds().restored() - standing > roomBytes || bounds().restored() == standing) {
             return Optional.empty();
         }
         wish = Optional.empty();
-        return Optional.of(new Move(standing, restored(), 0, "the sidecar ends"));
+        return Optional.of(new Move(standing, bounds().restored(), 0, "the sidecar ends"));
     }
 
     /** What the engine may take, by any limit that may be in force. */
     long committed() {
-        long most = pending.map(waiting -> Math.max(waiting.committedBytes, standing))
-                .orElse(standing);
+        long most = proof.mostBytes(standing);
         return attempt.map(move -> Math.max(most, Math.max(move.from(), move.to())))
                 .orElse(most);
     }
@@ -521,7 +500,7 @@ public final class LimitLever {
 
     /** How much of the limit is mapped, 0 to 1 as a rule. */
     double pressure() {
-        return reading instanceof Segment seen ? mapped(seen) / (double) seen.limitBytes() : 0;
+        return reading instanceof Segment seen ? seen.mappedBytes() / (double) seen.limitBytes() : 0;
     }
 
     Optional<String> worseSince(long moment) {
@@ -529,7 +508,7 @@ public final class LimitLever {
     }
 
     long step() {
-        return Math.max(trust.bundle().orElse(1), (long) (startup * settings.step()));
+        return bounds().step();
     }
 
     long startup() {
@@ -551,47 +530,13 @@ public final class LimitLever {
         return reading instanceof Segment seen ? seen : new Segment(standing, 0, 0);
     }
 
-    private static long mapped(Segment seen) {
-        return seen.usedBytes() + seen.preallocatedBytes();
-    }
-
-    private long margin() {
-        return Math.max(1, settings.marginPages()) * trust.bundle().orElse(0);
+    private LimitBounds bounds() {
+        return new LimitBounds(settings, startup, trust.bundle());
     }
 
     /** The least that may be asked for now; absent while it is not known what the largest request needs. */
     OptionalLong lowest() {
-        boolean told = load.capacityTokens().orElse(0) > 0
-                && load.largestRequestTokens().isPresent();
-        if (!told || trust.bundle().isEmpty()) {
-            return OptionalLong.empty();
-        }
-        long bundle = trust.bundle().getAsLong();
-        double share = load.largestRequestTokens().getAsDouble()
-                / load.capacityTokens().getAsDouble();
-        // A page more, for the block that is never used.
-        long request = up((long) Math.ceil(startup * Math.min(1, share)), bundle) + bundle;
-        return OptionalLong.of(Math.max(
-                Math.max(request, up(settings.floorBytes(), bundle)), up(mapped(segment()) + margin(), bundle)));
-    }
-
-    /** The startup limit as a limit that the engine takes for one. */
-    private long restored() {
-        return startup + Math.max(1, trust.bundle().orElse(0) / settings.pageBytes());
-    }
-
-    /** Whole bundles, or all there is. */
-    private long whole(long bytes) {
-        return bytes >= startup ? restored() : down(bytes);
-    }
-
-    private long down(long bytes) {
-        long bundle = trust.bundle().orElse(1);
-        return bytes / bundle * bundle;
-    }
-
-    private static long up(long bytes, long bundle) {
-        return (bytes + bundle - 1) / bundle * bundle;
+        return bounds().lowest(load, segment().mappedBytes());
     }
 
     /** What it is now, for people. */
@@ -610,7 +555,7 @@ public final class LimitLever {
                 known ? OptionalLong.of(startup) : OptionalLong.empty(),
                 trust.bundle(),
                 known ? lowest() : OptionalLong.empty(),
-                wish.map(wanted -> OptionalLong.of(Math.min(whole(wanted.bytes), restored())))
+                wish.map(wanted -> OptionalLong.of(Math.min(bounds().whole(wanted.bytes), bounds().restored())))
                         .orElse(OptionalLong.empty()),
                 moves,
                 rollbacks,
@@ -628,17 +573,17 @@ public final class LimitLever {
         if (observesOnly().isPresent()) {
             return State.OBSERVE_ONLY;
         }
-        return pending.isPresent() ? State.REQUESTED : State.IN_FORCE;
+        return proof.isOpen() ? State.REQUESTED : State.IN_FORCE;
     }
 
     private String going() {
-        String stands = pending.isPresent()
+        String stands = proof.isOpen()
                 ? "It counts from the engine's next allocation on; an idle engine makes none."
-                : "The engine follows it.";
+                : moved ? "The engine follows it." : "It is what the engine started with.";
         String after = takenBack.map(sentence -> " " + sentence).orElse("");
         return wish.filter(wanted -> !waits.isEmpty())
-                .map(wanted ->
-                        stands + " The move to " + ByteSize.text(whole(wanted.bytes)) + " " + waits + "." + after)
+                .map(wanted -> stands + " The move to " + ByteSize.text(bounds().whole(wanted.bytes)) + " " + waits
+                        + "." + after)
                 .orElse(stands + after);
     }
 }

@@ -54,7 +54,7 @@ public record LimitView(
 
     /** How much of the limit is mapped, in percent, as kvtop has it; NaN where there is no segment. */
     public double percent() {
-        return segment.map(seen -> 100.0 * (seen.usedBytes() + seen.preallocatedBytes()) / seen.limitBytes())
+        return segment.map(seen -> 100.0 * seen.mappedBytes() / seen.limitBytes())
                 .orElse(Double.NaN);
     }
 }

@@ -320,7 +320,7 @@ final class LimitLeverTest {
         assertThat(record).isEqualTo(new LimitRecord(STARTUP, STARTUP, 1232 * MIB, OptionalLong.of(800 * MIB)));
         // Before it.
         begin(Optional.of(record));
-        busySeconds(5);
+        busySeconds(8);
         assertThat(state()).isNotEqualTo(State.STOPPED);
         assertThat(engine.limit).isEqualTo(1232 * MIB);
         // After it.
