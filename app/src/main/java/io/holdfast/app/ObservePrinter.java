@@ -82,13 +82,7 @@ final class ObservePrinter {
                         + number(seen.readings().waiting()) + ", "
                         + number(seen.readings().usedTokens()) + " of "
                         + number(seen.readings().capacityTokens()) + " tokens cannot be evicted"));
-        lines.add(row(
-                "requests",
-                number(seen.requests().visible()) + " seen; of "
-                        + number(seen.requests().counted())
-                        + " that the engine counted "
-                        + optionalPercent(seen.requests().invisibleShare())
-                        + " invisible; " + optionalPercent(seen.readings().cachedShare()) + " cached"));
+        lines.add(row("requests", requests(seen)));
         lines.add(row(
                 "residence",
                 seen.residence()
@@ -107,9 +101,20 @@ final class ObservePrinter {
         lines.add("");
         lines.add("In all " + number(seen.sharing().found()) + " found and "
                 + number(seen.sharing().lost())
-                + " lost; " + number(seen.sharing().storedAgainTokens()) + " tokens stored again, "
-                + seconds(seen.sharing().seconds()) + " of prefill");
+                + " lost; " + number(seen.sharing().storedAgainTokens()) + " tokens stored again"
+                + (seen.sharing().seconds().isPresent()
+                        ? ", " + seconds(seen.sharing().seconds()) + " of prefill"
+                        : ""));
         return lines.stream().map(ObservePrinter::cut).toList();
+    }
+
+    private static String requests(Observation seen) {
+        String visible = number(seen.requests().visible()) + " seen";
+        return seen.requests().counted() == 0
+                ? visible + (seen.requests().visible() == 0 ? "" : ", none of them while it was watched")
+                : visible + "; of " + number(seen.requests().counted()) + " that the engine counted "
+                        + optionalPercent(seen.requests().invisibleShare()) + " invisible; "
+                        + optionalPercent(seen.readings().cachedShare()) + " cached";
     }
 
     private static List<String> prefixes(Observation seen, int rows) {

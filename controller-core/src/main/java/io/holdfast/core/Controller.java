@@ -1,13 +1,10 @@
 package io.holdfast.core;
 
-import io.holdfast.core.EngineView.Counters;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
-import io.holdfast.core.backend.Outcome;
-import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.budget.EngineGuard;
@@ -37,7 +34,6 @@ import io.holdfast.core.plan.PlanInput;
 import io.holdfast.core.plan.Planner;
 import io.holdfast.core.plan.Ranks;
 import io.holdfast.core.prefix.SharedPrefix;
-import io.holdfast.core.prefix.WantedPrefixes;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
@@ -45,7 +41,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -59,7 +54,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.random.RandomGenerator;
-import java.util.stream.Stream;
 
 /**
  * Keeps the prefixes worth keeping in one engine's cache.
@@ -68,29 +62,20 @@ import java.util.stream.Stream;
  * be called by any thread and goes through a bounded mailbox. The first {@link #poll} sets the origin of time.
  */
 public final class Controller {
-    private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
-    private static final long REFUSED_AGAIN_NANOS = 300_000_000_000L;
-    private static final long AFTER_PRESSURE_NANOS = 10_000_000_000L;
-    private static final long NEVER_AGAIN_NANOS = 365L * 86_400 * 1_000_000_000;
-    private static final long AFTER_RESTART_NANOS = 2_000_000_000L;
-    private static final int LOOKS_UNTIL_LOST = 3;
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
-    private static final String EMPTIED = "the engine emptied its cache, and with it the pins";
 
     private final ControllerSettings settings;
-    private final RequestRules rules;
     private final Backends backends;
-    private final Executor acting;
     private final Mailbox mailbox = new Mailbox();
-    /** Of the first rank's cache; what requests share, and what is worth an automatic hold, is learned there. */
+    private final EngineObservers observers;
+    /** Of the first rank, where is learned what is worth an automatic hold. */
     private final EngineObserver events;
-    /** Of the other data-parallel ranks, by rank from the second on: pins go there as well. */
-    private final List<EngineObserver> others = new ArrayList<>();
 
     private final OwnRequests own;
     private final Priming priming;
     private final KeepWarm keepWarm;
-    private final Map<Long, PinRequest> pinsUnderWay = new HashMap<>();
+    private final Probing probing;
+    private final HoldOutcomes outcomes;
 
     private final EngineCaches tree;
     private final Holds holds;
@@ -104,42 +89,15 @@ public final class Controller {
     private long tick;
     private long nextTickNanos;
     private boolean planNow;
-    private boolean probing;
-    private boolean probeWanted = true;
-    private boolean answering;
-    private int looksShort;
     private long seenRestarts;
     private Optional<String> model = Optional.empty();
-    private long certainLife;
-    private long certainSinceNanos;
     private EngineReadings lastReadings = EngineReadings.unknown("the engine was not asked yet");
-    private Optional<Capabilities> capabilities = Optional.empty();
     private Optional<String> suspended = Optional.empty();
-    private Optional<ReleaseAll> releasing = Optional.empty();
     private Budget budget = Budget.none();
     private Plan plan = new Plan(0, List.of());
     private long seenBatches;
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(true);
     private volatile EngineView view;
-
-    /** A pin that is made by a request of our own. */
-    private record PinRequest(long holdId, long sentNanos, OwnRequests.Call call) {}
-
-    /** Holds that are let go together. */
-    private static final class ReleaseAll {
-        final Set<Long> open = new HashSet<>();
-        final CompletableFuture<Released> answer;
-        int released;
-        int pending;
-
-        ReleaseAll(CompletableFuture<Released> answer) {
-            this.answer = answer;
-        }
-
-        Released soFar() {
-            return new Released(released, pending + open.size());
-        }
-    }
 
     /**
      * Of one engine that stores what a request generated when it ends, as SGLang does; the caller vouches that the ledger
@@ -169,18 +127,27 @@ public final class Controller {
             Ledger ledger,
             Executor acting,
             RandomGenerator random) {
-        this.rules = requests;
         this.own = new OwnRequests(backends.sender(), acting, mailbox::outcome);
-        this.events = new EngineObserver(requests, own::isOwn, () -> engineForgot(0));
-        this.tree = new EngineCaches(events.tree());
+        this.observers = new EngineObservers(requests, own::isOwn, this::engineForgot);
+        this.events = observers.first();
+        this.tree = observers.trees();
         this.settings = settings;
         this.backends = backends;
-        this.acting = acting;
-        this.holds = new Holds(ledger.largestId() + 1, tree, new OnEveryRank(), acting);
+        this.holds = new Holds(ledger.largestId() + 1, tree, observers, acting);
         this.priming = new Priming(own, holds, tree);
+        this.outcomes = new HoldOutcomes(
+                holds,
+                backends,
+                tree,
+                own,
+                results -> new Pins(ledger, backends, acting, mailbox::outcome, tree, this::lastLook, results),
+                () -> planNow = true,
+                this::probeAgain);
+        this.pins = outcomes.pins();
         this.keepWarm = new KeepWarm(
-                holds, events.tree(), own, acting, mailbox::outcome, settings.ownRequestsAnHour(), new WarmthResults());
-        this.pins = new Pins(ledger, backends, acting, mailbox::outcome, tree, this::lastLook, new PinResults());
+                holds, events.tree(), own, acting, mailbox::outcome, settings.ownRequestsAnHour(), outcomes);
+        this.probing = new Probing(
+                backends, acting, mailbox::outcome, () -> outcomes.changeOver(keepWarm::rests), () -> planNow = true);
         this.suspended = ledger.paused();
         this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
         this.view = picture(lastReadings);
@@ -196,18 +163,14 @@ public final class Controller {
      * those that were asked for here is not certain.
      */
     public KvEventSink events(int rank) {
-        while (others.size() < rank) {
-            int next = 1 + others.size();
-            EngineObserver other = new EngineObserver(rules, own::isOwn, () -> engineForgot(next));
-            other.now(nowNanos);
-            others.add(other);
-            tree.add(other.tree());
+        while (observers.count() <= rank) {
+            EngineObserver next = observers.add();
             guard.add();
             holds.living()
                     .forEach(hold ->
-                            other.prefixes().want(hold.end(), hold.request().blocks()));
+                            next.prefixes().want(hold.end(), hold.request().blocks()));
         }
-        return rank == 0 ? events : others.get(rank - 1);
+        return observers.rank(rank);
     }
 
     /**
@@ -222,19 +185,19 @@ public final class Controller {
             originNanos = clockNanos;
         }
         nowNanos = Math.max(nowNanos, clockNanos - originNanos);
-        events.now(nowNanos);
-        others.forEach(other -> other.now(nowNanos));
+        observers.now(nowNanos);
+        outcomes.now(nowNanos);
         own.now(nowNanos);
         holds.now(nowNanos, blockTokens(effectiveReadings(clockNanos)));
         for (int rank = 0; rank < tree.count(); rank++) {
-            Set<Long> removed = observer(rank).takePinnedRemoved();
+            Set<Long> removed = observers.rank(rank).takePinnedRemoved();
             if (!removed.isEmpty()) {
-                noticeRemovedPins(rank, removed);
+                outcomes.removed(rank, removed);
             }
         }
         noticeCalls();
         int work = mailbox.drain(this::accept);
-        pins.poll(nowNanos, certainForNanos());
+        pins.poll(nowNanos, observers.certainForNanos());
         if (backends.chosen().traits().fading()) {
             keepWarm.poll(
                     backends.chosen(),
@@ -244,13 +207,13 @@ public final class Controller {
                             effectiveReadings(clockNanos),
                             events.prefixes().needBeside(heldEnds())));
         }
-        probeIfWanted();
+        probing.poll();
         boolean ticked = planNow || nowNanos >= nextTickNanos;
         if (ticked) {
             tick(clockNanos);
             work++;
         }
-        long batches = caches().mapToLong(EngineObserver::batches).sum();
+        long batches = observers.batches();
         if (work > 0 || seenBatches != batches) {
             seenBatches = batches;
             view = picture(effectiveReadings(clockNanos));
@@ -446,7 +409,7 @@ public final class Controller {
         if (hold.filter(left -> left.state() == HoldState.EXPIRING).isPresent()) {
             holds.awaitEnd(hold.get().id(), answer);
             pins.retryNow(hold.get().id());
-            giveUp(hold.get(), hold.get().reason());
+            outcomes.giveUp(hold.get(), hold.get().reason());
         } else {
             holds.complete(answer, hold.flatMap(left -> holds.view(left.id())));
         }
@@ -464,7 +427,7 @@ public final class Controller {
             List<Hold> concerned = holds.hint(hint, prefix, requester);
             concerned.stream()
                     .filter(hold -> hold.state() == HoldState.EXPIRING)
-                    .forEach(hold -> giveUp(hold, hold.reason()));
+                    .forEach(hold -> outcomes.giveUp(hold, hold.reason()));
             holds.complete(
                     answer,
                     concerned.stream()
@@ -486,7 +449,7 @@ public final class Controller {
         return ask(answer -> {
             holds.awaitEnd(holdId, answer);
             pins.retryNow(holdId);
-            holds.living(holdId).ifPresent(hold -> giveUp(hold, reason));
+            holds.living(holdId).ifPresent(hold -> outcomes.giveUp(hold, reason));
         });
     }
 
@@ -511,7 +474,7 @@ public final class Controller {
     public CompletionStage<Released> releaseAll(String reason) {
         return ask(answer -> {
             pause(Optional.of("paused: " + reason));
-            letGo(reason, answer);
+            outcomes.giveUpAll(reason, answer);
         });
     }
 
@@ -519,19 +482,8 @@ public final class Controller {
     public CompletionStage<Released> letGo(String reason) {
         return ask(answer -> {
             suspended = Optional.of("holding is suspended: " + reason);
-            letGo(reason, answer);
+            outcomes.giveUpAll(reason, answer);
         });
-    }
-
-    private void letGo(String reason, CompletableFuture<Released> answer) {
-        releasing.ifPresent(earlier -> holds.complete(earlier.answer, earlier.soFar()));
-        ReleaseAll all = new ReleaseAll(answer);
-        releasing = Optional.of(all);
-        holds.living().forEach(hold -> all.open.add(hold.id()));
-        all.open.addAll(pins.leavers());
-        pins.retryNow();
-        holds.living().forEach(hold -> giveUp(hold, reason));
-        answerReleaseAll();
     }
 
     /** Ends the pause that {@link #releaseAll} began; answers whether there was one. */
@@ -590,10 +542,8 @@ public final class Controller {
 
     private void accept(EngineReadings readings) {
         lastReadings = own.usersOnly(readings, originNanos);
-        boolean answers = readings.runningRequests().number().isPresent();
-        probeWanted |= answers && !answering;
-        answering = answers;
-        events.readings(lastReadings, originNanos, others);
+        probing.answering(readings.runningRequests().number().isPresent());
+        observers.readings(lastReadings, originNanos);
         lookAt(plausible(lastReadings));
         switchback.ifPresent(loop -> loop.reading(lastReadings, nowNanos));
     }
@@ -609,7 +559,8 @@ public final class Controller {
         long block = blockTokens(readings);
         for (int rank = 0; rank < tree.count(); rank++) {
             long ours = pins.pinnedBlocks(rank) * block;
-            guard.rank(rank).look(ofRank(readings, rank), ours, observer(rank).batches(), asked, nowNanos);
+            guard.rank(rank)
+                    .look(ofRank(readings, rank), ours, observers.rank(rank).batches(), asked, nowNanos);
         }
         if (block > 0 && guard.rested()) {
             long[] used = new long[tree.count()];
@@ -617,194 +568,28 @@ public final class Controller {
                 used[rank] = (guard.rank(rank).restedWith().orElseThrow() + block - 1) / block;
             }
             pins.rested(Arrays.stream(used).max().orElseThrow(), asked);
-            compareWithRest(used, block, asked);
+            outcomes.rested(used, block, asked);
         }
-    }
-
-    private EngineObserver observer(int rank) {
-        return rank == 0 ? events : others.get(rank - 1);
     }
 
     private EngineReadings ofRank(EngineReadings readings, int rank) {
         return tree.several() ? readings.ofRank(rank).plausible(tree.rank(rank).size()) : readings;
     }
 
-    /**
-     * What is believed to be pinned cannot be evicted, so an engine at rest has to count at least that. What is lost by that
-     * is unpinned all the same: a number may be wrong, and a pin that nobody remembers stays for ever.
-     */
-    private void compareWithRest(long[] usedBlocks, long blockTokens, long askedNanos) {
-        int rank = 0;
-        while (rank < usedBlocks.length && usedBlocks[rank] >= pins.surelyPinnedBlocks(rank)) {
-            rank++;
-        }
-        if (!hardPins() || rank == usedBlocks.length) {
-            looksShort = 0;
-            if (hardPins()) {
-                holds.proven(askedNanos);
-            }
-            return;
-        }
-        if (++looksShort < LOOKS_UNTIL_LOST) {
-            return;
-        }
-        looksShort = 0;
-        String evidence = "the engine, at rest, keeps " + usedBlocks[rank] * blockTokens + " tokens where "
-                + pins.surelyPinnedBlocks(rank) * blockTokens + " were pinned"
-                + (tree.several() ? " on data-parallel rank " + rank : "") + ", so it has let go of pins by itself";
-        for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD) {
-                lose(hold, evidence);
-            }
-        }
-    }
-
-    private void giveUp(Hold hold, String reason) {
-        if (hold.state() != HoldState.EXPIRING) {
-            holds.update(hold.expiring(reason));
-        }
-        pins.leave(hold.id());
-        planNow = true;
-    }
-
-    private void noticeRemovedPins(int rank, Set<Long> removed) {
-        // Whatever came back since: it was not pinned there.
-        Set<Long> gone = pins.removed(rank, removed);
-        for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD && (gone.contains(hold.id()) || !isThere(hold))) {
-                lose(
-                        hold,
-                        hardPins()
-                                ? "the engine removed it although it was pinned"
-                                : "the engine evicted it all the same");
-            }
-        }
-    }
-
-    /** Whether what is pinned for a hold is where it was pinned. */
-    private boolean isThere(Hold hold) {
-        if (!tree.several()) {
-            return tree.match(hold.request()) >= hold.heldBlocks() && tree.resident(hold.lastBlock());
-        }
-        return pins.ends().getOrDefault(hold.id(), Set.of()).stream()
-                .allMatch(block -> tree.pinnedOn(block).stream()
-                        .allMatch(rank -> tree.rank(rank).match(hold.request()) >= hold.heldBlocks()
-                                && tree.rank(rank).resident(block)));
-    }
-
-    /** What the engine let go of is wanted still, unless it was only wanted because it was there. */
-    private void lose(Hold hold, String evidence) {
-        letLost(hold, evidence);
-        probeWanted |= backends.chosen().lost();
-    }
-
-    private void letLost(Hold hold, String evidence) {
-        Hold lost = hold.lost(evidence);
-        holds.update(hold.automatic() ? lost.expiring("lost: " + evidence) : lost);
-        pins.leave(hold.id());
-        planNow = true;
+    private void probeAgain() {
+        probing.again();
     }
 
     private void engineForgot(int rank) {
         guard.rank(rank).emptied();
-        pins.engineForgot(rank);
-        for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.EXPIRING) {
-                holds.update(hold.ended(hold.reason()));
-            } else if (hold.automatic()) {
-                holds.update(hold.ended("lost: " + EMPTIED));
-            } else if (hold.state() == HoldState.HELD) {
-                holds.update(hold.lost(EMPTIED));
-            }
-        }
-        switchback.ifPresent(Switchback::interrupted);
-        long restarts = caches().mapToLong(cache -> cache.counters().restarts()).sum();
-        if (restarts != seenRestarts) {
-            // Another process may answer by now, and what it can do is not known.
-            seenRestarts = restarts;
+        boolean restarted = observers.restarts() != seenRestarts;
+        seenRestarts = observers.restarts();
+        if (restarted) {
             priming.engineRestarted(nowNanos);
-            capabilities = Optional.empty();
-            probeWanted = true;
-            // Its cache may be another size, and the readings are of the one that is gone.
-            for (Hold hold : holds.living()) {
-                if (hold.waits()) {
-                    holds.update(
-                            hold.waiting(Math.max(hold.retryNanos(), nowNanos + AFTER_RESTART_NANOS), hold.reason()));
-                }
-            }
+            probing.engineRestarted();
         }
-        planNow = true;
-    }
-
-    /** How long every event since the cache was empty has been seen; negative while that is not so. */
-    private long certainForNanos() {
-        if (!certain()) {
-            certainLife = 0;
-            return -1;
-        }
-        long life = caches().mapToLong(EngineObserver::incarnation).sum();
-        if (certainLife != life) {
-            certainLife = life;
-            certainSinceNanos = nowNanos;
-        }
-        return nowNanos - certainSinceNanos;
-    }
-
-    /** Once for each process of the engine: at the start, after a restart, and when it answers again after a silence. */
-    private void probeIfWanted() {
-        if (probing || !probeWanted) {
-            return;
-        }
-        probing = true;
-        probeWanted = false;
-        CompletionStage<Capabilities> answer =
-                CompletableFuture.completedFuture(backends.chosen()).thenComposeAsync(Backend::probe, acting);
-        answer.whenComplete((found, failure) -> mailbox.outcome(() -> probed(
-                failure == null ? found : new Capabilities(false, "the backend could not be asked: " + failure))));
-    }
-
-    private boolean sendsPrefixes() {
-        return backends.chosen().traits().needs(Need.TOKENS);
-    }
-
-    private void probed(Capabilities found) {
-        probing = false;
-        Backend before = backends.chosen().itself();
-        backends.chosen().probed();
-        if (!backends.chosen().itself().equals(before)) {
-            changeOver();
-        }
-        planNow |= !capabilities.equals(Optional.of(found));
-        capabilities = Optional.of(found);
-    }
-
-    /** What another backend holds is let go, and held again by the one that is chosen now. */
-    private void changeOver() {
-        for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD || keepWarm.rests(hold.id())) {
-                holds.update(hold.waiting(
-                        nowNanos,
-                        "another way to hold was chosen: " + backends.chosen().name()));
-            }
-            if (hold.state() != HoldState.EXPIRING) {
-                // A pin that is under way goes as well, as soon as it is answered.
-                pins.leave(hold.id());
-            }
-        }
-        planNow = true;
-    }
-
-    /** Whoever asked for a hold is not kept waiting for a request that waits for its turn. */
-    private void tellOfQueued() {
-        for (PinRequest request : pinsUnderWay.values()) {
-            if (nowNanos - request.sentNanos() >= PIN_AGAIN_NANOS) {
-                holds.living(request.holdId()).filter(Hold::waits).ifPresent(hold -> {
-                    Hold waiting = hold.because("its request waits for its turn in the engine's queue");
-                    holds.update(waiting);
-                    holds.decided(waiting);
-                });
-            }
-        }
+        outcomes.engineForgot(rank, restarted);
+        switchback.ifPresent(Switchback::interrupted);
     }
 
     private void tick(long clockNanos) {
@@ -814,7 +599,7 @@ public final class Controller {
         boolean holding = holds.living().stream().anyMatch(hold -> hold.automatic() && hold.state() == HoldState.HELD);
         switchback.ifPresent(loop -> loop.tick(nowNanos, holding));
         priming.notice(this::pinnable, nowNanos);
-        tellOfQueued();
+        outcomes.tellOfQueued();
         holds.age(own.busyNanos());
         EngineReadings readings = effectiveReadings(clockNanos);
         budget = budget(readings, clockNanos);
@@ -828,10 +613,10 @@ public final class Controller {
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),
-                traits(),
-                capabilities,
+                pins.traits(),
+                probing.found(),
                 switchback.flatMap(Switchback::off),
-                priming.hindrance(certain(), readings, nowNanos),
+                priming.hindrance(observers.certain(), readings, nowNanos),
                 events.tokens().largest(),
                 pins.leaving(),
                 pins.freeing(),
@@ -851,7 +636,7 @@ public final class Controller {
                     new RejectedExecutionException(
                             "The engine gave no outcome in time, so the hold is withdrawn; ask again when it"
                                     + " answers."));
-            giveUp(hold, "withdrawn: nothing became of it in time");
+            outcomes.giveUp(hold, "withdrawn: nothing became of it in time");
         }
         noticeCalls();
     }
@@ -860,27 +645,24 @@ public final class Controller {
     private Budget budget(EngineReadings readings, long clockNanos) {
         List<Budget> budgets = new ArrayList<>();
         for (int rank = 0; rank < tree.count(); rank++) {
-            EngineObserver cache = observer(rank);
+            EngineObserver cache = observers.rank(rank);
             budgets.add(BudgetRule.compute(
                     settings.budget(),
                     ofRank(readings, rank),
                     guard.rank(rank).observed(cache.prompts(), need(cache, readings), cache.answers(), nowNanos),
                     pins.pinnedBlocks(),
-                    hardPins(),
+                    pins.areHard(),
                     clockNanos));
         }
         return Budget.tightest(budgets);
     }
 
-    /** Whether a pin reaches several caches at once. */
-    private boolean onRanks() {
-        return tree.several() && backends.chosen().traits().needs(Need.INSERTION_END);
-    }
-
     private Ranks ranks() {
-        return onRanks()
+        return pins.onRanks()
                 ? new Ranks(
-                        caches().map(cache -> new Ranks.Rank(cache.tree(), cache.prefixes()))
+                        observers
+                                .all()
+                                .map(cache -> new Ranks.Rank(cache.tree(), cache.prefixes()))
                                 .toList(),
                         pins.ends())
                 : Ranks.ONE;
@@ -923,7 +705,7 @@ public final class Controller {
         if (suspended.isPresent()) {
             return suspended;
         }
-        if (hardPins() && guard.hindrance(nowNanos).isPresent()) {
+        if (pins.areHard() && guard.hindrance(nowNanos).isPresent()) {
             return guard.hindrance(nowNanos);
         }
         Optional<String> ledgers = pins.hindrance();
@@ -934,7 +716,7 @@ public final class Controller {
         if (unseen.isPresent()) {
             return unseen;
         }
-        return capabilities.isPresent()
+        return probing.found().isPresent()
                 ? backends.chosen().hindrance()
                 : Optional.of("the backend " + backends.chosen().name() + " was not probed yet");
     }
@@ -944,7 +726,7 @@ public final class Controller {
         if (!backends.chosen().traits().needs(Need.INSERTION_END)) {
             return Optional.empty();
         }
-        int reached = capabilities.map(Capabilities::caches).orElse(1);
+        int reached = probing.found().map(Capabilities::caches).orElse(1);
         if (reached > tree.count()) {
             return Optional.of("a pin reaches the caches of all " + reached + " data-parallel ranks, and only "
                     + tree.count()
@@ -956,9 +738,9 @@ public final class Controller {
             return Optional.of("a pin reaches every data-parallel rank, and events of rank " + late.getAsInt()
                     + " came late a moment ago, so what it has is not certain");
         }
-        return tree.several() && !certain()
+        return tree.several() && !observers.certain()
                 ? Optional.of("a pin reaches every data-parallel rank, and what one of them has is not certain: "
-                        + certainty())
+                        + observers.certainty())
                 : Optional.empty();
     }
 
@@ -1058,7 +840,7 @@ public final class Controller {
     private long backOff(Hold hold) {
         boolean toHoldMore = hold.heldBlocks() < hold.request().blocks();
         boolean measuring = switchback.flatMap(Switchback::off).isPresent();
-        return toHoldMore || measuring ? 0 : AFTER_PRESSURE_NANOS;
+        return toHoldMore || measuring ? 0 : HoldOutcomes.AFTER_PRESSURE_NANOS;
     }
 
     private Hold automatic(Plan.Line line) {
@@ -1079,154 +861,6 @@ public final class Controller {
         return line.blocks() <= prefix.blocks() ? prefix : new HoldRequest(tree.path(line.lastBlock()), prefix.lease());
     }
 
-    /** What the backend is, or more than that while an earlier choice still has pins. */
-    private BackendTraits traits() {
-        BackendTraits chosen = backends.chosen().traits();
-        return pins.takeMemory() ? chosen.besideHardPins() : chosen;
-    }
-
-    private boolean hardPins() {
-        return traits().takesMemory();
-    }
-
-    /** What became of holds whose pins fade. */
-    private final class WarmthResults implements KeepWarm.Decisions {
-        @Override
-        public void lost(Hold hold, String evidence) {
-            lose(hold, evidence);
-            holds.living(hold.id())
-                    .filter(Hold::waits)
-                    .ifPresent(lost -> holds.update(lost.waiting(nowNanos + AFTER_PRESSURE_NANOS, "")));
-        }
-
-        @Override
-        public void notWorthIt(Hold hold, String reason) {
-            holds.update(hold.automatic() ? hold.expiring(reason) : hold.waiting(nowNanos + NEVER_AGAIN_NANOS, reason));
-            pins.leave(hold.id());
-            planNow = true;
-        }
-
-        @Override
-        public void usedAgain(Hold hold) {
-            holds.update(hold.waiting(nowNanos, hold.reason()));
-            planNow = true;
-        }
-    }
-
-    /** What became of pins and unpins. */
-    private final class PinResults implements Pins.Results {
-        @Override
-        public void calling(PinCommand command) {
-            if (sendsPrefixes()) {
-                boolean touch = backends.chosen().traits().fading();
-                pinsUnderWay.put(
-                        command.attempt(),
-                        new PinRequest(
-                                command.holdId(),
-                                nowNanos,
-                                touch
-                                        ? own.beginTouch(command.prefix(), command.blocks())
-                                        : own.begin(command.prefix(), command.blocks())));
-            }
-        }
-
-        @Override
-        public void called(PinCommand command, Outcome outcome) {
-            Optional.ofNullable(pinsUnderWay.remove(command.attempt()))
-                    .ifPresent(request -> own.end(request.call(), outcome));
-        }
-
-        @Override
-        public void pinned(long holdId, long block, int blocks, String reason) {
-            Optional<Hold> held = holds.living(holdId).filter(hold -> hold.state() == HoldState.HELD);
-            if (held.isPresent()) {
-                pinnedOnMore(held.get(), blocks);
-                return;
-            }
-            holds.living(holdId).filter(Hold::waits).ifPresent(hold -> {
-                int wanted = hold.request().blocks();
-                String why = hold.automatic()
-                        ? hold.reason()
-                        : "asked for; " + Planner.pinReason(backends.chosen().traits(), blocks, wanted) + ". " + reason;
-                Hold now = hold.held(block, blocks, why);
-                if (backends.chosen().traits().lasting()) {
-                    now = now.proven(holds.provenNanos(block));
-                }
-                boolean stillThere = onRanks() ? isThere(now) : tree.match(hold.request()) >= now.heldBlocks();
-                holds.update(now);
-                if (!stillThere) {
-                    letLost(now, "the engine removed a part of it while its pin was under way");
-                }
-                holds.living(holdId).ifPresent(holds::decided);
-                planNow = true;
-            });
-        }
-
-        private void pinnedOnMore(Hold hold, int blocks) {
-            if (blocks > hold.pinnedBlocks()) {
-                holds.update(hold.held(hold.lastBlock(), blocks, hold.reason()));
-            }
-            if (hardPins() && !isThere(hold)) {
-                lose(hold, "the engine removed a part of it while its pin was under way");
-            }
-            planNow = true;
-        }
-
-        @Override
-        public void notPinned(long holdId, Outcome outcome) {
-            holds.living(holdId).filter(Hold::waits).ifPresent(hold -> {
-                Hold next = switch (outcome.kind()) {
-                    case REJECTED ->
-                        hold.automatic()
-                                ? hold.waiting(nowNanos + REFUSED_AGAIN_NANOS, "refused: " + outcome.reason())
-                                : hold.ended("refused: " + outcome.reason());
-                    case MISSING -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, outcome.reason());
-                    case NOT_SENT ->
-                        hold.waiting(nowNanos + PIN_AGAIN_NANOS, "its pin was not sent: " + outcome.reason());
-                    case CLIPPED ->
-                        hold.waiting(
-                                nowNanos + PIN_AGAIN_NANOS,
-                                "pinned otherwise than asked, so it is taken back before it is tried again: "
-                                        + outcome.reason());
-                    case DEFERRED, ACCEPTED ->
-                        hold.waiting(
-                                // A request that may be in the engine's queue still is not followed by another at once.
-                                nowNanos + (sendsPrefixes() ? AFTER_PRESSURE_NANOS : PIN_AGAIN_NANOS),
-                                "no clear answer to the pin, so it is taken back before it is tried again: "
-                                        + outcome.reason());
-                };
-                holds.update(next);
-                holds.decided(next);
-            });
-        }
-
-        @Override
-        public void left(long holdId) {
-            holds.living(holdId)
-                    .filter(hold -> hold.state() == HoldState.EXPIRING)
-                    .ifPresent(hold -> holds.update(hold.ended(hold.reason())));
-            releasing.filter(all -> all.open.remove(holdId)).ifPresent(all -> all.released++);
-            answerReleaseAll();
-            planNow = true;
-        }
-
-        @Override
-        public void notLeft(long holdId, String why) {
-            holds.living(holdId)
-                    .filter(hold -> hold.state() == HoldState.EXPIRING)
-                    .ifPresent(hold -> holds.endRefused(hold.because(why)));
-            releasing.filter(all -> all.open.remove(holdId)).ifPresent(all -> all.pending++);
-            answerReleaseAll();
-        }
-    }
-
-    private void answerReleaseAll() {
-        releasing.filter(all -> all.open.isEmpty()).ifPresent(all -> {
-            releasing = Optional.empty();
-            holds.complete(all.answer, all.soFar());
-        });
-    }
-
     /** The readings, with the block size that the events told where the engine's own is unknown. */
     private EngineReadings effectiveReadings(long clockNanos) {
         EngineReadings r = plausible(lastReadings);
@@ -1244,66 +878,18 @@ public final class Controller {
         return (long) readings.blockTokens().number().orElse(0);
     }
 
-    private Stream<EngineObserver> caches() {
-        return Stream.concat(Stream.of(events), others.stream());
-    }
-
-    private boolean certain() {
-        return caches().allMatch(EngineObserver::certain);
-    }
-
-    /** Prefixes that somebody wants held are followed in every cache. */
-    private final class OnEveryRank implements WantedPrefixes {
-        @Override
-        public void want(long lastBlock, int blocks) {
-            caches().forEach(cache -> cache.prefixes().want(lastBlock, blocks));
-        }
-
-        @Override
-        public void unwant(long lastBlock) {
-            caches().forEach(cache -> cache.prefixes().unwant(lastBlock));
-        }
-
-        @Override
-        public long lastPassed(long lastBlock) {
-            return caches().mapToLong(cache -> cache.prefixes().lastPassed(lastBlock))
-                    .max()
-                    .orElseThrow();
-        }
-
-        @Override
-        public long lastHit(long lastBlock) {
-            return caches().mapToLong(cache -> cache.prefixes().lastHit(lastBlock))
-                    .max()
-                    .orElseThrow();
-        }
-    }
-
-    /** Of several caches the first that is not certain speaks. */
-    private String certainty() {
-        if (others.isEmpty() || !events.certain()) {
-            return events.certainty();
-        }
-        for (int i = 0; i < others.size(); i++) {
-            if (!others.get(i).certain()) {
-                return "of data-parallel rank " + (i + 1) + ": " + others.get(i).certainty();
-            }
-        }
-        return events.certainty();
-    }
-
     private EngineView picture(EngineReadings readings) {
         return new EngineView(
                 settings.engineId(),
                 events.incarnation(),
-                1 + others.size(),
-                certain(),
-                certainty(),
-                caches().mapToInt(cache -> cache.tree().size()).sum(),
-                caches().mapToInt(cache -> cache.tree().ghosts()).sum(),
-                caches().map(EngineObserver::counters).reduce(Counters::plus).orElseThrow(),
+                observers.count(),
+                observers.certain(),
+                observers.certainty(),
+                observers.all().mapToInt(cache -> cache.tree().size()).sum(),
+                observers.all().mapToInt(cache -> cache.tree().ghosts()).sum(),
+                observers.counters(),
                 events.invisibleShare(),
-                capabilities.orElse(new Capabilities(false, "the backend was not probed yet")),
+                probing.found().orElse(new Capabilities(false, "the backend was not probed yet")),
                 pins.view(),
                 suspended,
                 readings,
@@ -1318,6 +904,6 @@ public final class Controller {
                 new EngineView.OwnRequests(
                         own.sent(), own.answered(), own.failed(), keepWarm.late(), own.timeWithinAnHour()),
                 guard.stalls(),
-                hardPins() ? guard.alarms(budget, nowNanos) : List.of());
+                pins.areHard() ? guard.alarms(budget, nowNanos) : List.of());
     }
 }

@@ -39,6 +39,13 @@ final class KeepWarm {
      * both together reach a part of the room. The part is one half at first, and becomes smaller with each touch that came
      * too late, since not every allocation is announced.
      *
+     * Between two looks nobody knows what was allocated: a long prompt is stored at once, and an engine that is short of CPU
+     * tells of several requests at once, half a second after it served them. So the most that came within a tenth of a
+     * second lately is what may have been allocated unseen, and a touch is due where twice that is all the room that is
+     * left.
+     *
+     * An engine that is busy may be late with its numbers, and that is when touches matter: what it told last counts then.
+     *
      * Where what is held leaves less than a part of the cache, the youngest hold is given up for lost, or the touches would
      * never end. Where the queue alone needs the room, no touch can be in time: the prefix is given up for lost then, and not once it
      * is gone, and comes back with the next request that stores it.
@@ -57,6 +64,8 @@ final class KeepWarm {
 
     private static final double LEAST_PART = 0.2;
     private static final double AFTER_LATE = 0.85;
+    private static final long BURST_NANOS = 100_000_000L;
+    private static final double BURST_HALVES_NANOS = 30e9;
     /** What a request costs beside the tokens that it computes, in such tokens. */
     static final int REQUEST_TOKENS = 64;
 
@@ -82,6 +91,18 @@ final class KeepWarm {
     private long quietUntilNanos;
     private long late;
     private long before = UNKNOWN;
+    /** The most blocks that came at once, less the longer that is ago. */
+    private double burst;
+
+    private long burstNanos;
+    private long burstBlocks = UNKNOWN;
+
+    /** In tokens, as the engine told it last; 0 before it did. */
+    private double capacity;
+
+    private double blockTokens;
+    private double used;
+    private double waiting;
 
     /** What becomes of a hold that is not kept any more. */
     interface Decisions {
@@ -145,6 +166,11 @@ final class KeepWarm {
                         .filter(hold -> hold.state() == HoldState.HELD)
                         .isEmpty());
         resting.keySet().removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
+        capacity = now.readings.capacityTokens().number().orElse(capacity);
+        blockTokens = now.readings.blockTokens().number().orElse(blockTokens);
+        used = now.readings.usedTokens().number().orElse(used);
+        waiting = now.readings.waitingRequests().number().orElse(waiting);
+        noticeBursts(now);
         List<Hold> due = new ArrayList<>();
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.HELD) {
@@ -158,7 +184,7 @@ final class KeepWarm {
             }
         }
         before = now.allocated;
-        if (loseTheYoungestForWantOfRoom(now)) {
+        if (loseTheYoungestForWantOfRoom()) {
             return;
         }
         // Those that were used longest ago are evicted first.
@@ -170,13 +196,23 @@ final class KeepWarm {
         }
     }
 
-    private boolean loseTheYoungestForWantOfRoom(Now now) {
-        double capacity = now.readings.capacityTokens().number().orElse(0);
-        double block = now.readings.blockTokens().number().orElse(0);
+    private void noticeBursts(Now now) {
+        long passed = now.nanos - burstNanos;
+        if (burstBlocks == UNKNOWN || passed >= BURST_NANOS) {
+            burst *= Math.pow(0.5, passed / BURST_HALVES_NANOS);
+            burstNanos = now.nanos;
+            burstBlocks = before == UNKNOWN ? now.allocated : before;
+        }
+        burst = Math.max(burst, (double) (now.allocated - burstBlocks));
+    }
+
+    private boolean loseTheYoungestForWantOfRoom() {
         List<Hold> held = holds.living().stream()
                 .filter(hold -> hold.state() == HoldState.HELD)
                 .toList();
-        if (held.isEmpty() || block < 1 || capacity / block - tree.pinnedBlocks() >= LEAST_ROOM * capacity / block) {
+        if (held.isEmpty()
+                || blockTokens < 1
+                || capacity / blockTokens - tree.pinnedBlocks() >= LEAST_ROOM * capacity / blockTokens) {
             return false;
         }
         decisions.lost(
@@ -199,17 +235,17 @@ final class KeepWarm {
             of.usedAtBlocks = before == UNKNOWN ? now.allocated : before;
             of.touchesSinceUse = 0;
         }
-        double cached = now.readings.cachedTokens().number().orElse(of.cachedTokens);
+        double cached = own.usersCached();
         if (Math.abs(cached - of.cachedTokens) >= tokens(hold)) {
             of.cachedTokens = cached;
             of.touchesSinceUse = 0;
         }
-        Optional<Long> room = room(hold, now.readings);
+        Optional<Long> room = room(hold);
         if (of.underWay || now.nanos < of.notBeforeNanos || room.isEmpty()) {
             return false;
         }
-        double bound = part * room.get();
-        double ahead = now.readings.waitingRequests().number().orElse(0) * now.promptBlocks.orElse(0);
+        double bound = Math.max(LEAST_PART * room.get(), Math.min(part * room.get(), room.get() - 2 * burst));
+        double ahead = waiting * now.promptBlocks.orElse(0);
         if (ahead >= room.get()) {
             decisions.lost(
                     hold,
@@ -224,15 +260,12 @@ final class KeepWarm {
         return hold.request().tokenCount() / hold.request().blocks() * (long) hold.heldBlocks();
     }
 
-    private Optional<Long> room(Hold hold, EngineReadings readings) {
-        double block = readings.blockTokens().number().orElse(0);
-        double capacity = readings.capacityTokens().number().orElse(0);
-        if (block < 1 || capacity < 1) {
+    private Optional<Long> room(Hold hold) {
+        if (blockTokens < 1 || capacity < 1) {
             return Optional.empty();
         }
-        double used = readings.usedTokens().number().orElse(0);
         long held = Math.max(hold.pinnedBlocks(), tree.pinnedBlocks());
-        return Optional.of(Math.max(1, (long) ((capacity - used) / block) - held));
+        return Optional.of(Math.max(1, (long) ((capacity - used) / blockTokens) - held));
     }
 
     private void touch(Backend backend, Hold hold, Kept of, Now now) {

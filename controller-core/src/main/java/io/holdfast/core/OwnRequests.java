@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /** Our own requests to one engine: what is under way, known again in its events, and taken out of its numbers. */
 final class OwnRequests {
@@ -38,7 +39,8 @@ final class OwnRequests {
      * The engine's counters
      * ---------------------
      * They count our requests as everybody's. So each is taken off from the first reading on that was asked for after its
-     * answer. A reading that was asked for while one was under way may have it or not: then what was known before stands.
+     * answer. A reading that was asked for while one was under way may have it or not: then what was known before stands,
+     * and of the tokens that users found it tells at least how many those are.
      * When the engine counts less than before it began anew, and what we sent earlier is in its numbers no more.
      */
     static final int AN_HOUR = 12;
@@ -64,6 +66,7 @@ final class OwnRequests {
     private Sums sums = Sums.NONE;
     private double lastCount = -1;
     private Optional<EngineReadings> lastUsers = Optional.empty();
+    private double usersCached;
 
     /** A request of our own. */
     static final class Call {
@@ -270,6 +273,7 @@ final class OwnRequests {
             sums = Sums.NONE;
             uncounted.removeIf(call -> call.answeredNanos <= askedNanos);
             lastUsers = Optional.empty();
+            usersCached = 0;
         }
         lastCount = count.value();
         while (!uncounted.isEmpty() && uncounted.peekFirst().answeredNanos <= askedNanos) {
@@ -280,7 +284,17 @@ final class OwnRequests {
                 ? all.withCounters(lastUsers.get())
                 : all.lessCounters(sums.requests, sums.seconds, sums.tokens, sums.cached);
         lastUsers = Optional.of(users);
+        double mayBeOurs = Stream.concat(uncounted.stream(), calls.stream().filter(call -> call.answer.isEmpty()))
+                .mapToDouble(Call::cached)
+                .sum();
+        usersCached =
+                Math.max(usersCached, all.cachedTokens().number().orElse(0) - sums.cached - (unsure ? mayBeOurs : 0));
         return users;
+    }
+
+    /** Tokens that users' requests found in the cache since the engine began to count: at least so many by now. */
+    double usersCached() {
+        return usersCached;
     }
 
     long sent() {

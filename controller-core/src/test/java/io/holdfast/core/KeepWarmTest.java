@@ -342,7 +342,7 @@ class KeepWarmTest {
         held(2, 900);
         tree.pinPath(1_000 + PREFIX);
         tree.pinPath(2_900);
-        allocate(CAPACITY);
+        allocated += CAPACITY;
         poll();
         assertThat(sent).isEmpty();
         assertThat(decided)
@@ -354,10 +354,60 @@ class KeepWarmTest {
     @Test
     void unknownCapacity_sendsNothing() {
         held(1, PREFIX);
-        allocate(10 * CAPACITY);
-        warm.poll(backend, new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks));
+        allocated += 10 * CAPACITY;
+        pollSilent();
         assertThat(sent).isEmpty();
         assertThat(decided).isEmpty();
+    }
+
+    @Test
+    void blocksThatComeAtOnce_makeTheNextTouchComeEarlierForAWhile() {
+        held(1, PREFIX);
+        poll();
+        allocateAtOnce(300);
+        // 900 beside the prefix, less twice what may have been stored unseen.
+        assertThat(sent).hasSize(1);
+        answerTouch();
+        allocate(290);
+        poll();
+        assertThat(sent).hasSize(1);
+        allocate(30);
+        poll();
+        assertThat(sent).hasSize(2);
+        answerTouch();
+        nanos += 120 * SECOND;
+        allocate(DUE - 1);
+        poll();
+        assertThat(sent).hasSize(2);
+        allocate(1);
+        poll();
+        assertThat(sent).hasSize(3);
+    }
+
+    @Test
+    void burstsAsLargeAsTheCache_leaveTouchesSomeRoom() {
+        held(1, PREFIX);
+        poll();
+        allocateAtOnce(2 * CAPACITY);
+        answerTouch();
+        allocate((CAPACITY - PREFIX) / 5 - 1);
+        poll();
+        assertThat(sent).hasSize(1);
+        allocate(1);
+        poll();
+        assertThat(sent).hasSize(2);
+    }
+
+    @Test
+    void engineThatIsLateWithItsNumbers_isTouchedByThoseItToldLast() {
+        held(1, PREFIX);
+        poll();
+        allocate(DUE - 1);
+        pollSilent();
+        assertThat(sent).isEmpty();
+        allocate(1);
+        pollSilent();
+        assertThat(sent).hasSize(1);
     }
 
     /** Allocates until a touch is due, and has it answered. */
@@ -368,6 +418,10 @@ class KeepWarmTest {
         if (decided.isEmpty()) {
             sent.getLast().complete(new Outcome(Kind.ACCEPTED, "answered", OptionalLong.of(PREFIX * BLOCK)));
         }
+    }
+
+    private void answerTouch() {
+        sent.getLast().complete(new Outcome(Kind.ACCEPTED, "answered", OptionalLong.of(PREFIX * BLOCK)));
     }
 
     private void held(int number, int blocks) {
@@ -400,20 +454,38 @@ class KeepWarmTest {
         tree.batchEnded();
     }
 
+    /** At a pace of which nothing is unseen. */
     private void allocate(int blocks) {
+        for (int left = blocks; left > 0; left -= 100) {
+            allocated += Math.min(100, left);
+            if (left > 100) {
+                poll();
+                nanos += SECOND / 10;
+            }
+        }
+    }
+
+    /** Told of at once. */
+    private void allocateAtOnce(int blocks) {
         allocated += blocks;
+        poll();
+        nanos += SECOND / 10;
     }
 
     private void poll() {
         own.now(nanos);
         EngineReadings readings = Samples.readings(CAPACITY * BLOCK, BLOCK, 9_000, 0, waiting, used, 0, 0, nanos);
-        warm.poll(
-                backend,
-                new KeepWarm.Now(
-                        nanos,
-                        allocated,
-                        Samples.with(readings, "cachedTokens", Reading.known(cachedTokens, "test", nanos)),
-                        promptBlocks));
+        double found = cachedTokens
+                + sent.stream()
+                        .filter(CompletableFuture::isDone)
+                        .mapToLong(answer -> answer.join().cachedTokens().orElse(0))
+                        .sum();
+        EngineReadings all = Samples.with(readings, "cachedTokens", Reading.known(found, "test", nanos));
+        warm.poll(backend, new KeepWarm.Now(nanos, allocated, own.usersOnly(all, 0), promptBlocks));
+    }
+
+    private void pollSilent() {
+        warm.poll(backend, new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks));
     }
 
     private final class Decided implements KeepWarm.Decisions {

@@ -95,6 +95,29 @@ class OwnRequestsTest {
     }
 
     @Test
+    void readingWhileOneIsUnderWay_tellsAtLeastHowMuchUsersFound() {
+        readCached(1, 10, 1_000);
+        own.now(2 * SECOND);
+        OwnRequests.Call call = own.beginTouch(PREFIX, 2);
+        readCached(3, 11, 1_020);
+        assertThat(own.usersCached()).as("all of it may be ours").isEqualTo(1_000);
+        readCached(4, 12, 1_132);
+        assertThat(own.usersCached()).isEqualTo(1_100);
+        own.now(5 * SECOND);
+        own.end(call, new Outcome(Kind.ACCEPTED, "yes", OptionalLong.of(0)));
+        readCached(6, 12, 1_132);
+        assertThat(own.usersCached()).as("ours found nothing").isEqualTo(1_132);
+        readCached(7, 2, 50);
+        assertThat(own.usersCached()).as("the engine began anew").isEqualTo(50);
+    }
+
+    private void readCached(int second, double requests, double cached) {
+        EngineReadings all = Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, requests, second * SECOND);
+        EngineReadings unused =
+                own.usersOnly(Samples.with(all, "cachedTokens", Reading.known(cached, "test", second * SECOND)), 0);
+    }
+
+    @Test
     void requestThatWasNotAnswered_isInNoNumbers() {
         read(1, 10, 1_000);
         own.now(2 * SECOND);

@@ -138,15 +138,13 @@ public final class CostSampler {
         int count = Math.min(samples, MOST_SAMPLES);
         if (count < LEAST_SAMPLES) {
             return new PrefillCost.Unknown(
-                    count,
-                    count + " of " + LEAST_SAMPLES + " measurements: they take moments at which nothing is under way");
+                    count, count + " of " + LEAST_SAMPLES + " measurements, taken at moments of rest");
         }
         return LinearFit.of(Arrays.copyOf(tokens, count), Arrays.copyOf(seconds, count), Arrays.copyOf(weights, count))
                 .filter(line -> line.slope() > 0 && (line.slopeSe() == 0 || line.pTwoSided() < SIGNIFICANT))
                 .<PrefillCost>map(line ->
                         new PrefillCost.Known(Math.max(0, line.intercept()), line.slope(), line.slopeSe(), count))
-                .orElseGet(() -> new PrefillCost.Unknown(
-                        count,
-                        "among " + count + " measured requests those with more uncached tokens did not take longer"));
+                .orElseGet(() ->
+                        new PrefillCost.Unknown(count, "in " + count + " measurements longer prompts took no longer"));
     }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.core.pin;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Outcome;
@@ -685,8 +686,23 @@ public final class Pins {
         }
     }
 
-    /** Whether some pin takes, or may take, memory for good. */
-    public boolean takeMemory() {
+    /** What the chosen backend is, or more than that while an earlier choice still has pins. */
+    public BackendTraits traits() {
+        BackendTraits chosen = backends.chosen().traits();
+        return takeMemory() ? chosen.besideHardPins() : chosen;
+    }
+
+    /** Whether pins take memory for good: those to come, or some that were made. */
+    public boolean areHard() {
+        return traits().takesMemory();
+    }
+
+    /** Whether a pin reaches several caches at once. */
+    public boolean onRanks() {
+        return tree.several() && backends.chosen().traits().needs(Need.INSERTION_END);
+    }
+
+    private boolean takeMemory() {
         return pins.values().stream().anyMatch(pin -> pin.backend.traits().takesMemory());
     }
 

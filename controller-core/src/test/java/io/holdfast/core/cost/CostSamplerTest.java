@@ -57,8 +57,7 @@ final class CostSamplerTest {
         }
         // The last moment is settled by the next reading only.
         assertThat(costs.cost())
-                .isEqualTo(new PrefillCost.Unknown(
-                        19, "19 of 20 measurements: they take moments at which nothing is under way"));
+                .isEqualTo(new PrefillCost.Unknown(19, "19 of 20 measurements, taken at moments of rest"));
         readIdle(costs);
         assertThat(costs.cost()).isInstanceOf(PrefillCost.Known.class);
     }
@@ -72,8 +71,7 @@ final class CostSamplerTest {
         }
         readIdle(costs);
         assertThat(costs.cost())
-                .isEqualTo(new PrefillCost.Unknown(
-                        39, "among 39 measured requests those with more uncached tokens did not take longer"));
+                .isEqualTo(new PrefillCost.Unknown(39, "in 39 measurements longer prompts took no longer"));
         assertThat(costs.cost().seconds(1000)).isEmpty();
     }
 
@@ -130,8 +128,7 @@ final class CostSamplerTest {
         }
         assertThat(late.cost()).isInstanceOf(PrefillCost.Known.class);
         assertThat(early.cost())
-                .isEqualTo(new PrefillCost.Unknown(
-                        0, "0 of 20 measurements: they take moments at which nothing is under way"));
+                .isEqualTo(new PrefillCost.Unknown(0, "0 of 20 measurements, taken at moments of rest"));
     }
 
     @Test

@@ -1,0 +1,154 @@
+package io.holdfast.core;
+
+import io.holdfast.core.EngineView.Counters;
+import io.holdfast.core.index.EngineCaches;
+import io.holdfast.core.prefix.WantedPrefixes;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.core.requests.VisibleRequest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntConsumer;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+/**
+ * What the events of all data-parallel ranks of one engine tell, each rank with a cache of its own. What requests share, and what is worth an
+ * automatic hold, is learned from the first.
+ */
+final class EngineObservers implements WantedPrefixes {
+    private final RequestRules rules;
+    private final Predicate<VisibleRequest> own;
+    private final IntConsumer onEmptied;
+    /** By rank. */
+    private final List<EngineObserver> ranks = new ArrayList<>();
+
+    private final EngineCaches trees;
+    private long nowNanos;
+    private long certainLife;
+    private long certainSinceNanos;
+
+    /**
+     * Of an engine with one rank so far.
+     *
+     * @param own tells requests of our own, which teach nothing
+     * @param onEmptied takes a rank whose cache was emptied
+     */
+    EngineObservers(RequestRules rules, Predicate<VisibleRequest> own, IntConsumer onEmptied) {
+        this.rules = rules;
+        this.own = own;
+        this.onEmptied = onEmptied;
+        trees = new EngineCaches(observeNext().tree());
+    }
+
+    private EngineObserver observeNext() {
+        int rank = ranks.size();
+        EngineObserver next = new EngineObserver(rules, own, () -> onEmptied.accept(rank));
+        next.now(nowNanos);
+        ranks.add(next);
+        return next;
+    }
+
+    /** Follows one rank more. */
+    EngineObserver add() {
+        EngineObserver next = observeNext();
+        trees.add(next.tree());
+        return next;
+    }
+
+    void now(long nanos) {
+        nowNanos = nanos;
+        ranks.forEach(rank -> rank.now(nanos));
+    }
+
+    /** What is read is the sum of all ranks. */
+    void readings(EngineReadings readings, long originNanos) {
+        first().readings(readings, originNanos, ranks.subList(1, ranks.size()));
+    }
+
+    int count() {
+        return ranks.size();
+    }
+
+    EngineObserver first() {
+        return ranks.getFirst();
+    }
+
+    EngineObserver rank(int rank) {
+        return ranks.get(rank);
+    }
+
+    Stream<EngineObserver> all() {
+        return ranks.stream();
+    }
+
+    /** Their caches, as decisions see them together. */
+    EngineCaches trees() {
+        return trees;
+    }
+
+    long batches() {
+        return all().mapToLong(EngineObserver::batches).sum();
+    }
+
+    /** Restarts of the engine, each counted once a rank. */
+    long restarts() {
+        return all().mapToLong(rank -> rank.counters().restarts()).sum();
+    }
+
+    Counters counters() {
+        return all().map(EngineObserver::counters).reduce(Counters::plus).orElseThrow();
+    }
+
+    boolean certain() {
+        return all().allMatch(EngineObserver::certain);
+    }
+
+    /** The first that is not certain speaks. */
+    String certainty() {
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            if (!ranks.get(rank).certain()) {
+                return (rank == 0 ? "" : "of data-parallel rank " + rank + ": ")
+                        + ranks.get(rank).certainty();
+            }
+        }
+        return first().certainty();
+    }
+
+    /** How long every event since the caches were empty has been seen; negative while that is not so. */
+    long certainForNanos() {
+        if (!certain()) {
+            certainLife = 0;
+            return -1;
+        }
+        long life = all().mapToLong(EngineObserver::incarnation).sum();
+        if (certainLife != life) {
+            certainLife = life;
+            certainSinceNanos = nowNanos;
+        }
+        return nowNanos - certainSinceNanos;
+    }
+
+    /** Followed in every cache. */
+    @Override
+    public void want(long lastBlock, int blocks) {
+        ranks.forEach(rank -> rank.prefixes().want(lastBlock, blocks));
+    }
+
+    @Override
+    public void unwant(long lastBlock) {
+        ranks.forEach(rank -> rank.prefixes().unwant(lastBlock));
+    }
+
+    @Override
+    public long lastPassed(long lastBlock) {
+        return all().mapToLong(rank -> rank.prefixes().lastPassed(lastBlock))
+                .max()
+                .orElseThrow();
+    }
+
+    @Override
+    public long lastHit(long lastBlock) {
+        return all().mapToLong(rank -> rank.prefixes().lastHit(lastBlock)).max().orElseThrow();
+    }
+}

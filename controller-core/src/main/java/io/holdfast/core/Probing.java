@@ -1,0 +1,88 @@
+package io.holdfast.core;
+
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.backend.Capabilities;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+
+/**
+ * Asks the backend what it can do on this engine: at the start, after a restart, when the engine answers again after a silence, and when what it
+ * said turned out not to be so.
+ */
+final class Probing {
+    private final Backends backends;
+    private final Executor acting;
+    private final Executor owner;
+    private final Runnable onChoice;
+    private final Runnable onNews;
+
+    private boolean wanted = true;
+    private boolean underWay;
+    private boolean answering;
+    private Optional<Capabilities> found = Optional.empty();
+
+    /**
+     * Asks through {@code acting}, and takes the answer on {@code owner}.
+     *
+     * @param onChoice another backend is the chosen one from now on
+     * @param onNews the answer is another one than the last
+     */
+    Probing(Backends backends, Executor acting, Executor owner, Runnable onChoice, Runnable onNews) {
+        this.backends = backends;
+        this.acting = acting;
+        this.owner = owner;
+        this.onChoice = onChoice;
+        this.onNews = onNews;
+    }
+
+    /** What was answered last; empty before that, and since the engine was started again. */
+    Optional<Capabilities> found() {
+        return found;
+    }
+
+    /** It is better asked again. */
+    void again() {
+        wanted = true;
+    }
+
+    /** Another process may answer by now, and what it can do is not known. */
+    void engineRestarted() {
+        found = Optional.empty();
+        wanted = true;
+    }
+
+    /** Whether the engine just told its numbers. */
+    void answering(boolean answers) {
+        wanted |= answers && !answering;
+        answering = answers;
+    }
+
+    /** Asks, if that is wanted and no question is under way. */
+    void poll() {
+        if (underWay || !wanted) {
+            return;
+        }
+        underWay = true;
+        wanted = false;
+        CompletionStage<Capabilities> answer =
+                CompletableFuture.completedFuture(backends.chosen()).thenComposeAsync(Backend::probe, acting);
+        answer.whenComplete((can, failure) -> owner.execute(() -> answered(
+                failure == null ? can : new Capabilities(false, "the backend could not be asked: " + failure))));
+    }
+
+    private void answered(Capabilities can) {
+        underWay = false;
+        Backend before = backends.chosen().itself();
+        backends.chosen().probed();
+        if (!backends.chosen().itself().equals(before)) {
+            onChoice.run();
+        }
+        if (!found.equals(Optional.of(can))) {
+            found = Optional.of(can);
+            onNews.run();
+        }
+    }
+}
