@@ -6,10 +6,15 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * Reads the 24 bytes that a kvcached engine shares, and never disturbs it.
@@ -22,6 +27,8 @@ public final class SegmentReader {
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
     private static final int BYTES = 3 * Long.BYTES;
     private static final int LONGEST_NAME = 64;
+    /** No device has so much; eight letters of a text are a larger number. */
+    private static final long MOST_BYTES = 1L << 50;
 
     private SegmentReader() {}
 
@@ -34,10 +41,59 @@ public final class SegmentReader {
         return SHARED_MEMORY.resolve(name.substring(0, Math.min(name.length(), LONGEST_NAME)));
     }
 
+    /** The segment that a configuration means: a name, as {@link #path} has it, or a path. */
+    public static Path file(String nameOrPath) {
+        return nameOrPath.contains("/") ? Path.of(nameOrPath) : path(nameOrPath);
+    }
+
+    /** Where engines of this host have their segments. */
+    public static Path directory() {
+        return SHARED_MEMORY;
+    }
+
+    /**
+     * The files of a directory that are segments by their size and numbers, whatever they are called, in the order of their
+     * names. An engine that was killed has left its own behind, so that there may be more of them than engines.
+     */
+    public static List<Path> find(Path directory) {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(SegmentReader::isSegment).sorted().toList();
+        } catch (IOException e) {
+            return List.of();
+        }
+    }
+
+    private static boolean isSegment(Path file) {
+        try {
+            BasicFileAttributes found =
+                    Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+            return found.isRegularFile()
+                    && found.size() == BYTES
+                    && read(file) instanceof SegmentReading.Segment segment
+                    && Math.max(segment.limitBytes(), Math.max(segment.usedBytes(), segment.preallocatedBytes()))
+                            <= MOST_BYTES;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** When the file was written last, as the file system counts; 0 where that cannot be told. An idle engine writes nothing. */
+    public static long lastWrittenNanos(Path file) {
+        try {
+            return Files.getLastModifiedTime(file).to(TimeUnit.NANOSECONDS);
+        } catch (IOException e) {
+            return 0;
+        }
+    }
+
     public static SegmentReading read(Path file) {
         ByteBuffer bytes = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
         if (Files.isDirectory(file)) {
             return new SegmentReading.Unknown(file + " is a directory, no kvcached segment.");
+        }
+        if (Files.exists(file) && !Files.isRegularFile(file)) {
+            // A pipe would be waited for.
+            return new SegmentReading.Unknown(file + " is no file of 24 bytes, and so no kvcached segment.");
         }
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
             Optional<String> fault = look(channel, file, bytes);

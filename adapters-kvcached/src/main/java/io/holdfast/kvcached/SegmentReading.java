@@ -11,7 +11,12 @@ public sealed interface SegmentReading {
      * @param usedBytes what its pages in use take
      * @param preallocatedBytes what is mapped in advance and not in use
      */
-    record Segment(long limitBytes, long usedBytes, long preallocatedBytes) implements SegmentReading {}
+    record Segment(long limitBytes, long usedBytes, long preallocatedBytes) implements SegmentReading {
+        /** What the engine really has, used or not. */
+        public long mappedBytes() {
+            return usedBytes + preallocatedBytes;
+        }
+    }
 
     /** No numbers, and why not. */
     record Unknown(String why) implements SegmentReading {}

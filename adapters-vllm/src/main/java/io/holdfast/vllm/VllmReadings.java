@@ -70,17 +70,18 @@ public final class VllmReadings {
     private static EngineReadings readings(MetricsText metrics, Reading context, long now) {
         List<Sample> caches = metrics.samples(CONFIG);
         return new EngineReadings(
-                capacity(caches, now),
-                blockTokens(caches, now),
-                context,
-                longestPrompt(context),
-                sum(metrics, "vllm:num_requests_running", now),
-                sum(metrics, "vllm:num_requests_waiting", now),
-                used(metrics, caches, now),
-                sum(metrics, "vllm:time_to_first_token_seconds_sum", now),
-                sum(metrics, "vllm:time_to_first_token_seconds_count", now),
-                sum(metrics, "vllm:prompt_tokens_total", now),
-                cached(metrics, now));
+                        capacity(caches, now),
+                        blockTokens(caches, now),
+                        context,
+                        longestPrompt(context),
+                        sum(metrics, "vllm:num_requests_running", now),
+                        sum(metrics, "vllm:num_requests_waiting", now),
+                        used(metrics, caches, now),
+                        sum(metrics, "vllm:time_to_first_token_seconds_sum", now),
+                        sum(metrics, "vllm:time_to_first_token_seconds_count", now),
+                        sum(metrics, "vllm:prompt_tokens_total", now),
+                        cached(metrics, now))
+                .withPreemptions(sum(metrics, "vllm:num_preemptions_total", now));
     }
 
     private static Reading sum(MetricsText metrics, String name, long now) {

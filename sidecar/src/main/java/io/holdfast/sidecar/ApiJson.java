@@ -16,9 +16,11 @@ import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.http.GuardState;
-import io.holdfast.kvcached.SegmentReading;
+import io.holdfast.kvcached.LimitView;
+import io.holdfast.kvcached.SegmentReading.Segment;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -331,15 +333,34 @@ final class ApiJson {
         return json.put("reason", ttft.reason());
     }
 
-    static JsonObject segment(SegmentReading reading) {
-        return switch (reading) {
-            case SegmentReading.Segment segment ->
-                new JsonObject()
-                        .put("limitBytes", segment.limitBytes())
-                        .put("usedBytes", segment.usedBytes())
-                        .put("preallocatedBytes", segment.preallocatedBytes());
-            case SegmentReading.Unknown unknown -> new JsonObject().put("unknown", unknown.why());
-        };
+    static JsonObject segment(Path file, Segment segment) {
+        return new JsonObject()
+                .put("segment", file.toString())
+                .put("limitBytes", segment.limitBytes())
+                .put("usedBytes", segment.usedBytes())
+                .put("preallocatedBytes", segment.preallocatedBytes())
+                .put("percent", percent(segment));
+    }
+
+    /** As kvtop has it, with one decimal. */
+    private static double percent(Segment segment) {
+        return Math.rint(1_000.0 * (segment.usedBytes() + segment.preallocatedBytes()) / segment.limitBytes()) / 10;
+    }
+
+    /** A kvcached limit; numbers that are not known are left out. */
+    static JsonObject limit(EngineLimit limit) {
+        LimitView view = limit.view();
+        JsonObject json = view.segment()
+                .map(segment -> segment(limit.file(), segment))
+                .orElseGet(() -> new JsonObject().put("segment", limit.file().toString()));
+        view.startupBytes().ifPresent(bytes -> json.put("startupBytes", bytes));
+        view.bundleBytes().ifPresent(bytes -> json.put("bundleBytes", bytes));
+        view.lowestBytes().ifPresent(bytes -> json.put("lowestBytes", bytes));
+        view.targetBytes().ifPresent(bytes -> json.put("targetBytes", bytes));
+        return json.put("state", lower(view.state()))
+                .put("why", view.sentence())
+                .put("moves", view.moves())
+                .put("rollbacks", view.rollbacks());
     }
 
     static JsonArray array(List<JsonObject> objects) {

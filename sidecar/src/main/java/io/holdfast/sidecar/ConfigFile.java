@@ -11,6 +11,7 @@ import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.events.VllmHashing.Algorithm;
+import io.holdfast.kvcached.LimitSettings;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.SidecarConfig.Listen;
 import java.io.IOException;
@@ -35,7 +36,7 @@ import java.util.stream.Stream;
 /** The YAML form of a {@link SidecarConfig}. */
 final class ConfigFile {
     private static final long MOST_BYTES = 1 << 20;
-    private static final Set<String> ROOT = Set.of("listen", "stateDirectory", "engines");
+    private static final Set<String> ROOT = Set.of("listen", "stateDirectory", "devices", "engines");
     private static final Set<String> LISTEN = Set.of("host", "port", "allowedHosts", "readTokenEnv", "actTokenEnv");
     private static final Set<String> ENGINE = Set.of(
             "id",
@@ -57,11 +58,16 @@ final class ConfigFile {
             "tickMillis",
             "ttftWindowSeconds",
             "kvcachedSegment",
+            "kvcachedLimit",
             "hashAlgorithm",
             "hashSeed",
             "holds",
             "apiKeyEnv",
             "adminKeyEnv");
+    private static final Set<String> LIMIT = Set.of(
+            "device", "bundle", "page", "marginPages", "floor", "step", "coolDownSeconds", "pressure", "restore");
+    private static final Set<String> DEVICE =
+            Set.of("id", "memory", "utilization", "weights", "activations", "reserve");
     private static final Set<String> HOLD = Set.of("name", "text", "file", "messages", "tools", "tokens");
 
     private ConfigFile() {}
@@ -147,7 +153,40 @@ final class ConfigFile {
                 required(
                         "engines",
                         root.mappings("engines", ENGINE, ConfigFile::engine),
-                        "list at least one engine by id, type and url"));
+                        "list at least one engine by id, type and url"),
+                false,
+                root.mappings("devices", DEVICE, ConfigFile::device).orElse(List.of()));
+    }
+
+    private static DeviceConfig device(ConfigMapping mapping) {
+        return new DeviceConfig(
+                required("id", mapping.text("id"), "give the device a short name"),
+                mapping.bytes("memory")
+                        .orElseThrow(() -> new ConfigException("memory", "is missing; write all it has")),
+                mapping.number("utilization").orElse(0.95),
+                mapping.bytes("weights")
+                        .orElseThrow(() -> new ConfigException(
+                                "weights", "is missing; write what the models of its engines take together")),
+                mapping.bytes("activations").orElse(0),
+                mapping.bytes("reserve").orElse(0));
+    }
+
+    private static LimitConfig limit(ConfigMapping mapping) {
+        LimitSettings defaults = LimitSettings.defaults();
+        return new LimitConfig(
+                mapping.text("device"),
+                new LimitSettings(
+                        mapping.bytes("bundle"),
+                        mapping.bytes("page").orElse(defaults.pageBytes()),
+                        mapping.wholeNumber("marginPages").orElse(defaults.marginPages()),
+                        mapping.bytes("floor").orElse(defaults.floorBytes()),
+                        mapping.number("step").orElse(defaults.step()),
+                        mapping.wholeNumber("coolDownSeconds").stream()
+                                .mapToObj(Duration::ofSeconds)
+                                .findFirst()
+                                .orElse(defaults.coolDown()),
+                        mapping.flag("pressure", defaults.pressure()),
+                        mapping.flag("restore", defaults.restores())));
     }
 
     private static Listen listen(ConfigMapping mapping) {
@@ -198,6 +237,7 @@ final class ConfigFile {
                         .mapToObj(Duration::ofSeconds)
                         .findFirst(),
                 mapping.text("kvcachedSegment"),
+                mapping.mapping("kvcachedLimit", LIMIT, ConfigFile::limit),
                 hashAlgorithm(mapping),
                 mapping.text("hashSeed"),
                 mapping.mappings("holds", HOLD, ConfigFile::hold).orElse(List.of()),

@@ -4,6 +4,7 @@ import static io.holdfast.sidecar.ConfigException.shown;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import io.holdfast.kvcached.ByteSize;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -12,6 +13,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -99,6 +101,22 @@ final class ConfigMapping {
             throw wrongType(key, found.get(), "a number");
         }
         return OptionalDouble.of(found.get().doubleValue());
+    }
+
+    /** A number of bytes, or a size such as 8G. */
+    OptionalLong bytes(String key) {
+        Optional<JsonNode> found = value(key);
+        if (found.isEmpty()) {
+            return OptionalLong.empty();
+        }
+        JsonNode value = found.get();
+        OptionalLong bytes = value.isIntegralNumber() && value.canConvertToLong()
+                ? OptionalLong.of(value.longValue())
+                : value.isTextual() ? ByteSize.parse(value.textValue()) : OptionalLong.empty();
+        if (bytes.isEmpty() || bytes.getAsLong() < 0) {
+            throw wrongType(key, value, "a number of bytes, or a size such as 8G, 512M or 1.5g");
+        }
+        return bytes;
     }
 
     boolean flag(String key, boolean otherwise) {

@@ -202,12 +202,8 @@ public final class Doctor {
     private boolean underKvcached() {
         return contact.config()
                 .kvcachedSegment()
-                .filter(name -> SegmentReader.read(segmentPath(name)) instanceof SegmentReading.Segment)
+                .filter(name -> SegmentReader.read(SegmentReader.file(name)) instanceof SegmentReading.Segment)
                 .isPresent();
-    }
-
-    private static Path segmentPath(String nameOrPath) {
-        return nameOrPath.contains("/") ? Path.of(nameOrPath) : SegmentReader.path(nameOrPath);
     }
 
     /** What is to be done about it stands in a line of its own. */
@@ -398,7 +394,7 @@ public final class Doctor {
     }
 
     private void segment(String nameOrPath) {
-        Path file = segmentPath(nameOrPath);
+        Path file = SegmentReader.file(nameOrPath);
         switch (SegmentReader.read(file)) {
             case SegmentReading.Unknown unknown ->
                 findings.add(Finding.missing(

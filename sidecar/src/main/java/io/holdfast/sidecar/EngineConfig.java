@@ -36,7 +36,9 @@ import java.util.regex.Pattern;
  * @param tick how often the planner runs
  * @param ttftWindow length of the alternating windows that measure the TTFT effect of automatic holds, so only with them;
  *     absent: not measured
- * @param kvcachedSegment the kvcached memory segment of this engine, where it has one
+ * @param kvcachedSegment the kvcached memory segment of this engine, where it has one; such an engine publishes no events,
+ *     so that nothing is held automatically
+ * @param kvcachedLimit how the limit in that segment is moved
  * @param hashAlgorithm how vLLM makes the names of blocks ({@code --prefix-caching-hash-algo}); absent: found out
  * @param hashSeed what vLLM's names of blocks begin with ({@code PYTHONHASHSEED}); absent: found out
  * @param holds prefixes that are asked for at every start
@@ -62,6 +64,7 @@ public record EngineConfig(
         Duration tick,
         Optional<Duration> ttftWindow,
         Optional<String> kvcachedSegment,
+        Optional<LimitConfig> kvcachedLimit,
         Optional<Algorithm> hashAlgorithm,
         Optional<String> hashSeed,
         List<DeclaredHold> holds,
@@ -155,6 +158,11 @@ public record EngineConfig(
                 segment,
                 "write the segment's name or path, or leave the key out"));
         require(
+                kvcachedLimit.isEmpty() || kvcachedSegment.isPresent(),
+                "kvcachedSegment",
+                "",
+                "there is no limit to move without it: write the segment's name or path, or leave kvcachedLimit out");
+        require(
                 hashAlgorithm.isEmpty() || type == EngineType.VLLM,
                 "hashAlgorithm",
                 hashAlgorithm.map(Algorithm::option).orElse(""),
@@ -201,6 +209,7 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 List.of(),
                 Optional.empty(),
                 Optional.empty());
@@ -218,11 +227,15 @@ public record EngineConfig(
         return new ControllerSettings(
                 id,
                 new BudgetSettings(share, requestSizes, family().contextFlag()),
-                automaticHolds,
+                automaticHolds && kvcachedSegment.isEmpty(),
                 automaticLease,
                 tick,
                 ownRequestsAnHour,
-                ttftWindow);
+                ttftWindow.filter(window -> kvcachedSegment.isEmpty()));
+    }
+
+    LimitConfig limit() {
+        return kvcachedLimit.orElseGet(LimitConfig::defaults);
     }
 
     EngineFamily family() {

@@ -20,8 +20,6 @@ import io.holdfast.events.Subscription;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.http.GuardState;
-import io.holdfast.kvcached.SegmentReader;
-import io.holdfast.kvcached.SegmentReading;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -82,7 +80,7 @@ final class EngineLink implements AutoCloseable {
     /** Who waits for the controller, and is to be answered without it should it fail meanwhile. */
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
-    private volatile Optional<SegmentReading> segment = Optional.empty();
+    private final Optional<EngineLimit> limit;
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(false);
 
     private EngineLink(
@@ -93,9 +91,11 @@ final class EngineLink implements AutoCloseable {
             StrayLedgers strays,
             EngineHttp http,
             EngineHttp admin,
+            Optional<EngineLimit> limit,
             EventThread thread,
             SharedServices shared)
             throws IOException {
+        this.limit = limit;
         this.config = config;
         this.store = store;
         this.holdFile = holdFile;
@@ -161,7 +161,12 @@ final class EngineLink implements AutoCloseable {
      * @throws IOException with one sentence, when the ledger cannot be had
      */
     static EngineLink open(
-            EngineConfig config, Path stateDirectory, StrayLedgers strays, EventThread thread, SharedServices shared)
+            EngineConfig config,
+            Path stateDirectory,
+            StrayLedgers strays,
+            Optional<EngineLimit> limit,
+            EventThread thread,
+            SharedServices shared)
             throws IOException {
         String keys = "engines." + config.id() + ".";
         Map<String, String> headers = key(config.apiKeyEnv(), keys + "apiKeyEnv");
@@ -191,6 +196,7 @@ final class EngineLink implements AutoCloseable {
                     strays,
                     http,
                     http.withHeaders(adminHeaders),
+                    limit,
                     thread,
                     shared);
             link.lasting.begin();
@@ -295,7 +301,7 @@ final class EngineLink implements AutoCloseable {
             probe.read().whenComplete((readings, fault) -> {
                 reading.set(false);
                 if (fault == null) {
-                    controller.readings(readings);
+                    controller.readings(limit.map(its -> its.hear(readings)).orElse(readings));
                     // Of all numbers this one is never remembered from an earlier answer.
                     events.answers(readings.runningRequests().number().isPresent());
                 } else {
@@ -303,9 +309,6 @@ final class EngineLink implements AutoCloseable {
                 }
             });
         }
-        config.kvcachedSegment()
-                .ifPresent(
-                        name -> executor.execute(() -> segment = Optional.of(SegmentReader.read(segmentPath(name)))));
         if (store.unwritable().isPresent() && mending.compareAndSet(false, true)) {
             executor.execute(() -> {
                 store.tryToWrite();
@@ -313,12 +316,10 @@ final class EngineLink implements AutoCloseable {
             });
         }
         binding.ask();
-        events.ask();
+        if (limit.isEmpty()) {
+            events.ask();
+        }
         lasting.look();
-    }
-
-    private static Path segmentPath(String nameOrPath) {
-        return nameOrPath.contains("/") ? Path.of(nameOrPath) : SegmentReader.path(nameOrPath);
     }
 
     /** Asks for a hold; turned away while everything is let go of. */
@@ -448,6 +449,11 @@ final class EngineLink implements AutoCloseable {
                 .exceptionally(failure -> false);
     }
 
+    /** The limit of its cache, where it runs under kvcached. */
+    Optional<EngineLimit> limit() {
+        return limit;
+    }
+
     /** The holds that last through restarts. */
     LastingHolds lasting() {
         return lasting;
@@ -464,7 +470,9 @@ final class EngineLink implements AutoCloseable {
         if (!fault().isEmpty()) {
             reasons.add(fault());
         }
-        events.trouble().ifPresent(reasons::add);
+        if (limit.isEmpty()) {
+            events.trouble().ifPresent(reasons::add);
+        }
         if (capabilities().isEmpty()) {
             reasons.add("what its backend " + backend.name() + " can do is not known: "
                     + (view().readings().runningRequests() instanceof Reading.Unknown unknown
@@ -496,6 +504,10 @@ final class EngineLink implements AutoCloseable {
     /** What a person should know of an engine that is looked after all the same. */
     List<String> notes() {
         List<String> notes = new ArrayList<>();
+        limit.ifPresent(its -> {
+            notes.add(EngineLimit.NO_EVENTS);
+            its.note().ifPresent(notes::add);
+        });
         capabilities()
                 .filter(found -> !found.canPin())
                 .ifPresent(found -> notes.add("follows, cannot hold: " + found.why()));
@@ -560,7 +572,10 @@ final class EngineLink implements AutoCloseable {
 
     /** @param why whether the reader may see the reasons of holds and plans */
     JsonObject json(boolean why) {
-        JsonObject engine = ApiJson.engine(config, backend.name(), view(), events.json(), why)
+        JsonObject heard = limit.isEmpty()
+                ? events.json()
+                : new JsonObject().put("connected", false).put("why", EngineLimit.NO_EVENTS);
+        JsonObject engine = ApiJson.engine(config, backend.name(), view(), heard, why)
                 .put("holds", holdsJson(why))
                 .put("pins", ApiJson.pins(pins()))
                 .put("calls", ApiJson.guards(http.guards()))
@@ -570,7 +585,7 @@ final class EngineLink implements AutoCloseable {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);
         }
         view().paused().ifPresent(sentence -> engine.put("pausedWhy", sentence));
-        segment.ifPresent(seen -> engine.put("kvcached", ApiJson.segment(seen)));
+        limit.ifPresent(its -> engine.put("kvcached", ApiJson.limit(its)));
         return engine;
     }
 

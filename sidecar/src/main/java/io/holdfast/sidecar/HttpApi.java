@@ -4,6 +4,8 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Released;
+import io.holdfast.kvcached.SegmentReader;
+import io.holdfast.kvcached.SegmentReading.Segment;
 import io.holdfast.sidecar.PrefixResolver.Resolved;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
@@ -19,11 +21,13 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -34,6 +38,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -144,6 +150,7 @@ final class HttpApi implements AutoCloseable {
         router.delete("/api/v1/engines/:engine/holds/:hold").handler(this::release);
         new LeaseRoutes(this, bodies, workers).addTo(router);
         new ExampleRoutes(this).addTo(router);
+        new LimitRoutes(this, bodies).addTo(router);
         router.get("/api/v1/engines/:engine/prefixes").handler(this::listPrefixes);
         for (int status : new int[] {400, 404, 405, 500}) {
             router.errorHandler(status, this::fail);
@@ -226,7 +233,22 @@ final class HttpApi implements AutoCloseable {
                                 "engines",
                                 ApiJson.array(engines.values().stream()
                                         .map(engine -> engine.json(why))
-                                        .toList())));
+                                        .toList()))
+                        .put("otherSegments", ApiJson.array(otherSegments())));
+    }
+
+    /** Segments of this host that no engine is configured for: those of engines to be added, or left over from killed ones. */
+    private List<JsonObject> otherSegments() {
+        Set<Path> known = engines.values().stream()
+                .flatMap(engine -> engine.limit().stream())
+                .map(EngineLimit::file)
+                .collect(Collectors.toSet());
+        return SegmentReader.find(SegmentReader.directory()).stream()
+                .filter(file -> !known.contains(file))
+                .flatMap(file -> SegmentReader.read(file) instanceof Segment segment
+                        ? Stream.of(ApiJson.segment(file, segment))
+                        : Stream.empty())
+                .toList();
     }
 
     private void showEngine(RoutingContext context) {

@@ -13,6 +13,8 @@ import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
 import io.holdfast.http.GuardState;
+import io.holdfast.kvcached.LimitView;
+import io.holdfast.kvcached.SegmentReading.Segment;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -22,6 +24,7 @@ import io.micrometer.core.instrument.config.MeterFilter;
 import io.vertx.micrometer.Label;
 import io.vertx.micrometer.MicrometerMetricsOptions;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -195,6 +198,7 @@ final class Metrics {
                 "holdfast.own.requests.hour.seconds",
                 "How long the sidecar's own requests took within the last hour",
                 view(v -> v.own().withinAnHour().toMillis() / 1e3));
+        kvcached(engine);
         counter(engine, "holdfast.requests.visible", "Requests that its events showed", Counters::visibleRequests);
         counter(engine, "holdfast.events.batches", "Batches applied", Counters::batches);
         counter(engine, "holdfast.events.stored.blocks", "Blocks stored", Counters::storedBlocks);
@@ -260,6 +264,80 @@ final class Metrics {
                         "holdfast.engine.calls.turned.away", engine, link -> count.applyAsLong(link.guard(calls)))
                 .description("Calls to the engine that were not made, by what forbade them")
                 .tags(tags(engine).and("calls", lower(calls)).and("by", by))
+                .register(registry);
+    }
+
+    private void kvcached(EngineLink engine) {
+        bytes(engine, "holdfast.kvcached.limit.bytes", "What its kvcached segment allows", Segment::limitBytes);
+        bytes(engine, "holdfast.kvcached.used.bytes", "What its pages in use take, by its segment", Segment::usedBytes);
+        bytes(
+                engine,
+                "holdfast.kvcached.preallocated.bytes",
+                "What is mapped in advance and not in use, by its segment",
+                Segment::preallocatedBytes);
+        gauge(
+                engine,
+                "holdfast.kvcached.mapped.percent",
+                "How much of its kvcached limit is mapped",
+                link -> limit(link).map(LimitView::percent).orElse(Double.NaN));
+        gauge(
+                engine,
+                "holdfast.kvcached.startup.bytes",
+                "The kvcached limit that it started with, as far as that was seen",
+                link -> limit(link)
+                        .flatMap(view -> view.startupBytes().stream().boxed().findFirst())
+                        .map(Long::doubleValue)
+                        .orElse(Double.NaN));
+        for (LimitView.State state : LimitView.State.values()) {
+            Gauge.builder(
+                            "holdfast.kvcached.state",
+                            engine,
+                            link -> limit(link)
+                                            .filter(view -> view.state() == state)
+                                            .isPresent()
+                                    ? 1
+                                    : 0)
+                    .description("Whether its kvcached limit is in a state")
+                    .tags(tags(engine))
+                    .tag("state", lower(state))
+                    .register(registry);
+        }
+        limits(engine, "holdfast.kvcached.moves", "Times that its limit was moved here", LimitView::moves);
+        limits(
+                engine,
+                "holdfast.kvcached.rollbacks",
+                "Times that a smaller limit was taken back since requests suffered",
+                LimitView::rollbacks);
+        limits(
+                engine,
+                "holdfast.kvcached.foreign.moves",
+                "Times that somebody else moved its limit",
+                LimitView::foreign);
+        limits(engine, "holdfast.kvcached.busy", "Writes that others' locks kept out", LimitView::busy);
+    }
+
+    private static Optional<LimitView> limit(EngineLink link) {
+        return link.limit().map(EngineLimit::view);
+    }
+
+    private void bytes(EngineLink engine, String name, String what, ToLongFunction<Segment> value) {
+        gauge(
+                engine,
+                name,
+                what,
+                link -> limit(link)
+                        .flatMap(LimitView::segment)
+                        .map(segment -> (double) value.applyAsLong(segment))
+                        .orElse(Double.NaN));
+    }
+
+    private void limits(EngineLink engine, String name, String what, ToLongFunction<LimitView> count) {
+        FunctionCounter.builder(
+                        name,
+                        engine,
+                        link -> limit(link).map(count::applyAsLong).orElse(0L))
+                .description(what)
+                .tags(tags(engine))
                 .register(registry);
     }
 

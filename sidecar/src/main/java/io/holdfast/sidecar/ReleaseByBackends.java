@@ -138,6 +138,10 @@ final class ReleaseByBackends implements AutoCloseable {
             return "The ledger " + store.file() + " cannot be written: free space on its disk or mend its permissions,"
                     + " and delete it where all of it was let go of, or the next start lets go once more.";
         }
+        if (left.stream().noneMatch(each -> releasable(each.pin().backend()))) {
+            return "No call takes them back: they end when the engine evicts them or empties its cache, so flush it or"
+                    + " restart the engine to have it so at once.";
+        }
         boolean stays = left.stream()
                 .allMatch(each -> each.pin().step() == Step.UNSURE || each.pin().step() == Step.KEPT);
         return stays
@@ -204,12 +208,22 @@ final class ReleaseByBackends implements AutoCloseable {
     }
 
     private List<Backend> backends(Ledger ledger) {
-        BackendParts parts = new BackendParts(http, admin, timer, CLOCK, new SplittableRandom());
+        BackendParts parts = parts();
         return ledger.outstanding().stream()
                 .map(Entry::backend)
                 .distinct()
                 .flatMap(name -> BackendRegistry.named(name, config.family(), parts).stream())
                 .toList();
+    }
+
+    private boolean releasable(String backend) {
+        return BackendRegistry.named(backend, config.family(), parts())
+                .map(known -> known.traits().releasable())
+                .orElse(true);
+    }
+
+    private BackendParts parts() {
+        return new BackendParts(config, http, admin, timer, CLOCK, new SplittableRandom());
     }
 
     private static void pause(long millis) {

@@ -77,6 +77,7 @@ public final class Sidecar implements AutoCloseable {
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
     private final Listen listen;
     private Optional<HttpApi> api = Optional.empty();
+    private Optional<Limits> limits = Optional.empty();
 
     private Sidecar(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry, Seams seams) {
         this.vertx = vertx;
@@ -144,13 +145,17 @@ public final class Sidecar implements AutoCloseable {
                 config.engines().stream().map(EngineConfig::id).collect(Collectors.toSet()),
                 seams.files());
         SharedServices shared = new SharedServices(clock, executor, timer, watch, registry, config.showText(), seams);
+        Limits followed = Limits.follow(config, clock, seams.files());
+        limits = Optional.of(followed);
         for (EngineConfig engine : config.engines()) {
-            EngineLink link = EngineLink.open(engine, config.stateDirectory(), strays, thread, shared);
+            EngineLink link =
+                    EngineLink.open(engine, config.stateDirectory(), strays, followed.of(engine.id()), thread, shared);
             engines.put(engine.id(), link);
             metrics.follow(link);
         }
         metrics.follow(thread);
         thread.start();
+        followed.start();
         Future<?> _ = watch.scheduleWithFixedDelay(
                 () -> thread.look(LOOKS),
                 seams.hangLimit().toMillis() / LOOKS,
@@ -278,6 +283,8 @@ public final class Sidecar implements AutoCloseable {
     /** Ends whatever was begun, in the order that leaves nobody waiting for what has ended. */
     private void shut() {
         timers.forEach(vertx::cancelTimer);
+        // Before anything that it hears of the engines ends.
+        limits.ifPresent(Limits::close);
         stopServer();
         api.ifPresent(HttpApi::close);
         thread.close();

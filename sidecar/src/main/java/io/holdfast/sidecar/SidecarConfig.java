@@ -2,6 +2,7 @@ package io.holdfast.sidecar;
 
 import static io.holdfast.sidecar.ConfigException.require;
 
+import io.holdfast.kvcached.SegmentReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -11,6 +12,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
@@ -20,15 +23,17 @@ import java.util.regex.Pattern;
  *
  * @param stateDirectory has a ledger and the kept holds of each engine; two sidecars cannot share a ledger
  * @param showText whether the API shows those who may act by what texts and tokens holds were asked for
+ * @param devices whose memory several engines under kvcached share
  */
-public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines, boolean showText) {
+public record SidecarConfig(
+        Listen listen, Path stateDirectory, List<EngineConfig> engines, boolean showText, List<DeviceConfig> devices) {
     /** One that shows no texts. */
     public SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines) {
-        this(listen, stateDirectory, engines, false);
+        this(listen, stateDirectory, engines, false, List.of());
     }
 
     public SidecarConfig withShowText(boolean value) {
-        return new SidecarConfig(listen, stateDirectory, engines, value);
+        return new SidecarConfig(listen, stateDirectory, engines, value, devices);
     }
 
     /**
@@ -103,11 +108,21 @@ public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfi
 
     public SidecarConfig {
         engines = List.copyOf(engines);
+        devices = List.copyOf(devices);
         if (engines.isEmpty()) {
             throw new ConfigException("engines", "is empty; name at least one engine by id, type and url");
         }
         Map<String, Integer> ids = new HashMap<>();
         Map<String, Integer> urls = new HashMap<>();
+        Map<String, Integer> segments = new HashMap<>();
+        Set<String> known = new TreeSet<>();
+        for (int i = 0; i < devices.size(); i++) {
+            require(
+                    known.add(devices.get(i).id()),
+                    "devices[" + i + "].id",
+                    devices.get(i).id(),
+                    "another device has that name: give each one of its own");
+        }
         for (int i = 0; i < engines.size(); i++) {
             EngineConfig engine = engines.get(i);
             unique(ids, engine.id(), engine.id(), i, "id", "give each engine an id of its own");
@@ -118,6 +133,22 @@ public record SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfi
                     i,
                     "url",
                     "an engine may be listed only once, in whatever spelling");
+            if (engine.kvcachedSegment().isPresent()) {
+                String segment = engine.kvcachedSegment().get();
+                unique(
+                        segments,
+                        SegmentReader.file(segment).toString(),
+                        segment,
+                        i,
+                        "kvcachedSegment",
+                        "each engine needs one of its own: give it a KVCACHED_IPC_NAME");
+            }
+            String device = engine.limit().device().orElse("");
+            require(
+                    device.isEmpty() || known.contains(device),
+                    "engines[" + i + "].kvcachedLimit.device",
+                    device,
+                    known.isEmpty() ? "list it under devices" : "listed under devices are " + String.join(", ", known));
         }
     }
 

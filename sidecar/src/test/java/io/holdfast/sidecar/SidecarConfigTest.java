@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.kvcached.LimitSettings;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import java.io.IOException;
 import java.net.URI;
@@ -13,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,10 +65,13 @@ class SidecarConfigTest {
                 readingsMillis: 50
                 tickMillis: 10
                 ttftWindowSeconds: 20
-                kvcachedSegment: kvcached_1
                 apiKeyEnv: KEY
                 adminKeyEnv: ADMIN_KEY
-              - {id: v, type: vllm, url: "http://[::1]:8000"}
+              - {id: v, type: vllm, url: "http://[::1]:8000", kvcachedSegment: kvcached_1, automaticHolds: true,
+                 kvcachedLimit: {device: gpu0, bundle: 144M, page: 2M, marginPages: 3, floor: 1G, step: 0.1,
+                                 coolDownSeconds: 7, pressure: true, restore: false}}
+            devices:
+              - {id: gpu0, memory: 80G, utilization: 0.95, weights: 16G, activations: 4G, reserve: 2G}
             """, "test");
 
         assertThat(config.listen())
@@ -79,7 +84,23 @@ class SidecarConfigTest {
         assertThat(demo.events()).contains("tcp://gpu-1:5557");
         assertThat(demo.replay()).contains("tcp://gpu-1:5570");
         assertThat(demo.topic()).contains("kv");
-        assertThat(demo.kvcachedSegment()).contains("kvcached_1");
+        EngineConfig shared = config.engines().getLast();
+        assertThat(shared.kvcachedSegment()).contains("kvcached_1");
+        assertThat(shared.controllerSettings().automaticHolds()).isFalse();
+        assertThat(shared.limit())
+                .isEqualTo(new LimitConfig(
+                        Optional.of("gpu0"),
+                        new LimitSettings(
+                                OptionalLong.of(144 << 20),
+                                2 << 20,
+                                3,
+                                1 << 30,
+                                0.1,
+                                Duration.ofSeconds(7),
+                                true,
+                                false)));
+        // 0.95 of 80 GiB less what is not the cache's: 76 - 22.
+        assertThat(config.devices().getFirst().budgetBytes()).isEqualTo(54L << 30);
         assertThat(demo.apiKeyEnv()).contains("KEY");
         assertThat(demo.adminKeyEnv()).contains("ADMIN_KEY");
         assertThat(demo.readings()).isEqualTo(Duration.ofMillis(50));
@@ -156,6 +177,15 @@ class SidecarConfigTest {
         {E}, events: 'ipc:///tmp/x'}] | engines[0].events is 'ipc:///tmp/x'; write where
         {E}, replay: 'tcp://*:5558'}] | engines[0].replay is 'tcp://*:5558'; write where the engine answers
         {E}, events: 'tcp://h:1', replay: 'tcp://h:1'}] | engines[0].replay is 'tcp://h:1'; the engine publishes there
+        {E}, kvcachedLimit: {}}]      | engines[0].kvcachedSegment is empty; there is no limit to move without it
+        {E}, kvcachedSegment: a, kvcachedLimit: {device: x}}] | engines[0].kvcachedLimit.device is 'x'; list it under
+        {E}, kvcachedSegment: a, kvcachedLimit: {step: 0}}] | engines[0].kvcachedLimit.step is '0.0'; write more than 0
+        {E}, kvcachedSegment: a, kvcachedLimit: {bundle: 3M}}] | engines[0].kvcachedLimit.bundle is '3145728'; write
+        {E}, kvcachedSegment: a, kvcachedLimit: {floor: 1T}}] | engines[0].kvcachedLimit.floor is the text '1T'; write
+        {E}}], devices: [{id: g, memory: 80G, weights: 1G, utilization: 0}] | devices[0].utilization is '0.0'; write a
+        {E}}], devices: [{id: g, memory: 80G, weights: 1G, utilization: 1.5}] | devices[0].utilization is '1.5'; write
+        {E}}], devices: [{id: g, memory: 8G, weights: 16G}] | devices[0].memory is '8589934592'; nothing of it is left
+        {E}}], devices: [{id: g, memory: 8G}] | devices[0].weights is missing; write what the models
         {E}, kvcachedSegment: ''}]    | engines[0].kvcachedSegment is empty; write the segment's name
         {E}, apiKeyEnv: 'sk-123 4'}]  | engines[0].apiKeyEnv is not the name of an environment variable; write the name of one
         {E}}, 7]                      | engines[1] is the value '7'; write a mapping
@@ -207,7 +237,8 @@ class SidecarConfigTest {
     @Test
     void topLevelText_isAFault() {
         assertThatThrownBy(() -> SidecarConfig.parse("hello", "f"))
-                .hasMessage("f: is the text 'hello'; write a mapping with the keys engines, listen, stateDirectory.");
+                .hasMessage("f: is the text 'hello'; write a mapping with the keys devices, engines, listen,"
+                        + " stateDirectory.");
     }
 
     @Test

@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
@@ -28,6 +29,7 @@ final class Unstarted implements AutoCloseable {
                 EngineConfig.of(id, EngineType.SGLANG, URI.create("http://127.0.0.1:9")),
                 state,
                 StrayLedgers.find(state, Set.of(id), LedgerFiles.SYSTEM),
+                Optional.empty(),
                 thread,
                 new SharedServices(
                         System::nanoTime,

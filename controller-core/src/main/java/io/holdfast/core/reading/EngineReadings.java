@@ -18,6 +18,7 @@ import java.util.List;
  * @param cachedTokens of those, tokens found in the cache
  * @param ranks the load of each data-parallel rank, whose sums the readings above are, while sizes are of each; empty where
  *     the engine has one cache, or tells of all only together
+ * @param preemptions how often a running request was taken back into the queue for want of memory, ever growing
  */
 public record EngineReadings(
         Reading capacityTokens,
@@ -31,7 +32,8 @@ public record EngineReadings(
         Reading ttftCount,
         Reading promptTokens,
         Reading cachedTokens,
-        List<RankLoad> ranks) {
+        List<RankLoad> ranks,
+        Reading preemptions) {
     public EngineReadings {
         ranks = List.copyOf(ranks);
     }
@@ -64,6 +66,36 @@ public record EngineReadings(
                 List.of());
     }
 
+    /** Of an engine that does not tell how often it takes requests back. */
+    public EngineReadings(
+            Reading capacityTokens,
+            Reading blockTokens,
+            Reading contextTokens,
+            Reading largestAcceptedTokens,
+            Reading runningRequests,
+            Reading waitingRequests,
+            Reading usedTokens,
+            Reading ttftSumSeconds,
+            Reading ttftCount,
+            Reading promptTokens,
+            Reading cachedTokens,
+            List<RankLoad> ranks) {
+        this(
+                capacityTokens,
+                blockTokens,
+                contextTokens,
+                largestAcceptedTokens,
+                runningRequests,
+                waitingRequests,
+                usedTokens,
+                ttftSumSeconds,
+                ttftCount,
+                promptTokens,
+                cachedTokens,
+                ranks,
+                Reading.unknown("the engine does not tell how often it takes requests back"));
+    }
+
     /** The same with the load of each rank. */
     public EngineReadings withRanks(List<RankLoad> loads) {
         return new EngineReadings(
@@ -78,7 +110,31 @@ public record EngineReadings(
                 ttftCount,
                 promptTokens,
                 cachedTokens,
-                loads);
+                loads,
+                preemptions);
+    }
+
+    /** The same with how often running requests were taken back. */
+    public EngineReadings withPreemptions(Reading count) {
+        return new EngineReadings(
+                capacityTokens,
+                blockTokens,
+                contextTokens,
+                largestAcceptedTokens,
+                runningRequests,
+                waitingRequests,
+                usedTokens,
+                ttftSumSeconds,
+                ttftCount,
+                promptTokens,
+                cachedTokens,
+                ranks,
+                count);
+    }
+
+    /** The same of a cache of another size, whose use is known otherwise or not at all. */
+    public EngineReadings withCache(Reading capacity, Reading used) {
+        return with(capacity, blockTokens, contextTokens, runningRequests, waitingRequests, used);
     }
 
     /** What one data-parallel rank does, whose requests nobody counts by rank. */
@@ -188,7 +244,8 @@ public record EngineReadings(
                 ttfts,
                 prompts,
                 cached,
-                ranks);
+                ranks,
+                preemptions);
     }
 
     private EngineReadings with(
@@ -205,6 +262,7 @@ public record EngineReadings(
                 ttftCount,
                 promptTokens,
                 cachedTokens,
-                ranks);
+                ranks,
+                preemptions);
     }
 }

@@ -1,0 +1,9 @@
+package io.holdfast.kvcached;
+
+/**
+ * Why a limit is not moved as somebody asked.
+ *
+ * @param never whether it can never be, on this engine; else not now
+ * @param sentence the cause and the mend
+ */
+public record Refusal(boolean never, String sentence) {}

@@ -1,0 +1,303 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.kvcached.SegmentReader;
+import io.holdfast.kvcached.SegmentReading.Segment;
+import io.holdfast.rules.kvcached.KvcachedSettings;
+import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A sidecar beside an emulated engine under kvcached: a real segment, real HTTP, somebody else at the same file. */
+class KvcachedLimitTest {
+    private static final String ENGINE = "/api/v1/engines/demo";
+    private static final String LIMIT = ENGINE + "/limit";
+    private static final long MIB = 1 << 20;
+    private static final long STARTUP = 512 * MIB;
+    private static final String QUICK = "coolDownSeconds: 1";
+
+    @TempDir
+    Path folder;
+
+    private final Vertx vertx = Vertx.vertx();
+    private Path segment = Path.of("");
+    private Emulator emulator;
+    private EngineClient engine;
+    private int prompts;
+
+    @BeforeEach
+    void startEngine() {
+        segment = folder.resolve("kvc_test");
+        emulator = Emulator.start(
+                vertx,
+                TestBed.fast()
+                        .withKvcached(KvcachedSettings.of(EngineTag.SGLANG, 256, 16)
+                                .withDirectory(folder)
+                                .withIpcName("kvc_test")));
+        engine = new EngineClient(emulator.uri());
+    }
+
+    @AfterEach
+    void stopEngine() {
+        engine.close();
+        emulator.close();
+        vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    private String yaml(String limitKeys) {
+        return TestBed.yaml(
+                folder.resolve("state"),
+                emulator.uri(),
+                "backend: keep_warm, automaticHolds: true, kvcachedSegment: '" + segment + "', kvcachedLimit: {"
+                        + limitKeys + "}");
+    }
+
+    private Sidecar sidecar(String limitKeys) {
+        return Sidecar.start(vertx, SidecarConfig.parse(yaml(limitKeys), "test.yaml"));
+    }
+
+    /** A request that takes a page, so that the engine looks at its limit, and gives it back, so that no page is missed. */
+    private void serve() {
+        engine.generate(EngineClient.prompt(++prompts, 160));
+        int _ = engine.flush();
+    }
+
+    private static Http.Answer put(Http http, String body) {
+        return http.send("PUT", LIMIT, body);
+    }
+
+    private static JsonObject seen(Http http, String what, Predicate<JsonObject> wanted) {
+        return Eventually.see(what, () -> http.get(LIMIT).json(), wanted);
+    }
+
+    /** When the engine was read, so that its sizes are known. */
+    private static void known(Http http) {
+        seen(http, "the lowest limit is known", limit -> limit.containsKey("lowestBytes"));
+    }
+
+    private Segment now() {
+        return (Segment) SegmentReader.read(segment);
+    }
+
+    private void write(long limit) {
+        try (FileChannel file = FileChannel.open(segment, StandardOpenOption.WRITE)) {
+            file.write(ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(0, limit), 0);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void requestedLimit_isInForceAfterARequest_andBoundsTheBudget_andIsRestoredAtTheEnd() {
+        try (Sidecar sidecar = sidecar(QUICK);
+                Http http = new Http(sidecar.uri())) {
+            known(http);
+            Http.Answer asked = put(http, "{\"limit\":\"416M\"}");
+            assertThat(asked.status()).as(asked.text()).isEqualTo(200);
+            assertThat(asked.json().getLong("limitBytes")).isEqualTo(416 * MIB);
+            assertThat(asked.json().getString("state")).isEqualTo("requested");
+            assertThat(now().limitBytes()).isEqualTo(416 * MIB);
+            serve();
+            JsonObject limit = seen(
+                    http,
+                    "the limit is in force",
+                    each -> each.getString("state").equals("in_force"));
+            assertThat(limit.getString("segment")).isEqualTo(segment.toString());
+            assertThat(limit.getLong("startupBytes")).isEqualTo(STARTUP);
+            assertThat(limit.getLong("bundleBytes")).isEqualTo(16 * MIB);
+            assertThat(limit.getLong("moves")).isEqualTo(1);
+            assertThat(limit.getDouble("percent"))
+                    .isEqualTo(Math.rint(1000.0
+                                    * (limit.getLong("usedBytes") + limit.getLong("preallocatedBytes"))
+                                    / (416 * MIB))
+                            / 10);
+            // What the cache has room for, and the gauge that counts the neighbours.
+            JsonObject readings = Eventually.see(
+                    "the readings follow the limit",
+                    () -> http.get(ENGINE).json().getJsonObject("readings"),
+                    each -> each.getJsonObject("capacityTokens").getLong("value", 0L) < 3_400);
+            assertThat(readings.getJsonObject("capacityTokens").getString("source"))
+                    .endsWith(" x limit of " + segment + " / limit at its start");
+            assertThat(readings.getJsonObject("usedTokens").getString("unknown"))
+                    .startsWith("Under kvcached the engine's own gauge counts what its neighbours take");
+            assertThat(http.get("/metrics").text())
+                    .contains("holdfast_kvcached_limit_bytes{engine=\"demo\"} 4.36207616E8")
+                    .contains("holdfast_kvcached_moves_total{engine=\"demo\"} 1.0")
+                    .contains("holdfast_used_tokens{engine=\"demo\"} NaN");
+        }
+        assertThat(now().limitBytes()).isEqualTo(STARTUP + 8);
+    }
+
+    @Test
+    void engineUnderKvcached_isReady_andSaysThatItPublishesNothing() {
+        try (Sidecar sidecar = sidecar(QUICK);
+                Http http = new Http(sidecar.uri())) {
+            JsonObject ready =
+                    Eventually.see("it is ready", () -> http.get("/readyz").json(), seen -> seen.getBoolean("ready"));
+            assertThat(ready.getJsonArray("notes")).contains("engine demo: " + EngineLimit.NO_EVENTS);
+            JsonObject events = http.get(ENGINE).json().getJsonObject("events");
+            assertThat(events.getBoolean("connected")).isFalse();
+            assertThat(events.getString("why")).isEqualTo(EngineLimit.NO_EVENTS);
+            assertThat(http.get("/api/v1/engines").json().getJsonArray("otherSegments"))
+                    .isInstanceOf(JsonArray.class);
+        }
+    }
+
+    @Test
+    void foreignLimit_stopsUs_andStands_andResumeGoesOn() {
+        try (Sidecar sidecar = sidecar(QUICK);
+                Http http = new Http(sidecar.uri())) {
+            known(http);
+            assertThat(put(http, "{\"limit\":\"416M\"}").status()).isEqualTo(200);
+            write(448 * MIB);
+            JsonObject stopped =
+                    seen(http, "it is stopped", each -> each.getString("state").equals("stopped"));
+            String sentence = "Somebody else moved the limit of " + segment
+                    + " from 416 MiB to 448 MiB, so that it is left alone: say resume when nobody else moves it any"
+                    + " more.";
+            assertThat(stopped.getString("why")).isEqualTo(sentence);
+            Http.Answer asked = put(http, "{\"limit\":\"416M\"}");
+            assertThat(asked.status()).isEqualTo(409);
+            assertThat(asked.error()).isEqualTo(sentence);
+            assertThat(http.get("/readyz").text()).contains("engine demo: its limit is not moved: Somebody else");
+            serve();
+            assertThat(http.delete(LIMIT).status()).isEqualTo(409);
+            assertThat(now().limitBytes()).isEqualTo(448 * MIB);
+            assertThat(http.post(LIMIT + "/resume", "").json().getBoolean("resumed"))
+                    .isTrue();
+            serve();
+            Eventually.see(
+                    "it goes on",
+                    () -> {
+                        serve();
+                        return now().limitBytes();
+                    },
+                    bytes -> bytes == 416 * MIB);
+            assertThat(http.post(LIMIT + "/resume", "").json().getBoolean("resumed"))
+                    .isFalse();
+            assertThat(http.delete(LIMIT).status()).isEqualTo(200);
+            assertThat(now().limitBytes()).isEqualTo(STARTUP + 8);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        {"limit":0}        | 422 | A limit is more than 0 bytes: engines ignore any other, and some die of it.
+        {"limit":-5}       | 422 | A limit is more than 0 bytes
+        {"limit":"1G"}     | 422 | The engine started with 512 MiB and has no blocks beyond it: ask for that or less.
+        {"limit":"1M"}     | 422 | A page takes 16 MiB over all layers: ask for whole pages of that.
+        {"limit":"32M"}    | 409 | The engine holds 96 MiB and needs room for its largest request: the lowest limit now is 176 MiB.
+        {"limit":"1T"}     | 400 | The limit is '1T'; write a number of bytes, or a size such as 8G, 512M or 1.5g.
+        {"limit":[1]}      | 400 | The limit is no number and no text; write a number of bytes
+        {"limits":1}       | 400 | The field 'limits' is unknown; what can be asked for is limit.
+        {}                 | 400 | The limit is missing; write {"limit":"8G"}, or bytes.
+        """)
+    void requestThatCannotBe_isOneSentence(String body, int status, String sentence) {
+        try (Sidecar sidecar = sidecar(QUICK + ", bundle: 16M");
+                Http http = new Http(sidecar.uri())) {
+            known(http);
+            Http.Answer answer = put(http, body);
+            assertThat(answer.status()).as(answer.text()).isEqualTo(status);
+            assertThat(answer.error()).startsWith(sentence);
+            assertThat(now().limitBytes()).isEqualTo(STARTUP);
+        }
+    }
+
+    @Test
+    void absentSegment_isSaid_andNotCreated() {
+        emulator.close();
+        try (Sidecar sidecar = sidecar(QUICK);
+                Http http = new Http(sidecar.uri())) {
+            assertThat(http.get(LIMIT).json().getString("state")).isEqualTo("unknown");
+            assertThat(put(http, "{\"limit\":\"416M\"}").error()).startsWith("There is no segment " + segment);
+            assertThat(segment).doesNotExist();
+        }
+    }
+
+    @Test
+    void segmentOfAKilledEngine_isSaidToBeLeftOver_andStays() throws IOException {
+        byte[] left = Files.readAllBytes(segment);
+        emulator.close();
+        Files.write(segment, left);
+        try (Sidecar sidecar = sidecar(QUICK);
+                Http http = new Http(sidecar.uri())) {
+            JsonObject limit = http.get(LIMIT).json();
+            assertThat(limit.getString("state")).isEqualTo("observe_only");
+            assertThat(limit.getString("why"))
+                    .isEqualTo("The engine does not answer, so " + segment
+                            + " may be left over from one that was killed.");
+        }
+        assertThat(Files.readAllBytes(segment)).isEqualTo(left);
+    }
+
+    @Test
+    void engineWithoutASegment_hasNoLimit() {
+        try (Sidecar sidecar = Sidecar.start(vertx, TestBed.config(folder.resolve("other"), emulator.uri(), ""));
+                Http http = new Http(sidecar.uri())) {
+            assertThat(http.get(LIMIT).status()).isEqualTo(404);
+            assertThat(http.get(LIMIT).error()).startsWith("Engine demo has no limit that can be seen");
+        }
+    }
+
+    @Test
+    void killAtAnyMomentOfAMove_leavesASafeLimit_thatTheNextKnows() throws IOException {
+        Path config = Files.writeString(folder.resolve("holdfast.yaml"), yaml(QUICK));
+        for (int round = 0; round < 5; round++) {
+            CompletableFuture<Http.Answer> answer;
+            try (ChildSidecar child = ChildSidecar.start(config);
+                    Http http = new Http(child.uri())) {
+                known(http);
+                String asked = round % 2 == 0 ? "{\"limit\":\"320M\"}" : "{\"limit\":\"480M\"}";
+                // Killed while it is asked, or while it moves.
+                answer = CompletableFuture.supplyAsync(() -> put(http, asked))
+                        .exceptionally(e -> new Http.Answer(0, ""));
+                serve();
+                if (round % 2 == 1) {
+                    Eventually.see(
+                            "it moves",
+                            () -> {
+                                serve();
+                                return now().limitBytes();
+                            },
+                            bytes -> bytes > 416 * MIB || bytes == 320 * MIB);
+                }
+            }
+            Http.Answer _ = answer.join();
+            Segment left = now();
+            assertThat(left.limitBytes()).isLessThanOrEqualTo(STARTUP + 8).isGreaterThanOrEqualTo(176 * MIB);
+            assertThat(left.limitBytes()).isGreaterThan(left.usedBytes() + left.preallocatedBytes());
+        }
+        try (Sidecar sidecar = sidecar(QUICK);
+                Http http = new Http(sidecar.uri())) {
+            known(http);
+            assertThat(http.get(LIMIT).json().getString("state")).isNotEqualTo("stopped");
+            assertThat(http.delete(LIMIT).status()).isEqualTo(200);
+            Eventually.see(
+                    "it is restored",
+                    () -> {
+                        serve();
+                        return now().limitBytes();
+                    },
+                    bytes -> bytes >= STARTUP);
+        }
+    }
+}
