@@ -128,8 +128,10 @@ class LedgerCommandTest {
 
         assertThat(told.code()).isEqualTo(ExitCode.CHECK_FAILED);
         assertThat(told.out())
-                .startsWith("main: 0 of 1 entry released, by holdfast ledger release itself.\n"
-                        + "  LEFT      hold 7  session_hold  holdfast-7\n")
+                .startsWith("""
+                    main: 0 of 1 entry released, by holdfast ledger release itself.
+                      LEFT      hold 7  session_hold  holdfast-7
+                    """)
                 .contains("the engine does not answer: Nothing listens at http://127.0.0.1:1")
                 .contains("Start the engine and try again;");
     }
