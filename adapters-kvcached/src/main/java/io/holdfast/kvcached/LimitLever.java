@@ -4,6 +4,7 @@ import io.holdfast.kvcached.LimitView.State;
 import io.holdfast.kvcached.SegmentReading.Segment;
 import io.holdfast.kvcached.SegmentReading.Unknown;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
@@ -34,7 +35,8 @@ public final class LimitLever {
      * Never below what is mapped and a margin (looked at again under the lock), nor below what the largest request needs,
      * which would wait for ever. Never above what the engine started with: beyond it are blocks that its tables do not have.
      * A limit is whole bundles. The startup limit itself is no limit to the engine, which compares with it and stays small;
-     * one byte more in each layer's keys and values rounds down to the same pages and works ("restore").
+     * one byte more in each layer's keys and values rounds down to the same pages and works ("restore"). So a move that
+     * would end at the startup limit ends there or a page below.
      * A move is one step and then a pause. Going back up is only bookkeeping and harms nobody, so a restore and the way
      * back from a limit under which the engine suffered are one move each.
      *
@@ -81,6 +83,11 @@ public final class LimitLever {
     private Optional<String> host = Optional.empty();
     private Optional<String> trouble = Optional.empty();
     private Optional<String> takenBack = Optional.empty();
+    private Optional<String> takingBack = Optional.empty();
+    /** The limit at the first sight was nobody's that is known. */
+    private boolean strange;
+
+    private OptionalDouble startupTokens = OptionalDouble.empty();
     private String waits = "";
     private long notBefore = Long.MIN_VALUE;
     private long noShrinkBefore = Long.MIN_VALUE;
@@ -123,6 +130,7 @@ public final class LimitLever {
             case Segment segment -> {
                 trust.look(segment, now);
                 limit(segment, now);
+                capacity(said, now);
                 proof.look(segment, lastWrittenNanos);
                 before = Optional.of(segment);
                 wasAway &= !said.answers();
@@ -150,6 +158,15 @@ public final class LimitLever {
         standing = found;
     }
 
+    /** A limit that happens to be the one left there does not show that the engine is another; the size of its tables does. */
+    private void capacity(EngineLoad said, long now) {
+        OptionalDouble tokens = said.capacityTokens();
+        if (tokens.isPresent() && startupTokens.isPresent() && !tokens.equals(startupTokens)) {
+            begins(standing, now);
+        }
+        startupTokens = tokens.isPresent() ? tokens : startupTokens;
+    }
+
     private void firstSight(Segment seen, long now) {
         long found = seen.limitBytes();
         known = true;
@@ -158,6 +175,7 @@ public final class LimitLever {
             LimitRecord record = remembered.get();
             if (record.isOurs(found)) {
                 startup = record.startupBytes();
+                startupTokens = record.startupTokens();
                 moved = found != startup;
                 notBefore = now + settings.coolDown().toNanos();
                 proof.found(seen, Math.max(record.from(), record.to()));
@@ -169,6 +187,7 @@ public final class LimitLever {
                 record.requested().ifPresent(bytes -> wish(bytes, Origin.REQUEST, "asked for before the last start"));
             } else {
                 foreign++;
+                strange = true;
                 stopped = Optional.of("The limit of " + name + " is " + ByteSize.text(found)
                         + ", and the last one written here was " + ByteSize.text(record.to())
                         + ": the engine started anew with another one, or somebody else moved it; say resume to go on"
@@ -182,7 +201,7 @@ public final class LimitLever {
     private boolean restarted(Segment seen) {
         boolean fresh = seen.usedBytes() <= trust.bundle().orElse(0);
         boolean fell = before.isPresent() && seen.usedBytes() < before.get().usedBytes();
-        return seen.limitBytes() == startup ? wasAway || fell || seen.usedBytes() == 0 : wasAway && fresh;
+        return seen.limitBytes() == startup ? wasAway || seen.usedBytes() == 0 || (fell && fresh) : wasAway && fresh;
     }
 
     private void begins(long found, long now) {
@@ -220,7 +239,7 @@ public final class LimitLever {
         }
         strain.worseSince(watched.sinceNanos).ifPresent(worse -> {
             rollbacks++;
-            takenBack =
+            takingBack =
                     Optional.of("The limit of " + ByteSize.text(standing) + " was taken back, since " + worse + ".");
             wish(watched.backTo, Origin.ROLLBACK, "the smaller limit is taken back, since " + worse);
             probation = Optional.empty();
@@ -300,7 +319,8 @@ public final class LimitLever {
         boolean followsAgain = trust.resume();
         boolean was = followsAgain || stopped.isPresent();
         stopped = Optional.empty();
-        if (remembered.isPresent() && moves == 0 && known && !remembered.get().isOurs(standing)) {
+        if (strange) {
+            strange = false;
             remembered = Optional.empty();
             startup = standing;
             moved = false;
@@ -371,6 +391,9 @@ public final class LimitLever {
         long to = upTo >= bounds().restored() && most >= bounds().restored()
                 ? bounds().restored()
                 : bounds().down(Math.min(upTo, most));
+        if (to == startup) {
+            to = most >= bounds().restored() ? bounds().restored() : bounds().down(startup - 1);
+        }
         // Whole bundles of a small step may be none at all.
         return to <= standing ? waits("waits for room on its device") : move(to, wanted);
     }
@@ -391,7 +414,8 @@ public final class LimitLever {
                 startup,
                 move.from(),
                 move.to(),
-                asked.map(wanted -> OptionalLong.of(wanted.bytes)).orElse(OptionalLong.empty()));
+                asked.map(wanted -> OptionalLong.of(wanted.bytes)).orElse(OptionalLong.empty()),
+                startupTokens);
     }
 
     /** A move is about to be made. */
@@ -446,7 +470,11 @@ public final class LimitLever {
         } else {
             probation = Optional.empty();
         }
-        wish = wish.filter(wanted -> !(wanted.origin == Origin.ROLLBACK && move.to() >= wanted.bytes));
+        if (wish.filter(wanted -> wanted.origin == Origin.ROLLBACK && move.to() >= wanted.bytes)
+                .isPresent()) {
+            wish = Optional.empty();
+            takenBack = takingBack;
+        }
     }
 
     /** The move that leaves a safe limit behind when nobody looks after it any more. */
@@ -461,7 +489,8 @@ public final class LimitLever {
 
     /** What the engine may take, by any limit that may be in force. */
     long committed() {
-        long most = proof.mostBytes(standing);
+        long most = Math.max(
+                Math.max(proof.mostBytes(standing), segment().mappedBytes()), trust.ignoresItsLimit() ? startup : 0);
         return attempt.map(move -> Math.max(most, Math.max(move.from(), move.to())))
                 .orElse(most);
     }

@@ -47,7 +47,14 @@ final class SegmentTrust {
     /** The engine is another process now. */
     void begin() {
         mapsInAdvance = before.filter(seen -> seen.preallocatedBytes() > 0).isPresent();
+        divisor = before.map(seen -> divisor(seen.usedBytes(), seen.preallocatedBytes()))
+                .orElse(0L);
         ignored = Optional.empty();
+    }
+
+    /** Whether the engine was seen to take more than its limit allows. */
+    boolean ignoresItsLimit() {
+        return ignored.isPresent();
     }
 
     /** Forgets that the engine did not follow; answers whether that was so. */

@@ -45,6 +45,8 @@ public final class SegmentWriter {
     private final MemorySegment numbers = Arena.ofAuto().allocate(3L * Long.BYTES, Long.BYTES);
     private final MemorySegment limit = Arena.ofAuto().allocate(NUMBER);
     private final LongConsumer pause;
+    private boolean whole;
+    private boolean wrote;
 
     /** @param pause waits for so many nanoseconds */
     public SegmentWriter(LongConsumer pause) {
@@ -76,17 +78,22 @@ public final class SegmentWriter {
         try {
             for (int tried = 1; tried <= TRIES; tried++) {
                 int opened = posix.open(file);
+                boolean locked;
                 try {
                     long size = posix.size(opened);
                     if (size != numbers.byteSize()) {
                         return new WriteResult.Refused(
                                 "The file " + file + " has " + size + " bytes; a kvcached segment has 24.");
                     }
-                    if (posix.tryLock(opened)) {
-                        return change(opened, file, move);
+                    locked = posix.tryLock(opened);
+                    if (locked) {
+                        change(opened, move);
                     }
                 } finally {
                     posix.close(opened);
+                }
+                if (locked) {
+                    return changed(file, move);
                 }
                 pause.accept(SHORTEST_PAUSE_NANOS * Math.min(tried, LONGEST_PAUSE));
             }
@@ -96,21 +103,35 @@ public final class SegmentWriter {
         }
     }
 
-    private WriteResult change(int opened, Path file, Move move) throws IOException {
-        if (!posix.read(opened, numbers)) {
+    /** Under the lock: what it found is judged, and said, when the lock is given back. */
+    private void change(int opened, Move move) throws IOException {
+        whole = posix.read(opened, numbers);
+        wrote = whole && numbers.get(NUMBER, 0) == move.from() && fits(move);
+        if (wrote) {
+            limit.set(NUMBER, 0, move.to());
+            posix.write(opened, limit);
+        }
+    }
+
+    private boolean fits(Move move) {
+        return !move.shrinks() || move.to() - move.marginBytes() >= mapped();
+    }
+
+    private long mapped() {
+        return numbers.get(NUMBER, Long.BYTES) + numbers.get(NUMBER, 2 * Long.BYTES);
+    }
+
+    private WriteResult changed(Path file, Move move) {
+        if (!whole) {
             return new WriteResult.Refused("The file " + file + " became shorter than 24 bytes.");
         }
         long found = numbers.get(NUMBER, 0);
-        long mapped = numbers.get(NUMBER, Long.BYTES) + numbers.get(NUMBER, 2 * Long.BYTES);
-        boolean fits = !move.shrinks() || move.to() - move.marginBytes() >= mapped;
-        if (found == move.from() && fits) {
-            limit.set(NUMBER, 0, move.to());
-            posix.write(opened, limit);
+        if (wrote) {
             Segment locked = new Segment(found, numbers.get(NUMBER, Long.BYTES), numbers.get(NUMBER, 2 * Long.BYTES));
             return new WriteResult.Applied(locked, locked, 0, 0);
         }
         return found == move.from()
-                ? new WriteResult.Refused("The engine has mapped " + ByteSize.text(mapped)
+                ? new WriteResult.Refused("The engine has mapped " + ByteSize.text(mapped())
                         + " by now, and a limit of " + ByteSize.text(move.to()) + " would leave less than "
                         + ByteSize.text(move.marginBytes()) + " above it.")
                 : new WriteResult.Foreign(found);

@@ -7,6 +7,7 @@ import io.holdfast.rules.engine.VirtualClock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -271,6 +272,72 @@ final class LimitLeverTest {
     }
 
     @Test
+    void stepThatEndsAtTheStartupLimit_isWrittenAsOneThatTheEngineTakes() {
+        engine.restart(100, true);
+        busySecond();
+        ask(1280 * MIB);
+        busySeconds(20);
+        assertThat(engine.inForce()).isEqualTo(1280 * MIB);
+        ask(1600 * MIB);
+        busySeconds(30);
+        assertThat(written).doesNotContain(1600 * MIB).endsWith(1600 * MIB + 8);
+        assertThat(engine.inForce()).isEqualTo(1600 * MIB);
+    }
+
+    @Test
+    void engineThatStartsWithTheLimitThatStands_hasThatAsItsStartup() {
+        busySecond();
+        ask(800 * MIB);
+        busySeconds(30);
+        engine.restart(50, true);
+        busySeconds(3);
+        assertThat(lever.view().startupBytes()).hasValue(800 * MIB);
+        assertThat(lever.restore()).isEmpty();
+        busySeconds(10);
+        assertThat(engine.limit).isLessThanOrEqualTo(800 * MIB + 8);
+
+        begin(Optional.of(new LimitRecord(
+                STARTUP, 928 * MIB, 800 * MIB, OptionalLong.empty(), OptionalDouble.of(96 * 8 * 16.0))));
+        busySeconds(10);
+        assertThat(lever.view().startupBytes()).hasValue(800 * MIB);
+        assertThat(lever.last(Long.MAX_VALUE)).isEmpty();
+    }
+
+    @Test
+    void somebodyWhoPutsTheStartupLimitBack_isNoRestart() {
+        busySecond();
+        ask(800 * MIB);
+        busySeconds(30);
+        engine.want(160);
+        idleSecond();
+        engine.write(STARTUP);
+        engine.want(120);
+        idleSecond();
+        assertThat(state()).isEqualTo(State.STOPPED);
+        int before = written.size();
+        busySeconds(20);
+        assertThat(written).hasSize(before);
+    }
+
+    @Test
+    void resumeAfterAStrangersLimit_doesNotMakeItTheStartup() {
+        busySecond();
+        begin(Optional.of(new LimitRecord(
+                STARTUP,
+                928 * MIB,
+                800 * MIB,
+                OptionalLong.empty(),
+                engine.load().capacityTokens())));
+        engine.write(800 * MIB);
+        busySeconds(3);
+        engine.write(640 * MIB);
+        busySeconds(2);
+        assertThat(state()).isEqualTo(State.STOPPED);
+        assertThat(lever.resume()).isTrue();
+        assertThat(lever.view().startupBytes()).hasValue(STARTUP);
+    }
+
+    @Test
     void preemptionsAfterASmallerLimit_takeItBackAtOnce() {
         busySeconds(10);
         ask(800 * MIB);
@@ -317,7 +384,13 @@ final class LimitLeverTest {
         look();
         Move move = pool.next(lever, clock.nanos()).orElseThrow();
         record = pool.begins(lever, move);
-        assertThat(record).isEqualTo(new LimitRecord(STARTUP, STARTUP, 1232 * MIB, OptionalLong.of(800 * MIB)));
+        assertThat(record)
+                .isEqualTo(new LimitRecord(
+                        STARTUP,
+                        STARTUP,
+                        1232 * MIB,
+                        OptionalLong.of(800 * MIB),
+                        engine.load().capacityTokens()));
         // Before it.
         begin(Optional.of(record));
         busySeconds(8);

@@ -24,7 +24,9 @@ final class Answers {
         return switch (reply) {
             case Reply.NoAnswer lost when lost.maybeDone() -> unclear(lost.why());
             case Reply.NoAnswer lost -> outcome(Outcome.Kind.NOT_SENT, lost.why() + " It was not carried out.");
-            case Reply.Answer answer when answer.status() / 100 == 2 -> Optional.empty();
+            case Reply.Answer answer
+            when answer.status() / 100 == 2 ->
+                aborted(answer) ? unclear("The engine aborted the request.") : Optional.empty();
             case Reply.Answer answer when answer.status() == 404 -> outcome(Outcome.Kind.REJECTED, noRoute);
             case Reply.Answer answer when wantsAnotherKey(answer) -> outcome(Outcome.Kind.REJECTED, anotherKey(answer));
             case Reply.Answer answer
@@ -32,6 +34,17 @@ final class Answers {
             case Reply.Answer answer ->
                 outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + said(answer));
         };
+    }
+
+    /** An aborted request is answered with a yes, whether it was begun or not. */
+    private static boolean aborted(Reply.Answer answer) {
+        return answer.body().contains("abort")
+                && json(answer)
+                        .path("meta_info")
+                        .path("finish_reason")
+                        .path("type")
+                        .asText("")
+                        .equals("abort");
     }
 
     /** Nobody knows whether it was done. */

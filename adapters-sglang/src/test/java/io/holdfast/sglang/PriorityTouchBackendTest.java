@@ -82,6 +82,15 @@ final class PriorityTouchBackendTest {
     }
 
     @Test
+    void pin_abortedInTheQueue_isNoYes() {
+        engine.answers("/generate", 200, "{\"text\":\"\",\"meta_info\":{\"finish_reason\":{\"type\":\"abort\"}}}");
+        assertThat(backend.pin(COMMAND).toCompletableFuture().join())
+                .isEqualTo(new Outcome(
+                        Outcome.Kind.DEFERRED,
+                        "The engine aborted the request. The engine may have carried it out all the same."));
+    }
+
+    @Test
     void pin_engineGone_isNotSent() {
         engine.dies();
         Outcome outcome = backend.pin(COMMAND).toCompletableFuture().join();

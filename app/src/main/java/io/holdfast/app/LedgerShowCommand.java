@@ -2,8 +2,6 @@ package io.holdfast.app;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.holdfast.core.pin.EngineIdentity;
-import io.holdfast.core.pin.LedgerLine.Step;
 import io.holdfast.sidecar.LedgerState;
 import io.holdfast.sidecar.LedgerState.Pin;
 import io.holdfast.sidecar.LedgerState.Use;
@@ -13,7 +11,6 @@ import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -81,8 +78,7 @@ final class LedgerShowCommand implements Callable<Integer> {
     }
 
     private static void print(Pin pin, TerminalText text) {
-        text.line(ROW.formatted(
-                        pin.hold(), pin.backend(), lower(pin.step()), pin.blocks(), age(pin.since()), pin.handle())
+        text.line(ROW.formatted(pin.hold(), pin.backend(), pin.state(), pin.blocks(), age(pin.since()), pin.handle())
                 .stripTrailing());
         if (!pin.note().isEmpty()) {
             text.paragraph("          ", pin.note() + ".");
@@ -127,8 +123,7 @@ final class LedgerShowCommand implements Callable<Integer> {
     }
 
     private static Map<String, Long> counts(List<Pin> pins) {
-        return pins.stream()
-                .collect(Collectors.groupingBy(pin -> lower(pin.step()), TreeMap::new, Collectors.counting()));
+        return pins.stream().collect(Collectors.groupingBy(pin -> pin.state(), TreeMap::new, Collectors.counting()));
     }
 
     private static long blocks(List<Pin> pins) {
@@ -143,6 +138,9 @@ final class LedgerShowCommand implements Callable<Integer> {
 
     /** Who lets go of it. */
     private static String next(StateDirectory directory, LedgerState ledger) {
+        if (ledger.pins().stream().noneMatch(Pin::releasable)) {
+            return "No call takes them back: they end when the engine evicts them or empties its cache.";
+        }
         if (ledger.use() instanceof Use.Sidecar) {
             return "That sidecar lets go of them; 'holdfast ledger release' asks it to do so now.";
         }
@@ -155,10 +153,6 @@ final class LedgerShowCommand implements Callable<Integer> {
                     + " them.";
         }
         return "The next start lets go of them first, each by its own backend; 'holdfast ledger release' does so now.";
-    }
-
-    private static String lower(Step step) {
-        return step.name().toLowerCase(Locale.ROOT);
     }
 
     private static ObjectNode document(StateDirectory directory, List<LedgerState> ledgers) {
@@ -187,7 +181,7 @@ final class LedgerShowCommand implements Callable<Integer> {
         return root;
     }
 
-    private static ObjectNode engine(EngineIdentity engine) {
+    private static ObjectNode engine(LedgerState.Engine engine) {
         ObjectNode json = ResultReport.object().put("address", engine.address()).put("resolved", engine.resolved());
         engine.model().ifPresent(model -> json.put("model", model));
         return json;
@@ -199,7 +193,7 @@ final class LedgerShowCommand implements Callable<Integer> {
                 .put("origin", pin.origin())
                 .put("backend", pin.backend())
                 .put("handle", pin.handle())
-                .put("state", lower(pin.step()))
+                .put("state", pin.state())
                 .put("blocks", pin.blocks());
         pin.since().ifPresent(since -> json.put("since", since.toString()));
         if (!pin.note().isEmpty()) {

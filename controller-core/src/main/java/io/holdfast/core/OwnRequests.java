@@ -44,6 +44,7 @@ final class OwnRequests {
      * When the engine counts less than before it began anew, and what we sent earlier is in its numbers no more.
      */
     static final int AN_HOUR = 12;
+    private static final int MOST_UNCOUNTED = 1_000;
     static final long HOUR_NANOS = 3_600_000_000_000L;
     private static final long SEEN_WITHIN_NANOS = 5_000_000_000L;
 
@@ -67,6 +68,8 @@ final class OwnRequests {
     private double lastCount = -1;
     private Optional<EngineReadings> lastUsers = Optional.empty();
     private double usersCached;
+    /** What requests found, or will find, that were sent and never answered. */
+    private double neverKnown;
 
     /** A request of our own. */
     static final class Call {
@@ -220,14 +223,19 @@ final class OwnRequests {
             failed++;
         }
         if (outcome.kind() == Outcome.Kind.DEFERRED) {
-            // The engine may have worked for it all the same.
+            // The engine may have worked for it all the same, or may still.
             lately.addLast(call);
+            neverKnown += call.cached();
         }
     }
 
-    /** How long those took that were answered within the last hour. */
+    /** How long those took that were answered within the last hour, and those that are under way so far. */
     Duration timeWithinAnHour() {
-        return Duration.ofNanos(lately.stream().mapToLong(Call::nanos).sum());
+        return Duration.ofNanos(lately.stream().mapToLong(Call::nanos).sum()
+                + calls.stream()
+                        .filter(call -> call.answer.isEmpty())
+                        .mapToLong(call -> nowNanos - call.sentNanos)
+                        .sum());
     }
 
     /** Whether this is a request of ours. */
@@ -265,7 +273,10 @@ final class OwnRequests {
     /** The readings without our own requests; {@code originNanos} is when this controller's time began. */
     EngineReadings usersOnly(EngineReadings all, long originNanos) {
         if (!(all.ttftCount() instanceof Reading.Known count)) {
-            uncounted.clear();
+            // Its next numbers have them.
+            while (uncounted.size() > MOST_UNCOUNTED) {
+                uncounted.removeFirst();
+            }
             return all;
         }
         long askedNanos = count.atNanos() - originNanos;
@@ -274,6 +285,7 @@ final class OwnRequests {
             uncounted.removeIf(call -> call.answeredNanos <= askedNanos);
             lastUsers = Optional.empty();
             usersCached = 0;
+            neverKnown = 0;
         }
         lastCount = count.value();
         while (!uncounted.isEmpty() && uncounted.peekFirst().answeredNanos <= askedNanos) {
@@ -287,8 +299,9 @@ final class OwnRequests {
         double mayBeOurs = Stream.concat(uncounted.stream(), calls.stream().filter(call -> call.answer.isEmpty()))
                 .mapToDouble(Call::cached)
                 .sum();
-        usersCached =
-                Math.max(usersCached, all.cachedTokens().number().orElse(0) - sums.cached - (unsure ? mayBeOurs : 0));
+        usersCached = Math.max(
+                usersCached,
+                all.cachedTokens().number().orElse(0) - sums.cached - neverKnown - (unsure ? mayBeOurs : 0));
         return users;
     }
 

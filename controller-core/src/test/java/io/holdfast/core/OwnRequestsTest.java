@@ -111,6 +111,27 @@ class OwnRequestsTest {
         assertThat(own.usersCached()).as("the engine began anew").isEqualTo(50);
     }
 
+    @Test
+    void requestThatWasNeverAnswered_isNoUsersWhenTheEngineServesItLater() {
+        readCached(1, 10, 1_000);
+        own.now(2 * SECOND);
+        own.end(own.beginTouch(PREFIX, 2), new Outcome(Kind.DEFERRED, "no answer"));
+        readCached(3, 11, 1_032);
+        assertThat(own.usersCached()).isEqualTo(1_000);
+    }
+
+    @Test
+    void answersBesideAReadingThatFailed_areTakenOffFromTheNext() {
+        readCached(1, 10, 1_000);
+        own.now(2 * SECOND);
+        OwnRequests.Call call = own.beginTouch(PREFIX, 2);
+        own.now(3 * SECOND);
+        own.end(call, new Outcome(Kind.ACCEPTED, "yes", OptionalLong.of(32)));
+        EngineReadings unused = own.usersOnly(EngineReadings.unknown("silent"), 0);
+        readCached(4, 11, 1_032);
+        assertThat(own.usersCached()).isEqualTo(1_000);
+    }
+
     private void readCached(int second, double requests, double cached) {
         EngineReadings all = Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, requests, second * SECOND);
         EngineReadings unused =

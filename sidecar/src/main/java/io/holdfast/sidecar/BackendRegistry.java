@@ -7,6 +7,7 @@ import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.EngineFamily.BackendParts;
 import java.util.Arrays;
@@ -42,6 +43,11 @@ final class BackendRegistry {
                 .filter(type -> type.family().backends().containsKey(backend))
                 .findFirst()
                 .orElse(EngineType.SGLANG);
+    }
+
+    /** Whether pins of this backend can be taken back, for whoever has no engine to make one for. */
+    static boolean releasable(String backend) {
+        return !backend.equals(PriorityTouchBackend.NAME);
     }
 
     /** A backend by its name; absent where this version has none of that name for such an engine. */

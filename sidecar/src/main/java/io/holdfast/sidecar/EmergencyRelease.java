@@ -26,6 +26,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -75,6 +76,8 @@ final class EmergencyRelease {
     private static final long LONGEST_PAUSE_MILLIS = 5_000;
     private static final long REFUSED_PAUSE_MILLIS = 60_000;
 
+    static final String UNRELEASABLE = "it cannot be released: it ends when the engine evicts it or empties its cache";
+
     private enum State {
         NEW,
         UNDER_WAY,
@@ -96,6 +99,7 @@ final class EmergencyRelease {
         long mayArriveUntilNanos = Long.MIN_VALUE;
         int attempts;
         String why = "";
+        boolean unreleasable;
 
         boolean open() {
             return state == State.NEW || state == State.UNDER_WAY;
@@ -165,6 +169,11 @@ final class EmergencyRelease {
     synchronized boolean settled() {
         return !works.isEmpty()
                 && works.values().stream().noneMatch(work -> work.open() || work.state == State.WAITING);
+    }
+
+    /** Whether a call has not been answered. */
+    synchronized boolean underWay() {
+        return works.values().stream().anyMatch(work -> work.state == State.UNDER_WAY);
     }
 
     /** Of this entry, why it is not let go of; absent when it is. */
@@ -237,10 +246,19 @@ final class EmergencyRelease {
                 0,
                 asked,
                 counts.getOrDefault(State.UNSURE, 0),
-                counts.getOrDefault(State.KEPT, 0),
+                counts.getOrDefault(State.KEPT, 0) - (int) unreleasable().count(),
                 counts.getOrDefault(State.REFUSED, 0),
                 counts.getOrDefault(State.ABANDONED, 0),
+                // Those that share blocks are counted in each.
+                unreleasable()
+                        .flatMap(work -> work.entries.values().stream().limit(1))
+                        .mapToLong(Entry::blocks)
+                        .sum(),
                 Optional.empty());
+    }
+
+    private Stream<Work> unreleasable() {
+        return works.values().stream().filter(work -> work.unreleasable);
     }
 
     private synchronized void later(long millis) {
@@ -306,12 +324,13 @@ final class EmergencyRelease {
     private void decide(PinKey key, Work work) {
         Optional<Backend> backend = calls.backend(key.backend());
         Optional<Call> last = calls.last(key);
-        if (has(work, Step.KEPT)) {
+        if (backend.isPresent() && !backend.get().traits().releasable()) {
+            work.unreleasable = true;
+            put(work, State.KEPT, 0, UNRELEASABLE);
+        } else if (has(work, Step.KEPT)) {
             put(work, State.KEPT, 0, "an unpin could hurt the engine");
         } else if (backend.isEmpty()) {
             put(work, State.ABANDONED, 0, "no backend " + key.backend() + " is in use here");
-        } else if (!backend.get().traits().releasable()) {
-            put(work, State.KEPT, 0, "it cannot be released: it ends when the engine evicts it or empties its cache");
         } else if (work.attempts > 0) {
             unpin(key, work, backend.get());
         } else if (last.isEmpty()) {

@@ -19,6 +19,9 @@ final class EngineLimit {
     private final EngineConfig config;
     private final Path file;
     private final Limits limits;
+    /** How many caches the engine told of; 0 before it did. */
+    private volatile int caches;
+
     private volatile EngineLoad load = EngineLoad.unknown();
     private volatile LimitView view = LimitView.unseen();
     private volatile Optional<String> excess = Optional.empty();
@@ -75,13 +78,18 @@ final class EngineLimit {
         return limits.resume(this);
     }
 
+    /** Hears how many caches the engine says it has; the most counts, since one that does not answer tells of one. */
+    void hearCaches(int said) {
+        caches = Math.max(caches, said);
+    }
+
     /**
      * Hears the engine's own numbers, and answers what they are worth under kvcached: the limit bounds the cache, and the
      * share of it that vLLM calls used counts what its neighbours take.
      */
     EngineReadings hear(EngineReadings said) {
         load = new EngineLoad(
-                said.runningRequests().number().isPresent(),
+                caches > 0 && said.runningRequests().number().isPresent(),
                 said.runningRequests().number(),
                 said.waitingRequests().number(),
                 said.ttftSumSeconds().number(),
@@ -89,7 +97,7 @@ final class EngineLimit {
                 said.preemptions().number(),
                 said.capacityTokens().number(),
                 largest(said),
-                Math.max(1, said.ranks().size()));
+                Math.max(caches, said.ranks().size()));
         return said.withCache(
                 capacity(said.capacityTokens()),
                 Reading.unknown("Under kvcached the engine's own gauge counts what its neighbours take; the segment "

@@ -316,7 +316,9 @@ final class EngineLink implements AutoCloseable {
             });
         }
         binding.ask();
-        if (limit.isEmpty()) {
+        if (limit.isPresent()) {
+            probe.caches().thenAccept(limit.get()::hearCaches);
+        } else {
             events.ask();
         }
         lasting.look();

@@ -23,6 +23,11 @@ final class EngineProbe {
         return engine.readings(clock.getAsLong());
     }
 
+    /** How many caches it has; 1 where it does not tell. */
+    CompletionStage<Integer> caches() {
+        return engine.caches();
+    }
+
     /** Where the caches of the engine publish: as configured, else as it says itself. */
     CompletionStage<Events> eventSource() {
         return config.events().isPresent()

@@ -56,7 +56,9 @@ final class LastingHolds {
      * -----
      * What is written of a hold comes from answers, and those may come here in another order than they were given: a renewal
      * may be written late, when its requester has left. So a view that is older than what was written last of that hold is
-     * passed over, and so is whatever comes of one that was released here: its number is never used again.
+     * passed over, and so is whatever comes of one that was released here: its number is never used again. A change that
+     * comes before the hold itself was written is written with it. What tells all this has a lock of its own, behind which
+     * nothing waits for a disk: a release does not either.
      *
      * Threads
      * -------
@@ -87,10 +89,14 @@ final class LastingHolds {
     /** Numbers of holds that the controller has from us. */
     private final Set<Long> active = new HashSet<>();
 
-    /** Of what was written last of each hold: the order of its view. */
+    /** Guards the next three. */
+    private final Object order = new Object();
+    /** Of what was written last of each hold, or came before it could be: the order of its view. */
     private final Map<Long, Long> orders = new HashMap<>();
     /** Numbers of holds that were released here lately. */
     private final SequencedSet<Long> ended = new LinkedHashSet<>();
+    /** Claims of holds that were changed before they were written. */
+    private final Map<Long, List<KeptClaim>> early = new HashMap<>();
 
     private final Map<String, Instant> notBefore = new HashMap<>();
     private final Map<String, String> troubles = new LinkedHashMap<>();
@@ -155,11 +161,13 @@ final class LastingHolds {
         return CompletableFuture.supplyAsync(() -> keep(hold, kept), executor);
     }
 
-    private synchronized boolean keep(HoldView hold, KeptHold kept) {
-        if (outdated(hold)) {
+    private synchronized boolean keep(HoldView hold, KeptHold asked) {
+        boolean outdated = outdated(hold);
+        Optional<KeptHold> before = Optional.ofNullable(known.get(hold.id()));
+        if (outdated && (before.isPresent() || isEnded(hold.id()))) {
             return true;
         }
-        Optional<KeptHold> before = Optional.ofNullable(known.get(kept.id()));
+        KeptHold kept = asked.claimedBy(claimedEarly(hold.id()).orElse(asked.claims()));
         if (before.isEmpty()
                 || (before.get().tokens().isEmpty() && kept.tokens().isPresent())) {
             return write(kept);
@@ -169,11 +177,25 @@ final class LastingHolds {
 
     /** Whether more is known of the hold than this view of it; if not, nothing older is written from here on. */
     private boolean outdated(HoldView hold) {
-        if (ended.contains(hold.id()) || orders.getOrDefault(hold.id(), Long.MIN_VALUE) > hold.order()) {
-            return true;
+        synchronized (order) {
+            if (ended.contains(hold.id()) || orders.getOrDefault(hold.id(), Long.MIN_VALUE) > hold.order()) {
+                return true;
+            }
+            orders.put(hold.id(), hold.order());
+            return false;
         }
-        orders.put(hold.id(), hold.order());
-        return false;
+    }
+
+    private boolean isEnded(long id) {
+        synchronized (order) {
+            return ended.contains(id);
+        }
+    }
+
+    private Optional<List<KeptClaim>> claimedEarly(long id) {
+        synchronized (order) {
+            return Optional.ofNullable(early.remove(id));
+        }
     }
 
     /** Keeps who wants a hold, and until when, after that was changed; answered with whether it would outlive this process. */
@@ -186,7 +208,19 @@ final class LastingHolds {
     }
 
     private synchronized boolean changed(HoldView hold, List<KeptClaim> claims) {
-        return outdated(hold) || !known.containsKey(hold.id()) || write(Map.of(hold.id(), claims));
+        if (outdated(hold)) {
+            return true;
+        }
+        if (known.containsKey(hold.id())) {
+            return write(Map.of(hold.id(), claims));
+        }
+        synchronized (order) {
+            early.put(hold.id(), claims);
+            if (early.size() > ENDED_REMEMBERED) {
+                early.clear();
+            }
+        }
+        return true;
     }
 
     private List<KeptClaim> claims(HoldView hold) {
@@ -278,23 +312,25 @@ final class LastingHolds {
     /** Somebody gave the hold up; answered with whether it would stay so after a restart. */
     CompletionStage<Boolean> released(long id) {
         end(id);
-        return known.containsKey(id)
-                ? CompletableFuture.supplyAsync(() -> forget(id), executor)
-                : CompletableFuture.completedFuture(true);
+        // Also where it is not known: it may be about to be written.
+        return CompletableFuture.supplyAsync(() -> forget(id), executor);
     }
 
-    private synchronized void end(long id) {
-        orders.remove(id);
-        ended.add(id);
-        if (ended.size() > ENDED_REMEMBERED) {
-            ended.removeFirst();
+    private void end(long id) {
+        synchronized (order) {
+            orders.remove(id);
+            early.remove(id);
+            ended.add(id);
+            if (ended.size() > ENDED_REMEMBERED) {
+                ended.removeFirst();
+            }
         }
     }
 
     /** Somebody gave all of them up. Those that are declared are asked for again when holding is resumed. */
     void allReleased() {
-        List<Long> all = List.copyOf(known.keySet());
-        controller.view().holds().forEach(hold -> end(hold.id()));
+        Set<Long> all = new LinkedHashSet<>(known.keySet());
+        controller.view().holds().forEach(hold -> all.add(hold.id()));
         all.forEach(this::end);
         executor.execute(() -> all.forEach(id -> {
             boolean _ = forget(id);
@@ -302,6 +338,10 @@ final class LastingHolds {
     }
 
     private synchronized boolean forget(long id) {
+        if (!known.containsKey(id)) {
+            active.remove(id);
+            return true;
+        }
         boolean written = true;
         active.remove(id);
         try {

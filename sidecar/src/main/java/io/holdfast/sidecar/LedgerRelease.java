@@ -20,6 +20,10 @@ public record LedgerRelease(
         List<Left> left,
         Optional<String> mend,
         List<String> notes) {
+    static final String NO_CALL =
+            "No call takes them back: they end when the engine evicts them or empties its cache, so flush it or restart"
+                    + " the engine to have it so at once.";
+
     public LedgerRelease {
         released = List.copyOf(released);
         left = List.copyOf(left);

@@ -6,6 +6,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -23,7 +24,7 @@ import java.util.Optional;
 public record LedgerState(
         String id,
         Path file,
-        Optional<EngineIdentity> engine,
+        Optional<Engine> engine,
         Optional<String> paused,
         List<Pin> pins,
         Use use,
@@ -34,6 +35,19 @@ public record LedgerState(
     }
 
     /**
+     * Whose pins they are.
+     *
+     * @param address as it was configured
+     * @param resolved what that led to
+     * @param shown the same in a sentence
+     */
+    public record Engine(String address, String resolved, Optional<String> model, String shown) {
+        static Engine of(EngineIdentity identity) {
+            return new Engine(identity.address(), identity.resolved(), identity.model(), identity.shown());
+        }
+    }
+
+    /**
      * One entry that is not released.
      *
      * @param backend the only one that can release it
@@ -41,6 +55,7 @@ public record LedgerState(
      * @param blocks on its path; those that pins share are counted in each
      * @param since when it came into this step; absent where an older version wrote it
      * @param note why, where that is not plain; else empty
+     * @param releasable whether any call takes it back
      */
     public record Pin(
             String backend,
@@ -50,7 +65,13 @@ public record LedgerState(
             Step step,
             int blocks,
             Optional<Instant> since,
-            String note) {}
+            String note,
+            boolean releasable) {
+        /** Its step in one word. */
+        public String state() {
+            return step.name().toLowerCase(Locale.ROOT);
+        }
+    }
 
     /** Whether a process writes it. */
     public sealed interface Use {

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,10 +21,11 @@ import java.util.regex.Pattern;
  */
 final class LimitFile {
     private static final Pattern FORM = Pattern.compile("holdfast limit 1\\n"
-            + "startup ([0-9]{1,19})\\n"
-            + "from ([0-9]{1,19})\\n"
-            + "to ([0-9]{1,19})\\n"
-            + "requested ([0-9]{1,19}|none)\\n");
+            + "startup ([0-9]{1,18})\\n"
+            + "from ([0-9]{1,18})\\n"
+            + "to ([0-9]{1,18})\\n"
+            + "requested ([0-9]{1,18}|none)\\n"
+            + "tokens ([0-9]{1,18}|none)\\n");
 
     private final Path stateDirectory;
     private final Path file;
@@ -44,7 +46,7 @@ final class LimitFile {
         if (!Files.exists(file)) {
             return Optional.empty();
         }
-        Matcher written = FORM.matcher(Files.readString(file, StandardCharsets.UTF_8));
+        Matcher written = FORM.matcher(Files.readString(file, StandardCharsets.ISO_8859_1));
         if (!written.matches()) {
             throw new IOException("The ledger of limits " + file
                     + " cannot be read, so that the limit is left as it is: delete the file when the limit is as you"
@@ -56,14 +58,21 @@ final class LimitFile {
                 Long.parseLong(written.group(3)),
                 written.group(4).equals("none")
                         ? OptionalLong.empty()
-                        : OptionalLong.of(Long.parseLong(written.group(4)))));
+                        : OptionalLong.of(Long.parseLong(written.group(4))),
+                written.group(5).equals("none")
+                        ? OptionalDouble.empty()
+                        : OptionalDouble.of((double) Long.parseLong(written.group(5)))));
     }
 
     /** @throws IOException with one sentence, when it is not on the disk; then the move must not be made */
     void write(LimitRecord move) throws IOException {
         String text = "holdfast limit 1\nstartup " + move.startupBytes() + "\nfrom " + move.from() + "\nto " + move.to()
                 + "\nrequested "
-                + (move.requested().isPresent() ? Long.toString(move.requested().getAsLong()) : "none") + "\n";
+                + (move.requested().isPresent() ? Long.toString(move.requested().getAsLong()) : "none") + "\ntokens "
+                + (move.startupTokens().isPresent()
+                        ? Long.toString((long) move.startupTokens().getAsDouble())
+                        : "none")
+                + "\n";
         Path next = file.resolveSibling(file.getFileName() + ".next");
         try {
             try (FileChannel channel = files.open(

@@ -253,7 +253,8 @@ final class Limits implements AutoCloseable {
         try {
             left.toCompletableFuture().get(END_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException e) {
-            LOG.warn("Not every kvcached limit was restored; each is safe as it stands.", e);
+            LOG.warn("Not every kvcached limit was restored; each is safe as it stands.");
+            LOG.debug("What kept them", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

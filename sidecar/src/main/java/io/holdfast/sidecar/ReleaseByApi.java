@@ -83,10 +83,16 @@ final class ReleaseByApi {
     }
 
     private static String why(Pin pin, Optional<String> trouble) {
+        if (!pin.releasable()) {
+            return EmergencyRelease.UNRELEASABLE;
+        }
         return !pin.note().isEmpty() ? pin.note() : trouble.orElse("the engine has not let go of it yet");
     }
 
     private static String mend(List<Pin> left, Optional<String> trouble) {
+        if (left.stream().noneMatch(Pin::releasable)) {
+            return LedgerRelease.NO_CALL;
+        }
         return trouble.map(sentence -> "The sidecar says: " + sentence + ".")
                 .orElse(left.stream().allMatch(ReleaseByApi::stays) ? STAYS : AGAIN);
     }

@@ -101,7 +101,9 @@ final class ReleaseByBackends implements AutoCloseable {
                 new EmergencyRelease(config.id(), ledger, calls, () -> Optional.of(whose), CLOCK, Runnable::run, timer);
         release.asked();
         long end = CLOCK.getAsLong() + patience.toNanos();
-        while (!release.settled() && CLOCK.getAsLong() - end < 0) {
+        // A call that is cut off may have been carried out, and asking again could take a pin of somebody else's.
+        long last = end + ANSWER.toNanos();
+        while (!release.settled() && CLOCK.getAsLong() - (release.underWay() ? last : end) < 0) {
             pause(LOOK_MILLIS);
         }
         return report(before, entries, ledger, release, notes);
@@ -138,9 +140,8 @@ final class ReleaseByBackends implements AutoCloseable {
             return "The ledger " + store.file() + " cannot be written: free space on its disk or mend its permissions,"
                     + " and delete it where all of it was let go of, or the next start lets go once more.";
         }
-        if (left.stream().noneMatch(each -> releasable(each.pin().backend()))) {
-            return "No call takes them back: they end when the engine evicts them or empties its cache, so flush it or"
-                    + " restart the engine to have it so at once.";
+        if (left.stream().noneMatch(each -> each.pin().releasable())) {
+            return LedgerRelease.NO_CALL;
         }
         boolean stays = left.stream()
                 .allMatch(each -> each.pin().step() == Step.UNSURE || each.pin().step() == Step.KEPT);
@@ -155,6 +156,14 @@ final class ReleaseByBackends implements AutoCloseable {
     private record Refusal(String why, String mend) {}
 
     private Optional<Refusal> refusal(Ledger ledger) {
+        boolean counted =
+                backends(ledger).stream().anyMatch(backend -> backend.traits().releaseTells());
+        if (counted && store.unwritable().isPresent()) {
+            return Optional.of(new Refusal(
+                    "the ledger cannot be written, so the next to read it would ask for the same unpin again and could"
+                            + " take a pin of somebody else's",
+                    "Free space on the disk of " + store.file() + " or mend its permissions, and try again."));
+        }
         ServedModel.Attempt attempt = askForTheModel();
         return switch (attempt) {
             case ServedModel.Attempt.Unanswered unanswered ->
@@ -208,22 +217,12 @@ final class ReleaseByBackends implements AutoCloseable {
     }
 
     private List<Backend> backends(Ledger ledger) {
-        BackendParts parts = parts();
+        BackendParts parts = new BackendParts(config, http, admin, timer, CLOCK, new SplittableRandom());
         return ledger.outstanding().stream()
                 .map(Entry::backend)
                 .distinct()
                 .flatMap(name -> BackendRegistry.named(name, config.family(), parts).stream())
                 .toList();
-    }
-
-    private boolean releasable(String backend) {
-        return BackendRegistry.named(backend, config.family(), parts())
-                .map(known -> known.traits().releasable())
-                .orElse(true);
-    }
-
-    private BackendParts parts() {
-        return new BackendParts(config, http, admin, timer, CLOCK, new SplittableRandom());
     }
 
     private static void pause(long millis) {

@@ -86,6 +86,11 @@ final class SidecarCalls implements AutoCloseable {
                     "The sidecar that has the ledger does not answer at " + api
                             + "; name where its API is with --sidecar, or stop it and try again.",
                     e);
+        } catch (IllegalArgumentException e) {
+            throw new SidecarException(
+                    "--sidecar is " + ConfigException.shown(api.toString()) + ", where nothing can be" + " asked ("
+                            + e.getMessage() + "); write the address of its API, such as http://127.0.0.1:8471.",
+                    e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new SidecarException("It was interrupted while the sidecar at " + api + " was asked; try again.", e);

@@ -1,6 +1,5 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine.Entry;
 import java.io.IOException;
@@ -114,7 +113,7 @@ public final class StateDirectory {
         return new LedgerState(
                 id,
                 store.file(),
-                ledger.engine(),
+                ledger.engine().map(LedgerState.Engine::of),
                 ledger.paused(),
                 ledger.outstanding().stream().map(entry -> pin(entry, store)).toList(),
                 store.inUse() ? new LedgerState.Use.Sidecar(store.server()) : new LedgerState.Use.Nobody(),
@@ -131,7 +130,8 @@ public final class StateDirectory {
                 entry.step(),
                 entry.blocks(),
                 store.since(entry),
-                entry.note());
+                entry.note(),
+                BackendRegistry.releasable(entry.backend()));
     }
 
     static SidecarException unreadable(IOException cause) {
@@ -215,12 +215,21 @@ public final class StateDirectory {
         if (known.isPresent()) {
             return known.get();
         }
-        EngineIdentity whose = ledger.engine()
+        LedgerState.Engine whose = ledger.engine()
                 .filter(identity -> !identity.address().isEmpty())
                 .orElseThrow(() -> new SidecarException("The ledger " + ledger.file()
                         + " does not say where its engine is, as those of the first version did not; name the"
                         + " configuration with --config, which does."));
-        return EngineConfig.of(
-                ledger.id(), BackendRegistry.family(ledger.pins().getFirst().backend()), URI.create(whose.address()));
+        try {
+            return EngineConfig.of(
+                    ledger.id(),
+                    BackendRegistry.family(ledger.pins().getFirst().backend()),
+                    URI.create(whose.address()));
+        } catch (ConfigException | IllegalArgumentException e) {
+            throw new SidecarException(
+                    "The ledger " + ledger.file() + " says of its engine what cannot be used (" + e.getMessage()
+                            + "); name the configuration with --config, or delete it where that engine has ended.",
+                    e);
+        }
     }
 }

@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -134,6 +135,33 @@ class LastingHoldsOrderTest {
     void holdThatIsReleasedBeforeItIsWritten_isNotKept() {
         kept(1, 1, "a");
         CompletionStage<Boolean> _ = lasting().released(3);
+
+        write();
+
+        assertThat(file.orElseThrow().kept()).isEmpty();
+    }
+
+    @Test
+    void changeThatComesBeforeTheHoldIsWritten_isWrittenWithIt() {
+        kept(1, 1, "a", "b");
+        changed(2, "b");
+
+        writeTheLastFirst();
+
+        assertThat(requesters()).containsExactly("b");
+    }
+
+    @Test
+    void releaseWhileTheDiskHangs_waitsForNothing() {
+        kept(1, 1, "a");
+        write();
+        synchronized (lasting()) {
+            CompletableFuture<Void> released = CompletableFuture.runAsync(() -> {
+                CompletionStage<Boolean> _ = lasting().released(3);
+                lasting().allReleased();
+            });
+            assertThat(released).succeedsWithin(Duration.ofSeconds(30));
+        }
 
         write();
 

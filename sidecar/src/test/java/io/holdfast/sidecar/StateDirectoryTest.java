@@ -206,6 +206,23 @@ class StateDirectoryTest {
     }
 
     @Test
+    void whatNoCallTakesBack_staysAndSaysSo() throws IOException {
+        try (PinnedEngine bed = PinnedEngine.start(state)) {
+            for (Step step : new Step[] {Step.PINNED, Step.KEPT}) {
+                write(bed, new Entry(step, 1, HoldOrigin.REQUESTED, "priority_touch", "7", 7, 32, "counts on"));
+
+                LedgerRelease done = release();
+
+                assertThat(done.left())
+                        .singleElement()
+                        .satisfies(left -> assertThat(left.why()).startsWith("it cannot be released"));
+                assertThat(done.mend().orElseThrow()).startsWith("No call takes them back");
+                Files.delete(bed.ledgerFile());
+            }
+        }
+    }
+
+    @Test
     void backendThatIsNotKnown_isLeftAlone() throws IOException {
         try (PinnedEngine bed = PinnedEngine.start(state)) {
             write(bed, entry(Step.PINNED, 1, "pin_in_space", "x"));

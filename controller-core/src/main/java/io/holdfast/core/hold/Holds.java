@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 
 /** The register of holds: those that live, the last few that are over, and who waits to hear of them. */
 public final class Holds {
+    private static final int MOST_LEAVING = 16 * 1_024;
     public static final int MOST_LIVING = 1024;
     /** Of all that live: 32 MiB of names. */
     public static final int MOST_BLOCKS = 4 << 20;
@@ -206,9 +207,9 @@ public final class Holds {
         return living.values().stream().filter(hold -> hold.state() != HoldState.EXPIRING);
     }
 
-    /** Whether there are as many as there may be. */
+    /** Whether there are as many as there may be; what is only waiting to be let go of is none, up to a bound of its own. */
     public boolean full() {
-        return living.size() >= MOST_LIVING;
+        return wanted().count() >= MOST_LIVING || living.size() >= MOST_LEAVING;
     }
 
     /** Whether there is memory for the names of so many blocks more. */
