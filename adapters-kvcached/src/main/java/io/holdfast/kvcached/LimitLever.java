@@ -4,7 +4,6 @@ import io.holdfast.kvcached.LimitView.State;
 import io.holdfast.kvcached.SegmentReading.Segment;
 import io.holdfast.kvcached.SegmentReading.Unknown;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
@@ -87,7 +86,6 @@ public final class LimitLever {
     /** The limit at the first sight was nobody's that is known. */
     private boolean strange;
 
-    private OptionalDouble startupTokens = OptionalDouble.empty();
     private String waits = "";
     private long notBefore = Long.MIN_VALUE;
     private long noShrinkBefore = Long.MIN_VALUE;
@@ -130,7 +128,6 @@ public final class LimitLever {
             case Segment segment -> {
                 trust.look(segment, now);
                 limit(segment, now);
-                capacity(said, now);
                 proof.look(segment, lastWrittenNanos);
                 before = Optional.of(segment);
                 wasAway &= !said.answers();
@@ -158,15 +155,6 @@ public final class LimitLever {
         standing = found;
     }
 
-    /** A limit that happens to be the one left there does not show that the engine is another; the size of its tables does. */
-    private void capacity(EngineLoad said, long now) {
-        OptionalDouble tokens = said.capacityTokens();
-        if (tokens.isPresent() && startupTokens.isPresent() && !tokens.equals(startupTokens)) {
-            begins(standing, now);
-        }
-        startupTokens = tokens.isPresent() ? tokens : startupTokens;
-    }
-
     private void firstSight(Segment seen, long now) {
         long found = seen.limitBytes();
         known = true;
@@ -175,7 +163,6 @@ public final class LimitLever {
             LimitRecord record = remembered.get();
             if (record.isOurs(found)) {
                 startup = record.startupBytes();
-                startupTokens = record.startupTokens();
                 moved = found != startup;
                 notBefore = now + settings.coolDown().toNanos();
                 proof.found(seen, Math.max(record.from(), record.to()));
@@ -414,8 +401,7 @@ public final class LimitLever {
                 startup,
                 move.from(),
                 move.to(),
-                asked.map(wanted -> OptionalLong.of(wanted.bytes)).orElse(OptionalLong.empty()),
-                startupTokens);
+                asked.map(wanted -> OptionalLong.of(wanted.bytes)).orElse(OptionalLong.empty()));
     }
 
     /** A move is about to be made. */

@@ -7,7 +7,6 @@ import io.holdfast.rules.engine.VirtualClock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -285,25 +284,6 @@ final class LimitLeverTest {
     }
 
     @Test
-    void engineThatStartsWithTheLimitThatStands_hasThatAsItsStartup() {
-        busySecond();
-        ask(800 * MIB);
-        busySeconds(30);
-        engine.restart(50, true);
-        busySeconds(3);
-        assertThat(lever.view().startupBytes()).hasValue(800 * MIB);
-        assertThat(lever.restore()).isEmpty();
-        busySeconds(10);
-        assertThat(engine.limit).isLessThanOrEqualTo(800 * MIB + 8);
-
-        begin(Optional.of(new LimitRecord(
-                STARTUP, 928 * MIB, 800 * MIB, OptionalLong.empty(), OptionalDouble.of(96 * 8 * 16.0))));
-        busySeconds(10);
-        assertThat(lever.view().startupBytes()).hasValue(800 * MIB);
-        assertThat(lever.last(Long.MAX_VALUE)).isEmpty();
-    }
-
-    @Test
     void somebodyWhoPutsTheStartupLimitBack_isNoRestart() {
         busySecond();
         ask(800 * MIB);
@@ -322,12 +302,7 @@ final class LimitLeverTest {
     @Test
     void resumeAfterAStrangersLimit_doesNotMakeItTheStartup() {
         busySecond();
-        begin(Optional.of(new LimitRecord(
-                STARTUP,
-                928 * MIB,
-                800 * MIB,
-                OptionalLong.empty(),
-                engine.load().capacityTokens())));
+        begin(Optional.of(new LimitRecord(STARTUP, 928 * MIB, 800 * MIB, OptionalLong.empty())));
         engine.write(800 * MIB);
         busySeconds(3);
         engine.write(640 * MIB);
@@ -384,13 +359,7 @@ final class LimitLeverTest {
         look();
         Move move = pool.next(lever, clock.nanos()).orElseThrow();
         record = pool.begins(lever, move);
-        assertThat(record)
-                .isEqualTo(new LimitRecord(
-                        STARTUP,
-                        STARTUP,
-                        1232 * MIB,
-                        OptionalLong.of(800 * MIB),
-                        engine.load().capacityTokens()));
+        assertThat(record).isEqualTo(new LimitRecord(STARTUP, STARTUP, 1232 * MIB, OptionalLong.of(800 * MIB)));
         // Before it.
         begin(Optional.of(record));
         busySeconds(8);

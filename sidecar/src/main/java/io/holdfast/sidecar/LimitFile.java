@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,8 +23,7 @@ final class LimitFile {
             + "startup ([0-9]{1,18})\\n"
             + "from ([0-9]{1,18})\\n"
             + "to ([0-9]{1,18})\\n"
-            + "requested ([0-9]{1,18}|none)\\n"
-            + "tokens ([0-9]{1,18}|none)\\n");
+            + "requested ([0-9]{1,18}|none)\\n");
 
     private final Path stateDirectory;
     private final Path file;
@@ -58,21 +56,14 @@ final class LimitFile {
                 Long.parseLong(written.group(3)),
                 written.group(4).equals("none")
                         ? OptionalLong.empty()
-                        : OptionalLong.of(Long.parseLong(written.group(4))),
-                written.group(5).equals("none")
-                        ? OptionalDouble.empty()
-                        : OptionalDouble.of((double) Long.parseLong(written.group(5)))));
+                        : OptionalLong.of(Long.parseLong(written.group(4)))));
     }
 
     /** @throws IOException with one sentence, when it is not on the disk; then the move must not be made */
     void write(LimitRecord move) throws IOException {
         String text = "holdfast limit 1\nstartup " + move.startupBytes() + "\nfrom " + move.from() + "\nto " + move.to()
                 + "\nrequested "
-                + (move.requested().isPresent() ? Long.toString(move.requested().getAsLong()) : "none") + "\ntokens "
-                + (move.startupTokens().isPresent()
-                        ? Long.toString((long) move.startupTokens().getAsDouble())
-                        : "none")
-                + "\n";
+                + (move.requested().isPresent() ? Long.toString(move.requested().getAsLong()) : "none") + "\n";
         Path next = file.resolveSibling(file.getFileName() + ".next");
         try {
             try (FileChannel channel = files.open(
