@@ -84,6 +84,7 @@ public final class Controller {
     private final Pins pins;
     private final Optional<Switchback> switchback;
     private final EngineGuard guard = new EngineGuard();
+    private Optional<SilentCache> silent = Optional.empty();
 
     private long originNanos;
     private boolean started;
@@ -155,6 +156,16 @@ public final class Controller {
         this.view = picture(lastReadings);
     }
 
+    /**
+     * Says, before anything else, that the engine publishes no events: what it has is taken from answers to requests of our
+     * own then, and what it allocates from its counters.
+     */
+    public void publishesNothing() {
+        SilentCache cache = new SilentCache(events.tree(), () -> events.restarted(1));
+        own.tell(cache::answered);
+        silent = Optional.of(cache);
+    }
+
     /** Where the engine's events go; for the owning thread only. */
     public KvEventSink events() {
         return events;
@@ -206,9 +217,10 @@ public final class Controller {
                     backends.chosen(),
                     new KeepWarm.Now(
                             nowNanos,
-                            events.allocated(),
+                            silent.map(SilentCache::allocated).orElseGet(events::allocated),
                             effectiveReadings(clockNanos),
-                            events.prefixes().needBeside(heldEnds())));
+                            events.prefixes().needBeside(heldEnds()),
+                            silent.isPresent()));
         }
         probing.poll();
         boolean ticked = planNow || nowNanos >= nextTickNanos;
@@ -548,6 +560,7 @@ public final class Controller {
     }
 
     private void accept(EngineReadings readings) {
+        silent.ifPresent(cache -> cache.readings(readings));
         lastReadings = own.usersOnly(readings, originNanos);
         probing.answering(readings.runningRequests().number().isPresent());
         observers.readings(lastReadings, originNanos);
@@ -630,7 +643,7 @@ public final class Controller {
                 pins.traits(),
                 probing.found(),
                 measured().flatMap(Switchback::off),
-                priming.hindrance(observers.certain(), readings, nowNanos),
+                priming.hindrance(observers.certain() || silent.isPresent(), readings, nowNanos),
                 events.tokens().largest(),
                 pins.leaving(),
                 pins.freeing(),

@@ -82,8 +82,8 @@ final class KeepWarm {
     private final Duration mostAnHour;
     private final Decisions decisions;
     private final Map<Long, Kept> kept = new HashMap<>();
-    /** Holds that were let go since they cost more than they save, and when they had been used last by then. */
-    private final Map<Long, Long> resting = new HashMap<>();
+    /** Holds that were let go since they cost more than they save. */
+    private final Map<Long, Rest> resting = new HashMap<>();
 
     private double part = FIRST_PART;
     private long attempts;
@@ -114,6 +114,9 @@ final class KeepWarm {
         void usedAgain(Hold hold);
     }
 
+    /** When it was used last by then, and how many tokens users had found in the cache. */
+    private record Rest(long lastTouch, double usersCached) {}
+
     private static final class Kept {
         long usedAtBlocks = UNKNOWN;
         long lastTouch;
@@ -128,8 +131,9 @@ final class KeepWarm {
      *
      * @param allocated blocks that the engine has announced, ever growing
      * @param promptBlocks what nine of ten prompts need; absent before there was one
+     * @param silent whether the engine publishes no events, so that its counters alone tell of uses
      */
-    record Now(long nanos, long allocated, EngineReadings readings, OptionalLong promptBlocks) {}
+    record Now(long nanos, long allocated, EngineReadings readings, OptionalLong promptBlocks, boolean silent) {}
 
     /** {@code mostAnHour} is how long requests of our own may take within an hour. */
     KeepWarm(
@@ -177,8 +181,7 @@ final class KeepWarm {
                 if (isDue(hold, now)) {
                     due.add(hold);
                 }
-            } else if (resting.getOrDefault(hold.id(), Long.MAX_VALUE) < tree.lastTouch(hold.end())
-                    && own.busyNanos() < tree.lastTouch(hold.end())) {
+            } else if (resting.containsKey(hold.id()) && usedSince(resting.get(hold.id()), hold, now)) {
                 resting.remove(hold.id());
                 decisions.usedAgain(hold);
             }
@@ -194,6 +197,13 @@ final class KeepWarm {
                 touch(backend, hold, of(hold), now);
             }
         }
+    }
+
+    private boolean usedSince(Rest rest, Hold hold, Now now) {
+        long touch = tree.lastTouch(hold.end());
+        return now.silent
+                ? own.usersCached() - rest.usersCached >= hold.request().tokenCount()
+                : rest.lastTouch < touch && own.busyNanos() < touch;
     }
 
     private void noticeBursts(Now now) {
@@ -271,7 +281,7 @@ final class KeepWarm {
     private void touch(Backend backend, Hold hold, Kept of, Now now) {
         long prefix = tokens(hold);
         if ((of.touchesSinceUse + 1L) * (REQUEST_TOKENS + 1) > Math.max(prefix, 2 * REQUEST_TOKENS)) {
-            resting.put(hold.id(), of.lastTouch);
+            resting.put(hold.id(), new Rest(of.lastTouch, own.usersCached()));
             decisions.notWorthIt(
                     hold,
                     "it was kept warm by " + of.touchesSinceUse + " requests since it was used last, and one more would"

@@ -57,6 +57,7 @@ final class OwnRequests {
     /** Answered, and not taken off the engine's numbers yet. */
     private final Deque<Call> uncounted = new ArrayDeque<>();
 
+    private Answers answers = (prefix, blocks, outcome) -> {};
     private Optional<Storing> storing = Optional.empty();
     private long nowNanos;
     private long busyNanos = Long.MIN_VALUE;
@@ -116,6 +117,11 @@ final class OwnRequests {
 
     private record Storing(long holdId, Call call) {}
 
+    /** Hears what became of each request for the first blocks of a prefix. */
+    interface Answers {
+        void answered(HoldRequest prefix, int blocks, Outcome outcome);
+    }
+
     /** What of the engine's counters is ours. */
     private record Sums(double requests, double seconds, double tokens, double cached) {
         static final Sums NONE = new Sums(0, 0, 0, 0);
@@ -138,6 +144,11 @@ final class OwnRequests {
         this.sender = sender;
         this.acting = acting;
         this.owner = owner;
+    }
+
+    /** Has each answer told. */
+    void tell(Answers listener) {
+        answers = listener;
     }
 
     void now(long nanos) {
@@ -227,6 +238,7 @@ final class OwnRequests {
             lately.addLast(call);
             neverKnown += call.cached();
         }
+        answers.answered(call.prefix, call.blocks, outcome);
     }
 
     /** How long those took that were answered within the last hour, and those that are under way so far. */

@@ -481,11 +481,11 @@ class KeepWarmTest {
                         .mapToLong(answer -> answer.join().cachedTokens().orElse(0))
                         .sum();
         EngineReadings all = Samples.with(readings, "cachedTokens", Reading.known(found, "test", nanos));
-        warm.poll(backend, new KeepWarm.Now(nanos, allocated, own.usersOnly(all, 0), promptBlocks));
+        warm.poll(backend, new KeepWarm.Now(nanos, allocated, own.usersOnly(all, 0), promptBlocks, false));
     }
 
     private void pollSilent() {
-        warm.poll(backend, new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks));
+        warm.poll(backend, new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks, false));
     }
 
     private final class Decided implements KeepWarm.Decisions {

@@ -4,6 +4,7 @@ import io.holdfast.core.backend.AutoBackend;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
@@ -66,10 +67,13 @@ final class BackendRegistry {
      */
     static Backends of(EngineConfig config, Ledger ledger, BackendParts parts, UnaryOperator<Backend> wrapper) {
         if (config.backend().equals(AutoBackend.NAME)) {
-            List<Backend> inOrder = config.family().backends().values().stream()
+            List<Backend> all = config.family().backends().values().stream()
                     .map(make -> wrapper.apply(make.apply(parts)))
                     .toList();
-            return new Backends(new AutoBackend(inOrder, parts.clock()), inOrder, sender(config, parts));
+            List<Backend> inOrder = all.stream()
+                    .filter(each -> config.publishes() || each.name().equals(KeepWarmBackend.NAME))
+                    .toList();
+            return new Backends(new AutoBackend(inOrder, parts.clock()), all, sender(config, parts));
         }
         Backend chosen = named(config.backend(), config.family(), parts)
                 .map(wrapper)

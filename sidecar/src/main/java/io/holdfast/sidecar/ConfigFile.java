@@ -58,6 +58,7 @@ final class ConfigFile {
             "tickMillis",
             "ttftWindowSeconds",
             "kvcachedSegment",
+            "kvcachedCachedTokens",
             "kvcachedLimit",
             "hashAlgorithm",
             "hashSeed",
@@ -237,6 +238,7 @@ final class ConfigFile {
                         .mapToObj(Duration::ofSeconds)
                         .findFirst(),
                 mapping.text("kvcachedSegment"),
+                mapping.wholeNumber("kvcachedCachedTokens"),
                 mapping.mapping("kvcachedLimit", LIMIT, ConfigFile::limit),
                 hashAlgorithm(mapping),
                 mapping.text("hashSeed"),

@@ -3,7 +3,9 @@ package io.holdfast.sidecar;
 import static io.holdfast.sidecar.ConfigException.require;
 
 import io.holdfast.core.ControllerSettings;
+import io.holdfast.core.backend.AutoBackend;
 import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.events.VllmHashing.Algorithm;
@@ -38,6 +40,8 @@ import java.util.regex.Pattern;
  *     absent: not measured
  * @param kvcachedSegment the kvcached memory segment of this engine, where it has one; such an engine publishes no events,
  *     so that nothing is held automatically
+ * @param kvcachedCachedTokens the most tokens that kvcached keeps of prompts ({@code KVCACHED_MAX_CACHED_TOKENS}), -1 for
+ *     as many as there is room for; absent: what it takes unless it is told otherwise
  * @param kvcachedLimit how the limit in that segment is moved
  * @param hashAlgorithm how vLLM makes the names of blocks ({@code --prefix-caching-hash-algo}); absent: found out
  * @param hashSeed what vLLM's names of blocks begin with ({@code PYTHONHASHSEED}); absent: found out
@@ -64,6 +68,7 @@ public record EngineConfig(
         Duration tick,
         Optional<Duration> ttftWindow,
         Optional<String> kvcachedSegment,
+        OptionalInt kvcachedCachedTokens,
         Optional<LimitConfig> kvcachedLimit,
         Optional<Algorithm> hashAlgorithm,
         Optional<String> hashSeed,
@@ -73,6 +78,9 @@ public record EngineConfig(
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
     private static final String NAMES =
             "write 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first";
+    /** What can hold, or says what it would do, where there are no events. */
+    private static final List<String> SILENT = List.of(AutoBackend.NAME, KeepWarmBackend.NAME, DryRunBackend.NAME);
+
     private static final int LARGEST_PRIORITY = 1_000_000_000;
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final Pattern EVENTS = Pattern.compile("tcp://(\\[[0-9a-fA-F:]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
@@ -129,6 +137,12 @@ public record EngineConfig(
                                         + " has none of that name: "
                                 : "")
                         + ConfigMapping.mend(backend, backends));
+        require(
+                kvcachedSegment.isEmpty() || SILENT.contains(backend),
+                "backend",
+                backend,
+                "under kvcached an engine publishes no KV events, and only keep_warm can do without: "
+                        + ConfigMapping.mend(backend, SILENT));
         clientPriorityMax.ifPresent(priority -> {
             require(
                     type == EngineType.SGLANG,
@@ -157,6 +171,13 @@ public record EngineConfig(
                 "kvcachedSegment",
                 segment,
                 "write the segment's name or path, or leave the key out"));
+        kvcachedCachedTokens.ifPresent(tokens -> require(
+                kvcachedSegment.isPresent() && tokens >= -1,
+                "kvcachedCachedTokens",
+                tokens,
+                kvcachedSegment.isPresent()
+                        ? "write the engine's KVCACHED_MAX_CACHED_TOKENS, which is -1 or more, or leave the key out"
+                        : "only an engine under kvcached has it: write its kvcachedSegment, or leave the key out"));
         require(
                 kvcachedLimit.isEmpty() || kvcachedSegment.isPresent(),
                 "kvcachedSegment",
@@ -207,6 +228,7 @@ public record EngineConfig(
                 Duration.ofMillis(100),
                 Optional.empty(),
                 Optional.empty(),
+                OptionalInt.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
@@ -227,11 +249,16 @@ public record EngineConfig(
         return new ControllerSettings(
                 id,
                 new BudgetSettings(share, requestSizes, family().contextFlag()),
-                automaticHolds && kvcachedSegment.isEmpty(),
+                automaticHolds && publishes(),
                 automaticLease,
                 tick,
                 ownRequestsAnHour,
-                ttftWindow.filter(window -> kvcachedSegment.isEmpty()));
+                ttftWindow.filter(window -> publishes()));
+    }
+
+    /** Whether the engine has KV events to tell; under kvcached it has none. */
+    boolean publishes() {
+        return kvcachedSegment.isEmpty();
     }
 
     LimitConfig limit() {

@@ -16,6 +16,9 @@ final class EngineLimit {
             "under kvcached an engine publishes no KV events, so it is followed by its segment, its readings and cached"
                     + " tokens alone, and nothing is held automatically";
 
+    /** What kvcached takes for KVCACHED_MAX_CACHED_TOKENS unless it is told otherwise. */
+    private static final int CACHED_TOKENS = 16_000;
+
     private final EngineConfig config;
     private final Path file;
     private final Limits limits;
@@ -99,7 +102,7 @@ final class EngineLimit {
                 largest(said),
                 Math.max(caches, said.ranks().size()));
         return said.withCache(
-                capacity(said.capacityTokens()),
+                cached(capacity(said.capacityTokens())),
                 Reading.unknown("Under kvcached the engine's own gauge counts what its neighbours take; the segment "
                         + file + " tells what is used, in bytes."));
     }
@@ -110,6 +113,20 @@ final class EngineLimit {
                 .map(sizes ->
                         OptionalDouble.of((double) sizes.largestPromptTokens().getAsInt() + sizes.maxOutputTokens()))
                 .orElse(said.contextTokens().number());
+    }
+
+    /** What kvcached keeps of finished requests is bounded apart from the limit. */
+    private Reading cached(Reading capacity) {
+        int most = config.kvcachedCachedTokens().orElse(CACHED_TOKENS);
+        return capacity instanceof Reading.Known known && most >= 0 && most < known.value()
+                ? Reading.known(
+                        most,
+                        "KVCACHED_MAX_CACHED_TOKENS"
+                                + (config.kvcachedCachedTokens().isPresent()
+                                        ? ""
+                                        : " unless kvcachedCachedTokens says otherwise"),
+                        known.atNanos())
+                : capacity;
     }
 
     private Reading capacity(Reading said) {

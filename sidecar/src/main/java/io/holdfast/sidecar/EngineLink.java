@@ -123,6 +123,9 @@ final class EngineLink implements AutoCloseable {
                 ledger,
                 shared.executor(),
                 random);
+        if (!config.publishes()) {
+            controller.publishesNothing();
+        }
         this.binding =
                 new LedgerBinding(config, ledger, ledgerFile, http, controller, shared.executor(), shared.clock());
         this.emergency = new EmergencyRelease(

@@ -26,7 +26,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -183,17 +182,20 @@ public final class Observer implements AutoCloseable {
         if (!fault.isEmpty()) {
             throw new IllegalStateException(fault);
         }
-        // First, so that no prefix of which it tells is missing in what is asked for after it.
+        // In this order, so that nothing of which one tells is missing in what is asked for after it.
         EngineView view = controller.view();
         try {
-            CompletableFuture<Traffic> traffic = controller.traffic().toCompletableFuture();
             List<PrefixReport> prefixes = controller
                     .prefixes()
                     .toCompletableFuture()
                     .orTimeout(ANSWER_SECONDS, TimeUnit.SECONDS)
                     .join();
-            return look(
-                    view, traffic.orTimeout(ANSWER_SECONDS, TimeUnit.SECONDS).join(), prefixes);
+            Traffic traffic = controller
+                    .traffic()
+                    .toCompletableFuture()
+                    .orTimeout(ANSWER_SECONDS, TimeUnit.SECONDS)
+                    .join();
+            return look(view, traffic, prefixes);
         } catch (CompletionException e) {
             throw new IllegalStateException("The thread that applies the events gave no answer.", e);
         }

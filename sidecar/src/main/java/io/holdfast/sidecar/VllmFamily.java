@@ -5,6 +5,7 @@ import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
+import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.vllm.CompletionSender;
@@ -52,7 +53,13 @@ final class VllmFamily implements EngineFamily {
 
     @Override
     public BlockNaming naming(EngineConfig engine) {
-        return new VllmNaming(engine.id(), engine.hashAlgorithm(), engine.hashSeed());
+        return engine.publishes()
+                ? new VllmNaming(engine.id(), engine.hashAlgorithm(), engine.hashSeed())
+                // Whoever hears no names may give any.
+                : new VllmNaming(
+                        engine.id(),
+                        engine.hashAlgorithm().or(() -> Optional.of(Algorithm.SHA256_CBOR)),
+                        engine.hashSeed().or(() -> Optional.of("0")));
     }
 
     @Override
