@@ -28,8 +28,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** The sidecar's own beginning and end. */
+@Isolated("looks at the threads of the whole process")
 class SidecarLifeTest {
     private static final URI NOBODY = URI.create("http://127.0.0.1:9");
     private static final int[] PREFIX = EngineClient.prompt(1, 512);
