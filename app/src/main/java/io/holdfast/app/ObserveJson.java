@@ -57,6 +57,7 @@ final class ObserveJson {
                 .put("prefixes", seen.holding().prefixes());
         number(holding, "savedSeconds", seen.holding().savedSeconds());
         number(holding, "spentSeconds", seen.holding().spentSeconds());
+        seen.holding().noRoom().ifPresent(why -> holding.put("noRoom", why));
         try {
             return JSON.writeValueAsString(root);
         } catch (JsonProcessingException e) {

@@ -111,7 +111,7 @@ final class ObservePrinter {
     private static String requests(Observation seen) {
         String visible = number(seen.requests().visible()) + " seen";
         return seen.requests().counted() == 0
-                ? visible + (seen.requests().visible() == 0 ? "" : ", none of them while it was watched")
+                ? visible + (seen.requests().visible() == 0 ? "" : "; not yet compared with what the engine counted")
                 : visible + "; of " + number(seen.requests().counted()) + " that the engine counted "
                         + optionalPercent(seen.requests().invisibleShare()) + " invisible; "
                         + optionalPercent(seen.readings().cachedShare()) + " cached";
@@ -187,11 +187,15 @@ final class ObservePrinter {
                 : "the prefill of " + number(seen.sharing().storedAgainTokens()) + " tokens";
         int count = seen.holding().prefixes();
         String worth = count == 1 ? "1 prefix is worth a hold. " : count + " prefixes are worth a hold. ";
+        String automatic = seen.holding()
+                .noRoom()
+                .map(why -> " Automatic holds would have no room for it (" + why + "), requested ones may.")
+                .orElse("");
         return seen.holding().backend().equals("dry_run")
                 ? worth + "Holding would have saved " + saved + ". "
                         + seen.holding().why()
                 : worth + "The sidecar would hold with " + seen.holding().backend() + ", which would have saved "
-                        + saved + ". " + seen.holding().why();
+                        + saved + ". " + seen.holding().why() + automatic;
     }
 
     private static boolean past(Observation seen) {

@@ -61,6 +61,7 @@ final class SidecarCommand implements Callable<Integer> {
                 Sidecar sidecar = Sidecar.start(vertx, read.withShowText(showText), registry)) {
             spec.commandLine().getOut().println("holdfast sidecar listens on " + sidecar.uri());
             stop.await();
+            spec.commandLine().getOut().println("holdfast sidecar lets go of what it holds, and ends");
         } finally {
             vertx.close().await();
         }

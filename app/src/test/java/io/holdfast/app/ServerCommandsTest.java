@@ -19,6 +19,8 @@ import org.junit.jupiter.api.io.TempDir;
 class ServerCommandsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String LISTENS = "holdfast sidecar listens on ";
+    private static final String LETS_GO =
+            "holdfast sidecar lets go of what it holds, and ends" + System.lineSeparator();
     private static final int PREFIX_TOKENS = 512;
     /** What a process reports that SIGTERM ended after its own clean-up. */
     private static final int TERMINATED = 143;
@@ -76,7 +78,7 @@ class ServerCommandsTest {
 
             CommandRun told = child.stop();
 
-            assertThat(told).isEqualTo(new CommandRun(TERMINATED, "", ""));
+            assertThat(told).isEqualTo(new CommandRun(TERMINATED, LETS_GO, ""));
             assertThat(usedTokens(engine)).isZero();
             assertThat(emulator.stop()).isEqualTo(new CommandRun(TERMINATED, "", ""));
         }

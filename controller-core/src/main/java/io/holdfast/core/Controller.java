@@ -796,7 +796,7 @@ public final class Controller {
 
     private String whyNotMeasured() {
         return switchback.isEmpty()
-                ? "not measured: no window length is configured"
+                ? "not measured: ttftWindowSeconds, the length of its windows, is not set"
                 : "not measured: what " + backends.chosen().name()
                         + " holds cannot be let go, so that there is nothing to compare it with";
     }

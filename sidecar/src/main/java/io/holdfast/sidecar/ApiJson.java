@@ -291,6 +291,7 @@ final class ApiJson {
     private static JsonObject prefix(PrefixReport report, boolean why) {
         SharedPrefix prefix = report.prefix();
         JsonObject json = new JsonObject()
+                .put("id", Long.toHexString(prefix.lastBlock()))
                 .put("lastBlock", Long.toString(prefix.lastBlock()))
                 .put("blocks", prefix.blocks())
                 .put("tokens", report.tokens())

@@ -120,9 +120,15 @@ public record Observation(
      * @param prefixes how many are worth a hold
      * @param savedSeconds of prefill that holding them would have saved, what holding takes not counted; empty while unknown
      * @param spentSeconds what keeping them warm by requests would have taken; empty where that is not how, or unknown
+     * @param noRoom the arithmetic by which automatic holds would leave all of them alone; empty where there is room for one
      */
     public record Holding(
-            String backend, String why, int prefixes, OptionalDouble savedSeconds, OptionalDouble spentSeconds) {}
+            String backend,
+            String why,
+            int prefixes,
+            OptionalDouble savedSeconds,
+            OptionalDouble spentSeconds,
+            Optional<String> noRoom) {}
 
     /** Whether nothing was heard, so that there is nothing to judge by. */
     public boolean silent() {

@@ -6,6 +6,7 @@ import io.holdfast.core.PrefixReport;
 import io.holdfast.core.Traffic;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.budget.Budget;
 import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
@@ -235,7 +236,7 @@ public final class Observer implements AutoCloseable {
                         .limit(MOST_PREFIXES)
                         .map(each -> shared(each, block, cost))
                         .toList(),
-                holding(all, traffic, block, cost.seconds((double) again)));
+                holding(all, view.budget(), traffic, block, cost.seconds((double) again)));
     }
 
     private Duration elapsed() {
@@ -273,7 +274,7 @@ public final class Observer implements AutoCloseable {
     }
 
     /** Of nested prefixes one request keeps all, so only those count from which none goes on. */
-    private Holding holding(List<PrefixReport> all, Traffic traffic, double block, OptionalDouble lost) {
+    private Holding holding(List<PrefixReport> all, Budget budget, Traffic traffic, double block, OptionalDouble lost) {
         List<PrefixReport> worth =
                 all.stream().filter(each -> each.prefix().worthHolding()).toList();
         int longest = (int) worth.stream()
@@ -300,7 +301,10 @@ public final class Observer implements AutoCloseable {
                                 + " doctor says what is missing."),
                 worth.size(),
                 worth.isEmpty() ? OptionalDouble.empty() : lost,
-                spent);
+                spent,
+                !worth.isEmpty() && worth.stream().allMatch(each -> each.tokens() > budget.automaticTokens())
+                        ? Optional.of(budget.automaticWhy())
+                        : Optional.empty());
     }
 
     private OptionalDouble cachedShare(EngineReadings now) {
