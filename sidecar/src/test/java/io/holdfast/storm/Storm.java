@@ -6,14 +6,15 @@ import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.GpuFault;
 import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangSettings.Eviction;
-import io.holdfast.rules.sglang.SglangSettings.Variant;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 
 /*
@@ -48,7 +49,15 @@ import java.util.SplittableRandom;
  */
 final class Storm {
     /** What is known of a storm when it is over. */
-    record Result(long seed, double bite, int kept, int unforeseenDeaths, Map<String, String> failures) {
+    record Result(
+            long seed,
+            StormVariant variant,
+            double bite,
+            int kept,
+            int unforeseenDeaths,
+            boolean exact,
+            Map<String, String> failures) {
+        /** Whether a quarter of the guard was held for a tenth of the time. */
         boolean bites() {
             return bite >= 0.1;
         }
@@ -57,6 +66,7 @@ final class Storm {
     private static final int LONGEST_LEASE = 45;
     private static final long QUIET = (LONGEST_LEASE + 170) * Timeline.SECOND;
 
+    private final StormVariant variant;
     private final int ranks;
     private final long seed;
     private final SplittableRandom random;
@@ -70,6 +80,7 @@ final class Storm {
     private final long end;
     private final boolean twins;
     private boolean raging = true;
+    private boolean exact = true;
     private long samples;
     private long biting;
 
@@ -84,6 +95,16 @@ final class Storm {
 
     /** @param ranks how many data-parallel ranks each engine has */
     Storm(long seed, boolean holding, boolean tracing, int ranks) {
+        this(StormVariant.PIN_BLOCKS, seed, holding, tracing, ranks);
+    }
+
+    /** What the seed draws, its variant included. */
+    static Storm of(long seed) {
+        return new Storm(StormVariant.of(seed), seed, true, false, 1);
+    }
+
+    Storm(StormVariant variant, long seed, boolean holding, boolean tracing, int ranks) {
+        this.variant = variant;
         this.ranks = ranks;
         this.seed = seed;
         this.oracle = new StormOracle(time, tracing);
@@ -106,9 +127,18 @@ final class Storm {
         int pages = random.nextInt(64, 200);
         int context = page * (int) (pages * (0.15 + 0.2 * random.nextDouble()));
         SglangSettings settings = new SglangSettings(
-                pages * page, page, context, random.nextInt(3, 9), 8192, Variant.PIN_GPU, Eviction.LRU, false, 0, 0.5);
+                pages * page,
+                page,
+                context,
+                random.nextInt(3, 9),
+                8192,
+                variant.code,
+                variant.eviction,
+                variant.sessions(),
+                0,
+                0.5);
         Speed speed = new Speed(random.nextInt(30, 120), 4_000, random.nextInt(15, 40) * 1_000, 1);
-        VirtualEngine engine = new VirtualEngine(name, time, settings, speed, oracle);
+        VirtualEngine engine = new VirtualEngine(name, time, settings, speed, oracle, variant.vllm);
         engines.add(engine);
         if (ranks > 1) {
             List<VirtualEngine> all = new ArrayList<>(List.of(engine));
@@ -127,7 +157,7 @@ final class Storm {
                     Duration.ofMillis(random.nextInt(2, 8) * 100L),
                     !two && random.nextInt(4) == 0 && holding,
                     Duration.ofSeconds(20),
-                    StormSidecar.Way.PIN_BLOCKS,
+                    variant.way,
                     longestAnswer,
                     random.nextInt(3) == 0,
                     settings.maxPromptTokens());
@@ -150,9 +180,11 @@ final class Storm {
         judge();
         return new Result(
                 seed,
+                variant,
                 samples == 0 ? 0 : biting / (double) samples,
                 oracle.keptPins(),
                 oracle.unforeseenDeaths(),
+                exact,
                 oracle.failures());
     }
 
@@ -295,11 +327,14 @@ final class Storm {
     }
 
     private void configuration(StormProcess process) {
+        boolean changes = variant.sessions() && random.nextBoolean();
         boolean moves = engines.size() > 1 && random.nextBoolean();
         VirtualEngine other = engines.get(random.nextInt(engines.size()));
         Runnable change = () -> {
             if (moves) {
                 process.moveTo(process.engine() == homes.get(process) ? other : homes.get(process));
+            } else if (changes) {
+                process.holdBy(StormSidecar.Way.KEEP_WARM);
             } else {
                 process.dryRun(!process.isDry());
             }
@@ -316,7 +351,7 @@ final class Storm {
 
     /** Back to what the operator wrote first. */
     private void home(StormProcess process) {
-        boolean elsewhere = process.isDry() || process.engine() != homes.get(process);
+        boolean elsewhere = !process.holdsByFirstWay() || process.isDry() || process.engine() != homes.get(process);
         process.dryRun(false);
         process.moveTo(homes.get(process));
         if (elsewhere) {
@@ -379,6 +414,11 @@ final class Storm {
     }
 
     private void foreign(VirtualEngine engine) {
+        if (variant.soft()) {
+            traffic.get(engine).special(variant);
+            settleDown(engine);
+            return;
+        }
         List<Long> mine = oracle.pinnedBy(StormOracle.FOREIGNER, engine);
         if (!mine.isEmpty() && random.nextBoolean()) {
             long block = mine.get(random.nextInt(mine.size()));
@@ -448,13 +488,28 @@ final class Storm {
             rank.lookAtEnds(traffic.get(engine).ends());
         });
         samples++;
-        biting += engine.isUp() && engine.guard() > 0 && 4 * oracle.heldTokens(engine) >= engine.guard() ? 1 : 0;
+        biting += engine.isUp() && engine.guard() > 0 && 4 * heldTokens(engine) >= engine.guard() ? 1 : 0;
         if (engine.ranks().stream().anyMatch(oracle::stopped) && random.nextInt(10) == 0) {
             restart(engine);
         }
         if (!engine.ranks().stream().allMatch(VirtualEngine::isUp) && random.nextInt(20) == 0) {
             restart(engine);
         }
+    }
+
+    private int heldTokens(VirtualEngine engine) {
+        Set<Long> kept = new HashSet<>();
+        for (StormProcess process : variant.soft() ? processes : List.<StormProcess>of()) {
+            kept.addAll(oracle.touches.kept(process.name, engine));
+            if (variant.way == StormSidecar.Way.KEEP_WARM && process.engine() == engine) {
+                process.sidecar().stream().flatMap(sidecar -> sidecar.held().stream()).forEach(path -> {
+                    if (Arrays.stream(path).allMatch(engine::resident)) {
+                        Arrays.stream(path).forEach(kept::add);
+                    }
+                });
+            }
+        }
+        return variant.soft() ? kept.size() * engine.page() : oracle.heldTokens(engine);
     }
 
     // The end
@@ -482,7 +537,70 @@ final class Storm {
             process.start();
             process.sidecar().ifPresent(StormSidecar::resume);
         }
+        if (variant.soft()) {
+            holdOnceMore();
+        }
         time.runUntil(time.now() + QUIET);
+        if (variant.soft()) {
+            judgeTouches();
+        }
+    }
+
+    /** With nothing under way any more, what is said to be held is held. */
+    private void holdOnceMore() {
+        time.runUntil(time.now() + 130 * Timeline.SECOND);
+        engines.forEach(engine -> traffic.get(engine).again());
+        time.runUntil(time.now() + 5 * Timeline.SECOND);
+        for (StormProcess process : holding ? processes : List.<StormProcess>of()) {
+            process.sidecar().ifPresent(sidecar -> {
+                for (int i = 0; i < 3; i++) {
+                    Traffic.Shared prefix = traffic.get(process.engine()).any();
+                    sidecar.hold(prefix.blocks(), prefix.tokens(), Duration.ofSeconds(LONGEST_LEASE));
+                }
+            });
+        }
+        time.runUntil(time.now() + 20 * Timeline.SECOND);
+        processes.forEach(process -> process.sidecar()
+                .ifPresent(sidecar -> sidecar.held().forEach(path -> honest(process, path))));
+    }
+
+    private void honest(StormProcess process, long[] path) {
+        VirtualEngine engine = process.engine();
+        boolean there = Arrays.stream(path).allMatch(engine::resident);
+        boolean kept = variant.way == StormSidecar.Way.KEEP_WARM
+                || Arrays.stream(path).allMatch(oracle.touches.kept(process.name, engine)::contains);
+        if (!there || !kept) {
+            oracle.fail(
+                    "said to be held, and not protected",
+                    process.name + " on " + engine.name + ", " + (there ? "there" : "gone") + ": "
+                            + process.sidecar().map(StormSidecar::describe).orElse(""));
+        }
+    }
+
+    /** What no call can take back is counted, and of what can be taken back nothing is left. */
+    private void judgeTouches() {
+        for (StormProcess process : processes) {
+            VirtualEngine home = homes.get(process);
+            for (VirtualEngine engine : engines) {
+                Map<String, Set<Long>> sessions = oracle.touches.sessions(process.name, engine);
+                if (!sessions.isEmpty()) {
+                    oracle.fail("leak: a session", process.name + " on " + engine.name + ": " + sessions.keySet());
+                }
+            }
+            long there = (long) oracle.touches.preferred(process.name, home).size() * home.page();
+            long counted = process.sidecar()
+                    .map(sidecar -> sidecar.view().budget().pinnedTokens())
+                    .orElse(0L);
+            exact &= counted == there;
+            String numbers = process.name + ": " + counted + " counted, " + there + " protected, "
+                    + process.sidecar().map(StormSidecar::describe).orElse("");
+            if (counted < there) {
+                oracle.fail("less is counted than is protected", numbers);
+            }
+            if (!variant.lasts() && counted > 0) {
+                oracle.fail("more is counted than there is", numbers);
+            }
+        }
     }
 
     private void judge() {
@@ -501,6 +619,28 @@ final class Storm {
         }
         for (VirtualEngine engine : engines) {
             engine.ranks().forEach(rank -> admit(engine, rank));
+        }
+        if (variant.soft()) {
+            emptied();
+        }
+    }
+
+    /** With an empty cache nothing is left in a ledger. */
+    private void emptied() {
+        engines.forEach(engine -> engine.flush(_ -> {}));
+        time.runUntil(time.now() + 80 * Timeline.SECOND);
+        for (StormProcess process : processes) {
+            for (VirtualEngine engine : engines) {
+                Map<Long, Boolean> open = process.store.open(engine);
+                if (!open.isEmpty()) {
+                    oracle.fail(
+                            "left in the ledger of an empty engine",
+                            process.name + " on " + engine.name + ": " + open + ", "
+                                    + process.sidecar()
+                                            .map(StormSidecar::describe)
+                                            .orElse(""));
+                }
+            }
         }
     }
 
