@@ -88,7 +88,7 @@ final class StormOracle {
 
     StormOracle(Timeline time, boolean tracing) {
         this.time = time;
-        this.touches = new TouchOracle(time, this::fail);
+        this.touches = new TouchOracle(time, this::fail, this::trace);
         this.tracing = tracing;
     }
 

@@ -132,6 +132,9 @@ final class StormSidecar {
     private final Map<Long, long[]> asked = new HashMap<>();
 
     private final String id;
+    /** What was seen before the last poll. */
+    private EngineView before;
+
     private volatile boolean alive = true;
 
     /** @throws IOException when it does not start */
@@ -182,6 +185,7 @@ final class StormSidecar {
                 acting,
                 random);
         controller.engineIs(identity(network.engine()));
+        before = controller.view();
     }
 
     KvEventSink events(int rank) {
@@ -194,6 +198,7 @@ final class StormSidecar {
 
     void poll() {
         if (alive) {
+            before = controller.view();
             controller.poll(time.now());
         }
     }
@@ -263,16 +268,16 @@ final class StormSidecar {
 
     /** A touch leaves. */
     private void watch(PinCommand command) {
-        EngineView view = controller.view();
-        Optional<String> unwanted = view.paused().map(why -> "though it was told to stop: " + why);
+        // What the last poll decided it may have decided before it heard.
+        EngineView view = before;
+        Optional<String> unwanted = view.paused().flatMap(_ -> controller.view().paused()).map(why -> "though it was told to stop: " + why);
         boolean wanted = view.holds().stream()
-                .anyMatch(hold -> hold.id() == command.holdId()
-                        && hold.state() != HoldState.RELEASED
-                        && hold.state() != HoldState.EXPIRING);
+                .filter(hold -> hold.id() == command.holdId())
+                .allMatch(hold -> hold.state() != HoldState.RELEASED && hold.state() != HoldState.EXPIRING);
         network.touches(
                 command.lastBlock(),
                 unwanted.or(() -> wanted ? Optional.empty() : Optional.of("whose hold was given up")),
-                view.certain());
+                controller.view().certain());
     }
 
     /** As the branch that pins has them sent: without a network that could lose them. */
@@ -347,7 +352,8 @@ final class StormSidecar {
 
     /** Why something is still there, in a line. */
     String describe() {
-        return controller.view().holds() + " " + controller.view().capabilities();
+        return controller.view().capabilities() + " " + controller.view().pins() + " "
+                + controller.view().holds();
     }
 
     private static void quietly(CompletionStage<?> answer) {

@@ -1,11 +1,14 @@
 package io.holdfast.storm;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /*
  * Knows what requests of sidecars protect, as only the engines can, and says what is wrong.
@@ -26,15 +29,17 @@ final class TouchOracle {
 
     private final Timeline time;
     private final BiConsumer<String, String> failure;
+    private final Consumer<Supplier<String>> trace;
     private final Map<Key, Set<Long>> touched = new HashMap<>();
     private final Map<VirtualEngine, Map<Long, Long>> removed = new HashMap<>();
     private final Map<VirtualEngine, Long> cleared = new HashMap<>();
     private final Map<String, String> owners = new HashMap<>();
     private final Set<String> closed = new HashSet<>();
 
-    TouchOracle(Timeline time, BiConsumer<String, String> failure) {
+    TouchOracle(Timeline time, BiConsumer<String, String> failure, Consumer<Supplier<String>> trace) {
         this.time = time;
         this.failure = failure;
+        this.trace = trace;
     }
 
     // What sidecars send
@@ -46,13 +51,14 @@ final class TouchOracle {
      * @param told whether it could know what the engine has
      */
     void sends(String who, VirtualEngine engine, long lastBlock, Optional<String> unwanted, boolean told) {
+        trace.accept(() -> who + " touches down to " + lastBlock + " of " + engine.name);
         unwanted.ifPresent(why -> failure.accept(
                 "a touch is sent that nobody wants", who + " touches block " + lastBlock + ", " + why));
         if (told && engine.isUp() && !engine.resident(lastBlock)) {
             long since = Math.max(
                     removed.getOrDefault(engine, Map.of()).getOrDefault(lastBlock, 0L),
                     cleared.getOrDefault(engine, 0L));
-            if (time.now() - since > TOLD_WITHIN) {
+            if (since > 0 && time.now() - since > TOLD_WITHIN) {
                 failure.accept(
                         "a touch is sent for a prefix that is gone",
                         who + " touches block " + lastBlock + " of " + engine.name + ", gone since "
@@ -68,7 +74,8 @@ final class TouchOracle {
     }
 
     void closes(String who, String session) {
-        if (!who.equals(owners.get(session))) {
+        // One that was never sent was written down before its sidecar was killed.
+        if (!who.equals(owners.getOrDefault(session, who))) {
             failure.accept("somebody else's session is closed", who + " closes " + session);
         }
         closed.add(session);
@@ -77,6 +84,7 @@ final class TouchOracle {
     // What engines do
 
     void served(String who, VirtualEngine engine, long[] blocks) {
+        trace.accept(() -> engine.name + " protects " + Arrays.toString(blocks) + " for " + who);
         Set<Long> all = touched.computeIfAbsent(new Key(who, engine), _ -> new HashSet<>());
         for (long block : blocks) {
             all.add(block);
@@ -92,8 +100,15 @@ final class TouchOracle {
         });
     }
 
-    void cleared(VirtualEngine engine) {
+    /** The cache is empty, and the events say so. */
+    void flushed(VirtualEngine engine) {
         cleared.put(engine, time.now());
+    }
+
+    /** The cache is empty; of a new life nobody hears before it has stored something. */
+    void cleared(VirtualEngine engine) {
+        cleared.remove(engine);
+        removed.remove(engine);
         touched.keySet().removeIf(key -> key.engine() == engine);
     }
 

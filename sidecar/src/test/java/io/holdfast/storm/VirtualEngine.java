@@ -316,6 +316,7 @@ final class VirtualEngine {
                     boolean done = engine.flush();
                     if (done) {
                         oracle.cleared(this);
+                        oracle.touches.flushed(this);
                     }
                     answer.accept(done);
                 },
