@@ -80,6 +80,9 @@ final class Storm {
     private final long end;
     private final boolean twins;
     private boolean raging = true;
+    /** How many samples in a row showed that a sidecar counts too little. */
+    private final Map<StormProcess, Integer> tooFew = new HashMap<>();
+
     private boolean exact = true;
     private long samples;
     private long biting;
@@ -150,7 +153,7 @@ final class Storm {
         int longestAnswer =
                 Math.max(8, random.nextInt(4) == 0 ? settings.maxAnswerTokens(1) : random.nextInt(8, context / 3 + 9));
         boolean shortFirst = random.nextInt(3) == 0;
-        traffic.put(engine, new Traffic(engine, time, random.split(), oracle, longestAnswer, twins, shortFirst, end));
+        traffic.put(engine, new Traffic(engine, time, random.split(), oracle, longestAnswer, twins, shortFirst, variant.soft(), end));
         boolean two = engines.size() == 1 && random.nextInt(4) == 0 && ranks == 1;
         for (int i = 0; i < (two ? 2 : 1); i++) {
             StormSidecar.Written written = new StormSidecar.Written(
@@ -496,11 +499,35 @@ final class Storm {
         });
         samples++;
         biting += engine.isUp() && engine.guard() > 0 && 4 * heldTokens(engine) >= engine.guard() ? 1 : 0;
+        if (variant.lasts()) {
+            processes.stream().filter(process -> homes.get(process) == engine).forEach(this::countsEnough);
+        }
         if (engine.ranks().stream().anyMatch(oracle::stopped) && random.nextInt(10) == 0) {
             restart(engine);
         }
         if (!engine.ranks().stream().allMatch(VirtualEngine::isUp) && random.nextInt(20) == 0) {
             restart(engine);
+        }
+    }
+
+    /** From the decision to touch on all of it counts, until the events show that it went; but it is counted once a tick. */
+    private void countsEnough(StormProcess process) {
+        VirtualEngine engine = process.engine();
+        boolean tells = homes.get(process) == engine
+                && !process.isDry()
+                && process.sidecar().filter(StormSidecar::knowsBlocks).isPresent();
+        boolean enough = !tells
+                || process.sidecar().orElseThrow().countedTokens()
+                        >= oracle.touches.preferred(process.name, engine).size() * (long) engine.page();
+        int times = enough ? 0 : tooFew.merge(process, 1, Integer::sum);
+        if (enough) {
+            tooFew.remove(process);
+        } else if (times > 6) {
+            oracle.fail(
+                    "less is counted than is protected",
+                    process.name + ": " + process.sidecar().orElseThrow().countedTokens() + " counted, "
+                            + oracle.touches.preferred(process.name, engine).size() * engine.page() + " protected, "
+                            + process.sidecar().orElseThrow().describe());
         }
     }
 
@@ -596,7 +623,7 @@ final class Storm {
             }
             long there = (long) oracle.touches.preferred(process.name, home).size() * home.page();
             long counted = process.sidecar()
-                    .map(sidecar -> sidecar.view().budget().pinnedTokens())
+                    .map(StormSidecar::countedTokens)
                     .orElse(0L);
             exact &= counted == there;
             String numbers = process.name + ": " + counted + " counted, " + there + " protected, "

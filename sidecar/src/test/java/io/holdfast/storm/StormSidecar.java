@@ -122,6 +122,9 @@ final class StormSidecar {
     /** Two above what clients send. */
     static final int PRIORITY = 2;
 
+    /** Of the cache, what the operator lets it hold. */
+    static final double SHARE = 0.5;
+
     private final Timeline time;
     private final VirtualNetwork network;
     private final Disk disk;
@@ -162,7 +165,7 @@ final class StormSidecar {
                 new ControllerSettings(
                         id,
                         new BudgetSettings(
-                                0.5,
+                                SHARE,
                                 written.promisesSizes()
                                         ? Optional.of(new RequestSizes(
                                                 OptionalInt.of(written.longest()), written.longestAnswer()))
@@ -334,6 +337,16 @@ final class StormSidecar {
 
     EngineView view() {
         return controller.view();
+    }
+
+    /** What the engine has, or may have, for us. */
+    long countedTokens() {
+        return controller.view().budget().pinnedTokens();
+    }
+
+    /** Whether it knows yet how long blocks are, so that it can count tokens. */
+    boolean knowsBlocks() {
+        return controller.view().readings().blockTokens().number().isPresent();
     }
 
     int wantedTokens(int page) {

@@ -89,6 +89,10 @@ final class TouchOracle {
         for (long block : blocks) {
             all.add(block);
         }
+        long there = (long) preferred(who, engine).size() * engine.page();
+        if (there > StormSidecar.SHARE * engine.settings.capacityTokens()) {
+            failure.accept("more is protected than the share", who + " has " + there + " tokens in " + engine.name);
+        }
     }
 
     void removed(VirtualEngine engine, long block) {

@@ -59,6 +59,7 @@ final class Traffic {
             int longestAnswer,
             boolean twins,
             boolean shortFirst,
+            boolean nested,
             long end) {
         this.engine = engine;
         this.time = time;
@@ -75,9 +76,19 @@ final class Traffic {
         for (int all = 0; all < wanted; ) {
             int blocks = shortFirst ? random.nextInt(2, 5) : random.nextInt(2, most + 1);
             int[] tokens = fresh(blocks * page);
-            shared.add(new Shared(tokens, engine.names(tokens)));
+            add(tokens);
             all += blocks * page;
         }
+        for (int i = 0; nested && i < 3; i++) {
+            int[] longer = join(any().tokens(), fresh(random.nextInt(1, 4) * page));
+            if (longer.length <= most * page) {
+                add(longer);
+            }
+        }
+    }
+
+    private void add(int[] tokens) {
+        shared.add(new Shared(tokens, engine.names(tokens)));
     }
 
     void begin() {
