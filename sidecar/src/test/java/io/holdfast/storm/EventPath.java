@@ -17,9 +17,9 @@ final class EventPath implements VirtualEngine.Ear, QuietStream.ReplayRequester 
     record Weather(int lost, int doubled, int overtaken, long delay, boolean answersAsks) {
         static final Weather FAIR = new Weather(0, 0, 0, 2 * Timeline.MILLI, true);
 
-        /** The same as one connection has it. */
+        /** The same with each batch once and in order, as a connection has it. */
         Weather inOrder() {
-            return new Weather(lost, doubled, 0, delay, answersAsks);
+            return new Weather(lost, 0, 0, delay, answersAsks);
         }
     }
 

@@ -259,7 +259,8 @@ final class Storm {
                 }
             });
             now(20, 10, 30, () -> {
-                int batches = random.nextInt(1, 20);
+                // Who remembers less than is on its way makes what comes late look like another life as well.
+                int batches = random.nextInt(1, 20) * (variant.lasts() ? 100 : 1);
                 engine.ranks().forEach(rank -> rank.remember(batches));
             });
             speed(engine, new GpuFault.Drift(random.nextInt(-30, 60), 20));
@@ -331,7 +332,7 @@ final class Storm {
                     case 2 -> new EventPath.Weather(0, 20, 20, 2 * Timeline.MILLI, true);
                     default -> new EventPath.Weather(5, 5, 5, random.nextLong(4 * Timeline.SECOND), true);
                 };
-        // What comes out of order looks like another life, in which nothing would be protected.
+        // What comes twice or out of order looks like another life, in which nothing would be protected.
         process.weather(variant.lasts() ? weather.inOrder() : weather);
         time.after(random.nextLong(15 * Timeline.SECOND), () -> process.weather(EventPath.Weather.FAIR));
     }
