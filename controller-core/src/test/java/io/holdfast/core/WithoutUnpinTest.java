@@ -186,7 +186,7 @@ final class WithoutUnpinTest {
     void clearFromBeforeThePin_thatIsHeardLate_endsNothing() throws IOException {
         harness.stored(1, 2, 3);
         harness.pass(Duration.ofSeconds(20));
-        hold(1, 2, 3);
+        release(hold(1, 2, 3));
         harness.stampMicros = NOON + 10_000_000;
         harness.cleared();
         harness.stampMicros = NOON + 20_000_000;
