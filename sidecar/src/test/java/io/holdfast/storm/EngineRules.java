@@ -1,16 +1,43 @@
 package io.holdfast.storm;
 
+import io.holdfast.rules.engine.CacheEvent;
+import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Generation;
+import io.holdfast.rules.engine.Gpu;
+import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.sglang.EngineLook;
 import io.holdfast.rules.sglang.SglangEngine;
+import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmEngine;
+import io.holdfast.rules.vllm.VllmSettings;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /** One life of an engine, whichever it is; what an engine does not have is empty. */
 sealed interface EngineRules {
+    /** A vLLM of these sizes. */
+    static EngineRules vllm(
+            SglangSettings sizes,
+            Faults faults,
+            EngineClock clock,
+            Gpu gpu,
+            Model model,
+            Consumer<List<CacheEvent>> publisher) {
+        int page = sizes.pageTokens();
+        VllmSettings settings = VllmSettings.defaults()
+                .withSizes(sizes.capacityTokens() / page + 1, page, sizes.contextTokens())
+                .withBatch(sizes.maxRunning(), sizes.chunkedPrefillTokens());
+        return new Vllm(
+                new VllmEngine(settings, faults, clock, gpu, model, publisher, ElasticPool.OWN),
+                page,
+                sizes.contextTokens());
+    }
+
     void submit(Generation request);
 
     /** @throws EngineDeath when its scheduler dies */

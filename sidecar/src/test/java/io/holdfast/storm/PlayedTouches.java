@@ -9,9 +9,12 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.Outcome.Kind;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.rules.engine.RequestOptions;
+import io.holdfast.rules.engine.Speed;
+import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.storm.VirtualNetwork.Reply;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
@@ -33,6 +36,17 @@ final class PlayedTouches {
         this.network = network;
         this.alive = alive;
         this.watch = watch;
+    }
+
+    /** Of nobody, to look at. */
+    static PlayedTouches unused() {
+        Timeline time = new Timeline();
+        StormOracle oracle = new StormOracle(time, false);
+        SplittableRandom random = new SplittableRandom(1);
+        VirtualEngine engine =
+                new VirtualEngine("engine", time, SglangSettings.defaults(), new Speed(30, 4_000, 15_000, 1), oracle);
+        VirtualNetwork network = new VirtualNetwork("nobody", time, random, oracle, new Disk(time), engine);
+        return new PlayedTouches("nobody", network, () -> false, _ -> {});
     }
 
     /** As {@code session_hold}. */

@@ -8,13 +8,9 @@ import io.holdfast.rules.fault.GpuFault;
 import io.holdfast.rules.sglang.SglangSettings;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SplittableRandom;
 
 /*
@@ -28,6 +24,15 @@ import java.util.SplittableRandom;
  * time (somebody else's pins, a capacity that falls, a flush) happens in calms, in which no request is there and the readings
  * that follow are good; and until it could be acted on, clients send nothing that would not fit. So what stops an engine is
  * the sidecars' fault.
+ *
+ * The variant
+ * -----------
+ * By which backend sidecars hold, on which engine, is drawn apart from all else, so that the storms of one variant stay what
+ * they are. Where holds are requests there is no guard to keep: what is looked for is what stays behind, what is counted too
+ * low, and what is sent that nobody wants (see TouchOracle and TouchJudge). What cannot be taken back ends with the cache that
+ * has it, so a restart that is heard is believed. Of such a storm's events none comes twice or out of order and none is
+ * numbered anew, and what may be on its way is remembered for a replay: otherwise a cache that lives looks like a new one, and
+ * nobody could count.
  *
  * Two sidecars at one engine hold half of what there is together, each less than a half: neither can know what the other is
  * about to do.
@@ -45,7 +50,9 @@ import java.util.SplittableRandom;
  * The quiet
  * ---------
  * Traffic and faults end, whoever is down is started with its first configuration, and all leases run out. Then the ledgers
- * are held against the engines, and each engine gets the largest request that it accepts.
+ * are held against the engines, and each engine gets the largest request that it accepts. Where holds are requests, some are
+ * asked for once more before, with nothing under way, and what is then said to be held has to be; and an empty cache has to
+ * empty the ledgers.
  */
 final class Storm {
     /** What is known of a storm when it is over. */
@@ -63,7 +70,7 @@ final class Storm {
         }
     }
 
-    private static final int LONGEST_LEASE = 45;
+    static final int LONGEST_LEASE = 45;
     private static final long QUIET = (LONGEST_LEASE + 170) * Timeline.SECOND;
 
     private final StormVariant variant;
@@ -75,15 +82,13 @@ final class Storm {
     private final List<VirtualEngine> engines = new ArrayList<>();
     private final Map<VirtualEngine, Traffic> traffic = new LinkedHashMap<>();
     private final List<StormProcess> processes = new ArrayList<>();
-    private final Map<StormProcess, VirtualEngine> homes = new HashMap<>();
+    private final Map<StormProcess, VirtualEngine> homes = new LinkedHashMap<>();
     private final boolean holding;
     private final long end;
     private final boolean twins;
+    private final Calms calms;
+    private final TouchJudge judge;
     private boolean raging = true;
-    /** How many samples in a row showed that a sidecar counts too little. */
-    private final Map<StormProcess, Integer> tooFew = new HashMap<>();
-
-    private boolean exact = true;
     private long samples;
     private long biting;
 
@@ -123,6 +128,8 @@ final class Storm {
         for (int i = 0; i < count; i++) {
             addEngine("engine " + i);
         }
+        this.calms = new Calms(variant, time, random, oracle, traffic, homes);
+        this.judge = new TouchJudge(variant, time, oracle, traffic, homes);
     }
 
     private void addEngine(String name) {
@@ -153,7 +160,10 @@ final class Storm {
         int longestAnswer =
                 Math.max(8, random.nextInt(4) == 0 ? settings.maxAnswerTokens(1) : random.nextInt(8, context / 3 + 9));
         boolean shortFirst = random.nextInt(3) == 0;
-        traffic.put(engine, new Traffic(engine, time, random.split(), oracle, longestAnswer, twins, shortFirst, variant.soft(), end));
+        traffic.put(
+                engine,
+                new Traffic(
+                        engine, time, random.split(), oracle, longestAnswer, twins, shortFirst, variant.soft(), end));
         boolean two = engines.size() == 1 && random.nextInt(4) == 0 && ranks == 1;
         for (int i = 0; i < (two ? 2 : 1); i++) {
             StormSidecar.Written written = new StormSidecar.Written(
@@ -187,7 +197,7 @@ final class Storm {
                 samples == 0 ? 0 : biting / (double) samples,
                 oracle.keptPins(),
                 oracle.unforeseenDeaths(),
-                exact,
+                judge.exact(),
                 oracle.failures());
     }
 
@@ -246,11 +256,11 @@ final class Storm {
         }
         for (VirtualEngine engine : engines) {
             now(35, 25, 60, () -> restart(engine));
-            now(50, 10, 30, () -> calm(engine, () -> flush(engine)));
+            now(50, 10, 30, () -> calms.calm(engine, () -> calms.flush(engine)));
             if (ranks == 1) {
-                now(40, 10, 40, () -> calm(engine, () -> foreign(engine)));
+                now(40, 10, 40, () -> calms.calm(engine, () -> calms.foreign(engine)));
             }
-            now(25, 20, 50, () -> calm(engine, () -> capacity(engine)));
+            now(25, 20, 50, () -> calms.calm(engine, () -> calms.capacity(engine)));
             now(50, 5, 20, () -> traffic.get(engine).flood());
             now(12, 10, 40, () -> {
                 // A release is sent whatever is heard; what none is sent for is taken for gone with the old numbers.
@@ -324,14 +334,12 @@ final class Storm {
     }
 
     private void events(StormProcess process) {
-        EventPath.Weather weather =
-                switch (random.nextInt(4)) {
-                    case 0 -> new EventPath.Weather(20, 0, 0, 2 * Timeline.MILLI, random.nextBoolean());
-                    case 1 ->
-                        new EventPath.Weather(0, 0, 0, random.nextLong(12 * Timeline.SECOND), random.nextBoolean());
-                    case 2 -> new EventPath.Weather(0, 20, 20, 2 * Timeline.MILLI, true);
-                    default -> new EventPath.Weather(5, 5, 5, random.nextLong(4 * Timeline.SECOND), true);
-                };
+        EventPath.Weather weather = switch (random.nextInt(4)) {
+            case 0 -> new EventPath.Weather(20, 0, 0, 2 * Timeline.MILLI, random.nextBoolean());
+            case 1 -> new EventPath.Weather(0, 0, 0, random.nextLong(12 * Timeline.SECOND), random.nextBoolean());
+            case 2 -> new EventPath.Weather(0, 20, 20, 2 * Timeline.MILLI, true);
+            default -> new EventPath.Weather(5, 5, 5, random.nextLong(4 * Timeline.SECOND), true);
+        };
         // What comes twice or out of order looks like another life, in which nothing would be protected.
         process.weather(variant.lasts() ? weather.inOrder() : weather);
         time.after(random.nextLong(15 * Timeline.SECOND), () -> process.weather(EventPath.Weather.FAIR));
@@ -387,106 +395,6 @@ final class Storm {
         });
     }
 
-    /** Lets the engine finish, does it, and waits until every sidecar could know. */
-    private void calm(VirtualEngine engine, Runnable what) {
-        Traffic own = traffic.get(engine);
-        own.calm(true);
-        List<StormProcess> here =
-                processes.stream().filter(each -> each.engine() == engine).toList();
-        await(20, () -> isIdle(engine), () -> {
-            if (!isIdle(engine)) {
-                own.calm(false);
-                return;
-            }
-            what.run();
-        });
-        time.after(Timeline.SECOND / 5, () -> here.forEach(StormProcess::forgetRest));
-    }
-
-    private static boolean isIdle(VirtualEngine engine) {
-        return engine.ranks().stream().allMatch(VirtualEngine::isIdle);
-    }
-
-    private void await(int seconds, java.util.function.BooleanSupplier until, Runnable then) {
-        if (until.getAsBoolean() || seconds == 0) {
-            then.run();
-        } else {
-            time.after(Timeline.SECOND, () -> await(seconds - 1, until, then));
-        }
-    }
-
-    private void flush(VirtualEngine engine) {
-        engine.ranks().forEach(rank -> rank.flush(_ -> {}));
-        Traffic own = traffic.get(engine);
-        time.after(random.nextLong(300) * Timeline.MILLI, () -> {
-            own.calm(false);
-            own.again();
-        });
-    }
-
-    private void foreign(VirtualEngine engine) {
-        if (variant.soft()) {
-            traffic.get(engine).special(variant);
-            settleDown(engine);
-            return;
-        }
-        List<Long> mine = oracle.pinnedBy(StormOracle.FOREIGNER, engine);
-        if (!mine.isEmpty() && random.nextBoolean()) {
-            long block = mine.get(random.nextInt(mine.size()));
-            if (!engine.hadTwin(block)) {
-                engine.unpin(StormOracle.FOREIGNER, new long[] {block}, _ -> {}, () -> {});
-            }
-        } else {
-            int room = engine.guard() / 3 - mine.size() * 3 * engine.page();
-            for (int tries = 0; tries < 10; tries++) {
-                long[] path = traffic.get(engine).any().blocks();
-                long block = path[path.length - 1];
-                if (path.length * engine.page() <= room
-                        && engine.endsNode(block)
-                        && !engine.hadTwin(block)
-                        && oracle.pinnedTokens(engine) + path.length * engine.page() <= engine.guard()) {
-                    engine.pin(StormOracle.FOREIGNER, new long[] {block}, _ -> {}, () -> {});
-                    break;
-                }
-            }
-        }
-        settleDown(engine);
-    }
-
-    private void capacity(VirtualEngine engine) {
-        if (processes.stream().anyMatch(each -> homes.get(each) == engine && !each.isUp())) {
-            // Nobody is there to let go of what the smaller cache has no room for.
-            return;
-        }
-        int whole = engine.settings.capacityTokens();
-        boolean falls = engine.capacity() == whole;
-        int limit = falls ? whole * random.nextInt(75, 95) / 100 / engine.page() * engine.page() : whole;
-        engine.ranks().forEach(rank -> rank.limit(limit));
-        settleDown(engine);
-    }
-
-    /** Good readings at rest, then small requests only, until what is pinned is within the guard again. */
-    private void settleDown(VirtualEngine engine) {
-        Traffic own = traffic.get(engine);
-        own.careful(true);
-        List<StormProcess> here =
-                processes.stream().filter(each -> each.engine() == engine).toList();
-        here.forEach(each -> {
-            each.badReadings(0);
-            each.forgetRest();
-        });
-        await(8, () -> here.stream().allMatch(each -> !each.isUp() || each.restReadings() >= 3), () -> {
-            own.calm(false);
-            own.again();
-            await(30, () -> engine.ranks().stream().allMatch(rank -> oracle.pinnedTokens(rank) <= rank.guard()), () -> {
-                engine.ranks()
-                        .forEach(rank -> oracle.hasToBeWithinGuard(
-                                rank, here.stream().map(each -> each.name).toList()));
-                own.careful(false);
-            });
-        });
-    }
-
     // What is measured meanwhile
 
     private void sample(VirtualEngine engine) {
@@ -499,9 +407,9 @@ final class Storm {
             rank.lookAtEnds(traffic.get(engine).ends());
         });
         samples++;
-        biting += engine.isUp() && engine.guard() > 0 && 4 * heldTokens(engine) >= engine.guard() ? 1 : 0;
+        biting += engine.isUp() && engine.guard() > 0 && 4 * judge.heldTokens(engine) >= engine.guard() ? 1 : 0;
         if (variant.lasts()) {
-            processes.stream().filter(process -> homes.get(process) == engine).forEach(this::countsEnough);
+            processes.stream().filter(process -> homes.get(process) == engine).forEach(judge::countsEnough);
         }
         if (engine.ranks().stream().anyMatch(oracle::stopped) && random.nextInt(10) == 0) {
             restart(engine);
@@ -509,42 +417,6 @@ final class Storm {
         if (!engine.ranks().stream().allMatch(VirtualEngine::isUp) && random.nextInt(20) == 0) {
             restart(engine);
         }
-    }
-
-    /** From the decision to touch on all of it counts, until the events show that it went; but it is counted once a tick. */
-    private void countsEnough(StormProcess process) {
-        VirtualEngine engine = process.engine();
-        boolean tells = homes.get(process) == engine
-                && !process.isDry()
-                && process.sidecar().filter(StormSidecar::knowsBlocks).isPresent();
-        boolean enough = !tells
-                || process.sidecar().orElseThrow().countedTokens()
-                        >= oracle.touches.preferred(process.name, engine).size() * (long) engine.page();
-        int times = enough ? 0 : tooFew.merge(process, 1, Integer::sum);
-        if (enough) {
-            tooFew.remove(process);
-        } else if (times > 6) {
-            oracle.fail(
-                    "less is counted than is protected",
-                    process.name + ": " + process.sidecar().orElseThrow().countedTokens() + " counted, "
-                            + oracle.touches.preferred(process.name, engine).size() * engine.page() + " protected, "
-                            + process.sidecar().orElseThrow().describe());
-        }
-    }
-
-    private int heldTokens(VirtualEngine engine) {
-        Set<Long> kept = new HashSet<>();
-        for (StormProcess process : variant.soft() ? processes : List.<StormProcess>of()) {
-            kept.addAll(oracle.touches.kept(process.name, engine));
-            if (variant.way == StormSidecar.Way.KEEP_WARM && process.engine() == engine) {
-                process.sidecar().stream().flatMap(sidecar -> sidecar.held().stream()).forEach(path -> {
-                    if (Arrays.stream(path).allMatch(engine::resident)) {
-                        Arrays.stream(path).forEach(kept::add);
-                    }
-                });
-            }
-        }
-        return variant.soft() ? kept.size() * engine.page() : oracle.heldTokens(engine);
     }
 
     // The end
@@ -573,71 +445,11 @@ final class Storm {
             process.sidecar().ifPresent(StormSidecar::resume);
         }
         if (variant.soft()) {
-            holdOnceMore();
+            judge.holdOnceMore(holding);
         }
         time.runUntil(time.now() + QUIET);
         if (variant.soft()) {
-            judgeTouches();
-        }
-    }
-
-    /** With nothing under way any more, what is said to be held is held. */
-    private void holdOnceMore() {
-        time.runUntil(time.now() + 130 * Timeline.SECOND);
-        engines.forEach(engine -> traffic.get(engine).again());
-        time.runUntil(time.now() + 5 * Timeline.SECOND);
-        for (StormProcess process : holding ? processes : List.<StormProcess>of()) {
-            process.sidecar().ifPresent(sidecar -> {
-                for (int i = 0; i < 3; i++) {
-                    Traffic.Shared prefix = traffic.get(process.engine()).any();
-                    sidecar.hold(prefix.blocks(), prefix.tokens(), Duration.ofSeconds(LONGEST_LEASE));
-                }
-            });
-        }
-        time.runUntil(time.now() + 20 * Timeline.SECOND);
-        processes.forEach(process -> process.sidecar()
-                .ifPresent(sidecar -> sidecar.held().forEach(path -> honest(process, path))));
-    }
-
-    private void honest(StormProcess process, long[] path) {
-        VirtualEngine engine = process.engine();
-        boolean there = Arrays.stream(path).allMatch(engine::resident);
-        boolean kept = variant.way == StormSidecar.Way.KEEP_WARM
-                || Arrays.stream(path).allMatch(oracle.touches.kept(process.name, engine)::contains);
-        if (!there || !kept) {
-            oracle.fail(
-                    "said to be held, and not protected",
-                    process.name + " on " + engine.name + ", " + (there ? "there" : "gone") + ": "
-                            + process.sidecar().map(StormSidecar::describe).orElse(""));
-        }
-    }
-
-    /** What no call can take back is counted, and of what can be taken back nothing is left. */
-    private void judgeTouches() {
-        for (StormProcess process : processes) {
-            VirtualEngine home = homes.get(process);
-            for (VirtualEngine engine : engines) {
-                Map<String, Set<Long>> sessions = oracle.touches.sessions(process.name, engine);
-                if (!sessions.isEmpty()) {
-                    oracle.fail("leak: a session", process.name + " on " + engine.name + ": " + sessions.keySet());
-                }
-            }
-            long there = (long) oracle.touches.preferred(process.name, home).size() * home.page();
-            long counted = process.sidecar()
-                    .map(StormSidecar::countedTokens)
-                    .orElse(0L);
-            exact &= counted == there;
-            String numbers = process.name + ": " + counted + " counted, " + there + " protected, "
-                    + process.sidecar()
-                            .map(sidecar -> sidecar.view().certainty() + ", " + sidecar.describe())
-                            .orElse("");
-            oracle.trace(() -> "at the end " + oracle.touches.preferred(process.name, home));
-            if (counted < there) {
-                oracle.fail("less is counted than is protected", numbers);
-            }
-            if (!variant.lasts() && counted > 0) {
-                oracle.fail("more is counted than there is", numbers);
-            }
+            judge.atRest();
         }
     }
 
@@ -659,26 +471,7 @@ final class Storm {
             engine.ranks().forEach(rank -> admit(engine, rank));
         }
         if (variant.soft()) {
-            emptied();
-        }
-    }
-
-    /** With an empty cache nothing is left in a ledger. */
-    private void emptied() {
-        engines.forEach(engine -> engine.flush(_ -> {}));
-        time.runUntil(time.now() + 80 * Timeline.SECOND);
-        for (StormProcess process : processes) {
-            for (VirtualEngine engine : engines) {
-                Map<Long, Boolean> open = process.store.open(engine);
-                if (!open.isEmpty()) {
-                    oracle.fail(
-                            "left in the ledger of an empty engine",
-                            process.name + " on " + engine.name + ": " + open + ", "
-                                    + process.sidecar()
-                                            .map(StormSidecar::describe)
-                                            .orElse(""));
-                }
-            }
+            judge.emptied();
         }
     }
 

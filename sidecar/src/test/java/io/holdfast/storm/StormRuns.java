@@ -56,7 +56,8 @@ final class StormRuns {
                 first.putIfAbsent(failure.getKey(), "seed " + seed + " " + failure.getValue());
             }
             if (each) {
-                System.out.printf("seed %d %s bite %.2f %s%n", seed, result.variant(), result.bite(), result.failures());
+                System.out.printf(
+                        "seed %d %s bite %.2f %s%n", seed, result.variant(), result.bite(), result.failures());
             }
         }
         double millis = (System.nanoTime() - began) / 1e6 / Math.max(1, to - from);

@@ -265,15 +265,15 @@ final class StormSidecar {
 
     /** Whatever a sidecar of a stock engine knows of releases, or counts, its own entries. */
     private Backends holding(Backend backend) {
-        return new Backends(
-                backend, List.of(touches.sessions(), touches.priorities()), Optional.of(touches::send));
+        return new Backends(backend, List.of(touches.sessions(), touches.priorities()), Optional.of(touches::send));
     }
 
     /** A touch leaves. */
     private void watch(PinCommand command) {
         // What the last poll decided it may have decided before it heard.
         EngineView view = before;
-        Optional<String> unwanted = view.paused().flatMap(_ -> controller.view().paused()).map(why -> "though it was told to stop: " + why);
+        Optional<String> unwanted =
+                view.paused().flatMap(_ -> controller.view().paused()).map(why -> "though it was told to stop: " + why);
         boolean wanted = view.holds().stream()
                 .filter(hold -> hold.id() == command.holdId())
                 .allMatch(hold -> hold.state() != HoldState.RELEASED && hold.state() != HoldState.EXPIRING);

@@ -52,8 +52,8 @@ final class TouchOracle {
      */
     void sends(String who, VirtualEngine engine, long lastBlock, Optional<String> unwanted, boolean told) {
         trace.accept(() -> who + " touches down to " + lastBlock + " of " + engine.name);
-        unwanted.ifPresent(why -> failure.accept(
-                "a touch is sent that nobody wants", who + " touches block " + lastBlock + ", " + why));
+        unwanted.ifPresent(why ->
+                failure.accept("a touch is sent that nobody wants", who + " touches block " + lastBlock + ", " + why));
         if (told && engine.isUp() && !engine.resident(lastBlock)) {
             long since = Math.max(
                     removed.getOrDefault(engine, Map.of()).getOrDefault(lastBlock, 0L),

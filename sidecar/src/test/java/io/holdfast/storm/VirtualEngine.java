@@ -20,7 +20,6 @@ import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.vllm.VllmEngine;
 import io.holdfast.rules.vllm.VllmSettings;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -134,8 +133,7 @@ final class VirtualEngine {
     }
 
     /** @param vllm whether it is a vLLM of these sizes */
-    VirtualEngine(
-            String name, Timeline time, SglangSettings settings, Speed speed, StormOracle oracle, boolean vllm) {
+    VirtualEngine(String name, Timeline time, SglangSettings settings, Speed speed, StormOracle oracle, boolean vllm) {
         this.name = name;
         this.vllm = vllm;
         this.encoder = new KvEventEncoder(vllm ? Dialect.VLLM_MAPS : Dialect.SGLANG_MAPS);
@@ -416,17 +414,10 @@ final class VirtualEngine {
         Gpu gpu = new Gpu(speed, faults, clock, () -> false);
         Model model = request -> 7 + request.answered();
         Consumer<List<CacheEvent>> publisher = events -> publish(born, events);
-        if (!vllm) {
-            return new EngineRules.Sglang(
-                    new SglangEngine(settings, faults, clock, gpu, model, publisher, ElasticPool.OWN));
-        }
-        VllmSettings sizes = VllmSettings.defaults()
-                .withSizes(settings.capacityTokens() / page() + 1, page(), settings.contextTokens())
-                .withBatch(settings.maxRunning(), settings.chunkedPrefillTokens());
-        return new EngineRules.Vllm(
-                new VllmEngine(sizes, faults, clock, gpu, model, publisher, ElasticPool.OWN),
-                page(),
-                settings.contextTokens());
+        return vllm
+                ? EngineRules.vllm(settings, faults, clock, gpu, model, publisher)
+                : new EngineRules.Sglang(
+                        new SglangEngine(settings, faults, clock, gpu, model, publisher, ElasticPool.OWN));
     }
 
     private void send(Runnable work, Runnable lost) {

@@ -134,8 +134,7 @@ final class VirtualNetwork {
     void close(String session, Consumer<Reply> answer) {
         VirtualEngine to = engine;
         oracle.touches.closes(who, session);
-        new Request(TIME_LIMIT, answer)
-                .begin((served, lost) -> to.closeSession(session, () -> served.accept(1), lost));
+        new Request(TIME_LIMIT, answer).begin((served, lost) -> to.closeSession(session, () -> served.accept(1), lost));
     }
 
     private boolean strikes(int chance) {
