@@ -40,7 +40,7 @@ sealed interface EngineRules {
 
     void submit(Generation request);
 
-    /** @throws EngineDeath when its scheduler dies */
+    /** One pass; throws {@link EngineDeath} when its scheduler dies. */
     boolean step();
 
     boolean flush();

@@ -134,7 +134,6 @@ final class StormSidecar {
     /** What the client asked for, by the number of its hold. */
     private final Map<Long, long[]> asked = new HashMap<>();
 
-    private final String id;
     /** What was seen before the last poll. */
     private EngineView before;
 
@@ -150,7 +149,6 @@ final class StormSidecar {
             Written written,
             SplittableRandom random)
             throws IOException {
-        this.id = id;
         this.time = time;
         this.network = network;
         this.disk = disk;
