@@ -181,6 +181,22 @@ final class WithoutUnpinTest {
         assertThat(disk.outstanding()).isEmpty();
     }
 
+    /** What was made before the pin may be heard after it, and says nothing of it. */
+    @Test
+    void clearFromBeforeThePin_thatIsHeardLate_endsNothing() throws IOException {
+        harness.stored(1, 2, 3);
+        harness.pass(Duration.ofSeconds(20));
+        release(hold(1, 2, 3));
+        harness.stampMicros = NOON + 10_000_000;
+        harness.cleared();
+        harness.stampMicros = NOON + 20_000_000;
+        harness.stored(1, 2, 3);
+        harness.pass(Duration.ofSeconds(20));
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
+        assertThat(disk.outstanding()).hasSize(1);
+    }
+
     @Test
     void evictedWhileHeld_isLostAndHeldAgain_andThePartCounts() {
         harness.stored(1, 2, 3);

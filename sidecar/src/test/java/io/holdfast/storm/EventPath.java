@@ -16,6 +16,11 @@ final class EventPath implements VirtualEngine.Ear, QuietStream.ReplayRequester 
     /** How the way is; chances are of 100 batches. */
     record Weather(int lost, int doubled, int overtaken, long delay, boolean answersAsks) {
         static final Weather FAIR = new Weather(0, 0, 0, 2 * Timeline.MILLI, true);
+
+        /** The same with each batch once and in order, as a connection has it. */
+        Weather inOrder() {
+            return new Weather(lost, 0, 0, delay, answersAsks);
+        }
     }
 
     private final String who;

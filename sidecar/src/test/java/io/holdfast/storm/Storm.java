@@ -6,11 +6,8 @@ import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.GpuFault;
 import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangSettings.Eviction;
-import io.holdfast.rules.sglang.SglangSettings.Variant;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +25,15 @@ import java.util.SplittableRandom;
  * that follow are good; and until it could be acted on, clients send nothing that would not fit. So what stops an engine is
  * the sidecars' fault.
  *
+ * The variant
+ * -----------
+ * By which backend sidecars hold, on which engine, is drawn apart from all else, so that the storms of one variant stay what
+ * they are. Where holds are requests there is no guard to keep: what is looked for is what stays behind, what is counted too
+ * low, and what is sent that nobody wants (see TouchOracle and TouchJudge). What cannot be taken back ends with the cache that
+ * has it, so a restart that is heard is believed. Of such a storm's events none comes twice or out of order and none is
+ * numbered anew, and what may be on its way is remembered for a replay: otherwise a cache that lives looks like a new one, and
+ * nobody could count.
+ *
  * Two sidecars at one engine hold half of what there is together, each less than a half: neither can know what the other is
  * about to do.
  *
@@ -44,19 +50,30 @@ import java.util.SplittableRandom;
  * The quiet
  * ---------
  * Traffic and faults end, whoever is down is started with its first configuration, and all leases run out. Then the ledgers
- * are held against the engines, and each engine gets the largest request that it accepts.
+ * are held against the engines, and each engine gets the largest request that it accepts. Where holds are requests, some are
+ * asked for once more before, with nothing under way, and what is then said to be held has to be; and an empty cache has to
+ * empty the ledgers.
  */
 final class Storm {
     /** What is known of a storm when it is over. */
-    record Result(long seed, double bite, int kept, int unforeseenDeaths, Map<String, String> failures) {
+    record Result(
+            long seed,
+            StormVariant variant,
+            double bite,
+            int kept,
+            int unforeseenDeaths,
+            boolean exact,
+            Map<String, String> failures) {
+        /** Whether a quarter of the guard was held for a tenth of the time. */
         boolean bites() {
             return bite >= 0.1;
         }
     }
 
-    private static final int LONGEST_LEASE = 45;
+    static final int LONGEST_LEASE = 45;
     private static final long QUIET = (LONGEST_LEASE + 170) * Timeline.SECOND;
 
+    private final StormVariant variant;
     private final int ranks;
     private final long seed;
     private final SplittableRandom random;
@@ -65,10 +82,12 @@ final class Storm {
     private final List<VirtualEngine> engines = new ArrayList<>();
     private final Map<VirtualEngine, Traffic> traffic = new LinkedHashMap<>();
     private final List<StormProcess> processes = new ArrayList<>();
-    private final Map<StormProcess, VirtualEngine> homes = new HashMap<>();
+    private final Map<StormProcess, VirtualEngine> homes = new LinkedHashMap<>();
     private final boolean holding;
     private final long end;
     private final boolean twins;
+    private final Calms calms;
+    private final TouchJudge judge;
     private boolean raging = true;
     private long samples;
     private long biting;
@@ -84,6 +103,16 @@ final class Storm {
 
     /** @param ranks how many data-parallel ranks each engine has */
     Storm(long seed, boolean holding, boolean tracing, int ranks) {
+        this(StormVariant.PIN_BLOCKS, seed, holding, tracing, ranks);
+    }
+
+    /** What the seed draws, its variant included. */
+    static Storm of(long seed) {
+        return new Storm(StormVariant.of(seed), seed, true, false, 1);
+    }
+
+    Storm(StormVariant variant, long seed, boolean holding, boolean tracing, int ranks) {
+        this.variant = variant;
         this.ranks = ranks;
         this.seed = seed;
         this.oracle = new StormOracle(time, tracing);
@@ -99,6 +128,8 @@ final class Storm {
         for (int i = 0; i < count; i++) {
             addEngine("engine " + i);
         }
+        this.calms = new Calms(variant, time, random, oracle, traffic, homes);
+        this.judge = new TouchJudge(variant, time, oracle, traffic, homes);
     }
 
     private void addEngine(String name) {
@@ -106,9 +137,18 @@ final class Storm {
         int pages = random.nextInt(64, 200);
         int context = page * (int) (pages * (0.15 + 0.2 * random.nextDouble()));
         SglangSettings settings = new SglangSettings(
-                pages * page, page, context, random.nextInt(3, 9), 8192, Variant.PIN_GPU, Eviction.LRU, false, 0, 0.5);
+                pages * page,
+                page,
+                context,
+                random.nextInt(3, 9),
+                8192,
+                variant.code,
+                variant.eviction,
+                variant.sessions(),
+                0,
+                0.5);
         Speed speed = new Speed(random.nextInt(30, 120), 4_000, random.nextInt(15, 40) * 1_000, 1);
-        VirtualEngine engine = new VirtualEngine(name, time, settings, speed, oracle);
+        VirtualEngine engine = new VirtualEngine(name, time, settings, speed, oracle, variant.vllm);
         engines.add(engine);
         if (ranks > 1) {
             List<VirtualEngine> all = new ArrayList<>(List.of(engine));
@@ -120,14 +160,17 @@ final class Storm {
         int longestAnswer =
                 Math.max(8, random.nextInt(4) == 0 ? settings.maxAnswerTokens(1) : random.nextInt(8, context / 3 + 9));
         boolean shortFirst = random.nextInt(3) == 0;
-        traffic.put(engine, new Traffic(engine, time, random.split(), oracle, longestAnswer, twins, shortFirst, end));
+        traffic.put(
+                engine,
+                new Traffic(
+                        engine, time, random.split(), oracle, longestAnswer, twins, shortFirst, variant.soft(), end));
         boolean two = engines.size() == 1 && random.nextInt(4) == 0 && ranks == 1;
         for (int i = 0; i < (two ? 2 : 1); i++) {
             StormSidecar.Written written = new StormSidecar.Written(
                     Duration.ofMillis(random.nextInt(2, 8) * 100L),
                     !two && random.nextInt(4) == 0 && holding,
                     Duration.ofSeconds(20),
-                    StormSidecar.Way.PIN_BLOCKS,
+                    variant.way,
                     longestAnswer,
                     random.nextInt(3) == 0,
                     settings.maxPromptTokens());
@@ -150,9 +193,11 @@ final class Storm {
         judge();
         return new Result(
                 seed,
+                variant,
                 samples == 0 ? 0 : biting / (double) samples,
                 oracle.keptPins(),
                 oracle.unforeseenDeaths(),
+                judge.exact(),
                 oracle.failures());
     }
 
@@ -211,15 +256,21 @@ final class Storm {
         }
         for (VirtualEngine engine : engines) {
             now(35, 25, 60, () -> restart(engine));
-            now(50, 10, 30, () -> calm(engine, () -> flush(engine)));
+            now(50, 10, 30, () -> calms.calm(engine, () -> calms.flush(engine)));
             if (ranks == 1) {
-                now(40, 10, 40, () -> calm(engine, () -> foreign(engine)));
+                now(40, 10, 40, () -> calms.calm(engine, () -> calms.foreign(engine)));
             }
-            now(25, 20, 50, () -> calm(engine, () -> capacity(engine)));
+            now(25, 20, 50, () -> calms.calm(engine, () -> calms.capacity(engine)));
             now(50, 5, 20, () -> traffic.get(engine).flood());
-            now(12, 10, 40, () -> engine.ranks().forEach(VirtualEngine::numberAnew));
+            now(12, 10, 40, () -> {
+                // A release is sent whatever is heard; what none is sent for is taken for gone with the old numbers.
+                if (!variant.lasts()) {
+                    engine.ranks().forEach(VirtualEngine::numberAnew);
+                }
+            });
             now(20, 10, 30, () -> {
-                int batches = random.nextInt(1, 20);
+                // Who remembers less than is on its way makes what comes late look like another life as well.
+                int batches = random.nextInt(1, 20) * (variant.lasts() ? 100 : 1);
                 engine.ranks().forEach(rank -> rank.remember(batches));
             });
             speed(engine, new GpuFault.Drift(random.nextInt(-30, 60), 20));
@@ -283,23 +334,26 @@ final class Storm {
     }
 
     private void events(StormProcess process) {
-        process.weather(
-                switch (random.nextInt(4)) {
-                    case 0 -> new EventPath.Weather(20, 0, 0, 2 * Timeline.MILLI, random.nextBoolean());
-                    case 1 ->
-                        new EventPath.Weather(0, 0, 0, random.nextLong(12 * Timeline.SECOND), random.nextBoolean());
-                    case 2 -> new EventPath.Weather(0, 20, 20, 2 * Timeline.MILLI, true);
-                    default -> new EventPath.Weather(5, 5, 5, random.nextLong(4 * Timeline.SECOND), true);
-                });
+        EventPath.Weather weather = switch (random.nextInt(4)) {
+            case 0 -> new EventPath.Weather(20, 0, 0, 2 * Timeline.MILLI, random.nextBoolean());
+            case 1 -> new EventPath.Weather(0, 0, 0, random.nextLong(12 * Timeline.SECOND), random.nextBoolean());
+            case 2 -> new EventPath.Weather(0, 20, 20, 2 * Timeline.MILLI, true);
+            default -> new EventPath.Weather(5, 5, 5, random.nextLong(4 * Timeline.SECOND), true);
+        };
+        // What comes twice or out of order looks like another life, in which nothing would be protected.
+        process.weather(variant.lasts() ? weather.inOrder() : weather);
         time.after(random.nextLong(15 * Timeline.SECOND), () -> process.weather(EventPath.Weather.FAIR));
     }
 
     private void configuration(StormProcess process) {
+        boolean changes = variant.sessions() && random.nextBoolean();
         boolean moves = engines.size() > 1 && random.nextBoolean();
         VirtualEngine other = engines.get(random.nextInt(engines.size()));
         Runnable change = () -> {
             if (moves) {
                 process.moveTo(process.engine() == homes.get(process) ? other : homes.get(process));
+            } else if (changes) {
+                process.holdBy(StormSidecar.Way.KEEP_WARM);
             } else {
                 process.dryRun(!process.isDry());
             }
@@ -316,7 +370,7 @@ final class Storm {
 
     /** Back to what the operator wrote first. */
     private void home(StormProcess process) {
-        boolean elsewhere = process.isDry() || process.engine() != homes.get(process);
+        boolean elsewhere = !process.holdsByFirstWay() || process.isDry() || process.engine() != homes.get(process);
         process.dryRun(false);
         process.moveTo(homes.get(process));
         if (elsewhere) {
@@ -341,101 +395,6 @@ final class Storm {
         });
     }
 
-    /** Lets the engine finish, does it, and waits until every sidecar could know. */
-    private void calm(VirtualEngine engine, Runnable what) {
-        Traffic own = traffic.get(engine);
-        own.calm(true);
-        List<StormProcess> here =
-                processes.stream().filter(each -> each.engine() == engine).toList();
-        await(20, () -> isIdle(engine), () -> {
-            if (!isIdle(engine)) {
-                own.calm(false);
-                return;
-            }
-            what.run();
-        });
-        time.after(Timeline.SECOND / 5, () -> here.forEach(StormProcess::forgetRest));
-    }
-
-    private static boolean isIdle(VirtualEngine engine) {
-        return engine.ranks().stream().allMatch(VirtualEngine::isIdle);
-    }
-
-    private void await(int seconds, java.util.function.BooleanSupplier until, Runnable then) {
-        if (until.getAsBoolean() || seconds == 0) {
-            then.run();
-        } else {
-            time.after(Timeline.SECOND, () -> await(seconds - 1, until, then));
-        }
-    }
-
-    private void flush(VirtualEngine engine) {
-        engine.ranks().forEach(rank -> rank.flush(_ -> {}));
-        Traffic own = traffic.get(engine);
-        time.after(random.nextLong(300) * Timeline.MILLI, () -> {
-            own.calm(false);
-            own.again();
-        });
-    }
-
-    private void foreign(VirtualEngine engine) {
-        List<Long> mine = oracle.pinnedBy(StormOracle.FOREIGNER, engine);
-        if (!mine.isEmpty() && random.nextBoolean()) {
-            long block = mine.get(random.nextInt(mine.size()));
-            if (!engine.hadTwin(block)) {
-                engine.unpin(StormOracle.FOREIGNER, new long[] {block}, _ -> {}, () -> {});
-            }
-        } else {
-            int room = engine.guard() / 3 - mine.size() * 3 * engine.page();
-            for (int tries = 0; tries < 10; tries++) {
-                long[] path = traffic.get(engine).any().blocks();
-                long block = path[path.length - 1];
-                if (path.length * engine.page() <= room
-                        && engine.endsNode(block)
-                        && !engine.hadTwin(block)
-                        && oracle.pinnedTokens(engine) + path.length * engine.page() <= engine.guard()) {
-                    engine.pin(StormOracle.FOREIGNER, new long[] {block}, _ -> {}, () -> {});
-                    break;
-                }
-            }
-        }
-        settleDown(engine);
-    }
-
-    private void capacity(VirtualEngine engine) {
-        if (processes.stream().anyMatch(each -> homes.get(each) == engine && !each.isUp())) {
-            // Nobody is there to let go of what the smaller cache has no room for.
-            return;
-        }
-        int whole = engine.settings.capacityTokens();
-        boolean falls = engine.capacity() == whole;
-        int limit = falls ? whole * random.nextInt(75, 95) / 100 / engine.page() * engine.page() : whole;
-        engine.ranks().forEach(rank -> rank.limit(limit));
-        settleDown(engine);
-    }
-
-    /** Good readings at rest, then small requests only, until what is pinned is within the guard again. */
-    private void settleDown(VirtualEngine engine) {
-        Traffic own = traffic.get(engine);
-        own.careful(true);
-        List<StormProcess> here =
-                processes.stream().filter(each -> each.engine() == engine).toList();
-        here.forEach(each -> {
-            each.badReadings(0);
-            each.forgetRest();
-        });
-        await(8, () -> here.stream().allMatch(each -> !each.isUp() || each.restReadings() >= 3), () -> {
-            own.calm(false);
-            own.again();
-            await(30, () -> engine.ranks().stream().allMatch(rank -> oracle.pinnedTokens(rank) <= rank.guard()), () -> {
-                engine.ranks()
-                        .forEach(rank -> oracle.hasToBeWithinGuard(
-                                rank, here.stream().map(each -> each.name).toList()));
-                own.careful(false);
-            });
-        });
-    }
-
     // What is measured meanwhile
 
     private void sample(VirtualEngine engine) {
@@ -448,7 +407,10 @@ final class Storm {
             rank.lookAtEnds(traffic.get(engine).ends());
         });
         samples++;
-        biting += engine.isUp() && engine.guard() > 0 && 4 * oracle.heldTokens(engine) >= engine.guard() ? 1 : 0;
+        biting += engine.isUp() && engine.guard() > 0 && 4 * judge.heldTokens(engine) >= engine.guard() ? 1 : 0;
+        if (variant.lasts()) {
+            processes.stream().filter(process -> homes.get(process) == engine).forEach(judge::countsEnough);
+        }
         if (engine.ranks().stream().anyMatch(oracle::stopped) && random.nextInt(10) == 0) {
             restart(engine);
         }
@@ -482,7 +444,13 @@ final class Storm {
             process.start();
             process.sidecar().ifPresent(StormSidecar::resume);
         }
+        if (variant.soft()) {
+            judge.holdOnceMore(holding);
+        }
         time.runUntil(time.now() + QUIET);
+        if (variant.soft()) {
+            judge.atRest();
+        }
     }
 
     private void judge() {
@@ -501,6 +469,9 @@ final class Storm {
         }
         for (VirtualEngine engine : engines) {
             engine.ranks().forEach(rank -> admit(engine, rank));
+        }
+        if (variant.soft()) {
+            judge.emptied();
         }
     }
 

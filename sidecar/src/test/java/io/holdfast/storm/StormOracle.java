@@ -1,6 +1,5 @@
 package io.holdfast.storm;
 
-import io.holdfast.rules.sglang.SglangStats;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -84,8 +83,12 @@ final class StormOracle {
     /** The first sentence of each kind of failure. */
     private final Map<String, String> failures = new LinkedHashMap<>();
 
+    /** The same for what is held by requests. */
+    final TouchOracle touches;
+
     StormOracle(Timeline time, boolean tracing) {
         this.time = time;
+        this.touches = new TouchOracle(time, this::fail, this::trace);
         this.tracing = tracing;
     }
 
@@ -280,6 +283,7 @@ final class StormOracle {
         murky.remove(engine);
         confused.remove(engine);
         strays.remove(engine);
+        touches.cleared(engine);
     }
 
     /** Notices pins that the engine took off by itself. */
@@ -344,7 +348,8 @@ final class StormOracle {
             return;
         }
         Set<Long> own = new HashSet<>();
-        pinnedBy(who, engine).forEach(block -> walk(block, own));
+        // The engine's own faults make pins that are counted and take none of its memory.
+        pinnedBy(who, engine).stream().filter(engine::holds).forEach(block -> walk(block, own));
         if (own.size() * engine.page() > engine.guard()) {
             fail(
                     "more pinned than the guard leaves",
@@ -368,9 +373,16 @@ final class StormOracle {
         story(who).unfair = begins ? Long.MAX_VALUE : time.now();
     }
 
+    /** Whether nothing has come between a sidecar and its engine for so long, and it has lived as long. */
+    boolean isFair(String who, long nanos) {
+        return story(who).unfair != Long.MAX_VALUE
+                && time.now() - story(who).unfair > nanos
+                && time.now() - story(who).began > nanos;
+    }
+
     // What happened to engines
 
-    void stuck(VirtualEngine engine, SglangStats stats) {
+    void stuck(VirtualEngine engine, Load stats) {
         if (time.now() - engine.stuckSince() > 2 * Timeline.SECOND && stopped.add(engine)) {
             fail("an engine stopped for good" + why(engine), describe(engine, stats));
         }
@@ -411,7 +423,7 @@ final class StormOracle {
                 .orElse(new Look(0, 0, 0, 0));
     }
 
-    String describe(VirtualEngine engine, SglangStats stats) {
+    String describe(VirtualEngine engine, Load stats) {
         return engine.name + " of " + engine.capacity() + " tokens, context " + engine.settings.contextTokens()
                 + ": locked " + stats.protectedTokens() + ", pinned " + pinnedTokens(engine) + ", by sidecars "
                 + heldTokens(engine) + ", running "

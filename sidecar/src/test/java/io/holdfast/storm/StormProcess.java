@@ -1,6 +1,5 @@
 package io.holdfast.storm;
 
-import io.holdfast.rules.sglang.SglangStats;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +23,7 @@ final class StormProcess {
     private final StormOracle oracle;
     private final boolean replay;
     private final boolean fromGauges;
-    private final int longestAnswer;
+    private final StormSidecar.Way home;
     private StormSidecar.Written written;
     /** The engine that the configuration names. */
     private VirtualEngine configured;
@@ -57,7 +56,7 @@ final class StormProcess {
         this.network = new VirtualNetwork(name, time, random.split(), oracle, disk, engine);
         this.written = written;
         this.configured = engine;
-        this.longestAnswer = written.longestAnswer();
+        this.home = written.way();
         this.appetite = appetite;
         this.replay = random.nextInt(3) > 0;
         this.fromGauges = random.nextInt(4) == 0;
@@ -180,14 +179,17 @@ final class StormProcess {
 
     /** Takes effect at the next start. */
     void dryRun(boolean value) {
-        written = new StormSidecar.Written(
-                written.tick(),
-                written.automatic(),
-                written.automaticLease(),
-                value ? StormSidecar.Way.DRY_RUN : StormSidecar.Way.PIN_BLOCKS,
-                longestAnswer,
-                written.promisesSizes(),
-                written.longest());
+        holdBy(value ? StormSidecar.Way.DRY_RUN : home);
+    }
+
+    /** Takes effect at the next start. */
+    void holdBy(StormSidecar.Way way) {
+        written = written.by(way);
+    }
+
+    /** Whether it holds by what its operator wrote first. */
+    boolean holdsByFirstWay() {
+        return written.way() == home;
     }
 
     private void subscribe(StormSidecar born) {
@@ -248,7 +250,7 @@ final class StormProcess {
             return;
         }
         long at = time.now();
-        List<SglangStats> stats = asked.ranks().stream()
+        List<Load> stats = asked.ranks().stream()
                 .map(rank -> fromGauges ? rank.reported() : rank.stats())
                 .toList();
         int capacity = asked.capacity();

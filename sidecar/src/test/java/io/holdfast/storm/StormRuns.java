@@ -1,13 +1,23 @@
 package io.holdfast.storm;
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Runs storms and says what became of them: seeds, whether clients hold, whether each seed is to be told. */
+/** Runs storms and says what became of them: seeds, whether clients hold, whether each seed is to be told, and the one variant if not as drawn. */
 final class StormRuns {
     private StormRuns() {}
+
+    /** The one that is named, or the one that the seed draws. */
+    private static StormVariant variant(List<String> args, long seed) {
+        return Arrays.stream(StormVariant.values())
+                .filter(variant -> args.contains("--" + variant))
+                .findFirst()
+                .orElseGet(() -> StormVariant.of(seed));
+    }
 
     public static void main(String... args) {
         long from = Long.parseLong(args[0]);
@@ -17,17 +27,24 @@ final class StormRuns {
         Map<String, Integer> kinds = new TreeMap<>();
         Map<String, String> first = new TreeMap<>();
         List<Long> toothless = new ArrayList<>();
+        Map<StormVariant, int[]> of = new EnumMap<>(StormVariant.class);
         int failed = 0;
         int kept = 0;
         int unforeseen = 0;
         long began = System.nanoTime();
         for (long seed = from; seed < to; seed++) {
             Storm.Result result = new Storm(
+                            variant(List.of(args), seed),
                             seed,
                             holding,
                             List.of(args).contains("--trace"),
                             List.of(args).contains("--ranks") ? 2 : 1)
                     .run();
+            int[] sum = of.computeIfAbsent(result.variant(), _ -> new int[4]);
+            sum[0]++;
+            sum[1] += result.bites() ? 1 : 0;
+            sum[2] += result.failures().isEmpty() ? 0 : 1;
+            sum[3] += result.exact() ? 1 : 0;
             if (!result.bites()) {
                 toothless.add(seed);
             }
@@ -39,7 +56,8 @@ final class StormRuns {
                 first.putIfAbsent(failure.getKey(), "seed " + seed + " " + failure.getValue());
             }
             if (each) {
-                System.out.printf("seed %d bite %.2f %s%n", seed, result.bite(), result.failures());
+                System.out.printf(
+                        "seed %d %s bite %.2f %s%n", seed, result.variant(), result.bite(), result.failures());
             }
         }
         double millis = (System.nanoTime() - began) / 1e6 / Math.max(1, to - from);
@@ -47,6 +65,9 @@ final class StormRuns {
                 "%d storms, %d failed, %d did not bite, %d pins kept openly at the end,"
                         + " %d engines ended by a block that nobody could know to be doubled, %.0f ms each%n",
                 to - from, failed, toothless.size(), kept, unforeseen, millis);
+        of.forEach((variant, sum) -> System.out.printf(
+                "%5d  %s: in %d something was held, %d failed, %d counted exactly%n",
+                sum[0], variant, sum[1], sum[2], sum[3]));
         kinds.forEach((kind, count) -> System.out.printf("%5d  %s%n       first: %s%n", count, kind, first.get(kind)));
     }
 }

@@ -9,7 +9,6 @@ import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
-import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.budget.BudgetSettings;
@@ -30,10 +29,10 @@ import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangStats;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -103,7 +102,13 @@ final class StormSidecar {
             Way way,
             int longestAnswer,
             boolean promisesSizes,
-            int longest) {}
+            int longest) {
+
+        /** The same by another backend. */
+        Written by(Way other) {
+            return new Written(tick, automatic, automaticLease, other, longestAnswer, promisesSizes, longest);
+        }
+    }
 
     /** By which backend it holds. */
     enum Way {
@@ -117,11 +122,21 @@ final class StormSidecar {
     /** Two above what clients send. */
     static final int PRIORITY = 2;
 
+    /** Of the cache, what the operator lets it hold. */
+    static final double SHARE = 0.5;
+
     private final Timeline time;
     private final VirtualNetwork network;
     private final Disk disk;
     private final Store store;
+    private final PlayedTouches touches;
     private final Controller controller;
+    /** What the client asked for, by the number of its hold. */
+    private final Map<Long, long[]> asked = new HashMap<>();
+
+    /** What was seen before the last poll. */
+    private EngineView before;
+
     private volatile boolean alive = true;
 
     /** @throws IOException when it does not start */
@@ -138,6 +153,7 @@ final class StormSidecar {
         this.network = network;
         this.disk = disk;
         this.store = store;
+        this.touches = new PlayedTouches(id + "-" + time.now(), network, () -> alive, this::watch);
         Executor acting = task -> disk.execute(() -> {
             if (alive) {
                 task.run();
@@ -147,7 +163,7 @@ final class StormSidecar {
                 new ControllerSettings(
                         id,
                         new BudgetSettings(
-                                0.5,
+                                SHARE,
                                 written.promisesSizes()
                                         ? Optional.of(new RequestSizes(
                                                 OptionalInt.of(written.longest()), written.longestAnswer()))
@@ -158,21 +174,19 @@ final class StormSidecar {
                         written.tick(),
                         ControllerSettings.OWN_REQUESTS_AN_HOUR,
                         Optional.empty()),
-                RequestRules.sglang(),
+                network.engine().isVllm() ? RequestRules.vllm() : RequestRules.sglang(),
                 switch (written.way()) {
                     case DRY_RUN -> Backends.only(new DryRunBackend());
-                    case PIN_BLOCKS -> holding(new PlayedBackend());
-                    case SESSION_HOLD -> holding(new PlayedSessions());
-                    case PRIORITY_TOUCH -> holding(new PlayedPriorities());
-                    case KEEP_WARM ->
-                        holding(new KeepWarmBackend(
-                                tokens -> send(tokens, RequestOptions.of(1)),
-                                () -> CompletableFuture.completedFuture(new Capabilities(true, "it caches"))));
+                    case PIN_BLOCKS -> new Backends(new PlayedBackend(), List.of(), Optional.of(this::sendAtOnce));
+                    case SESSION_HOLD -> holding(touches.sessions());
+                    case PRIORITY_TOUCH -> holding(touches.priorities());
+                    case KEEP_WARM -> holding(touches.warm());
                 },
                 new Ledger(new PlayedStore()),
                 acting,
                 random);
         controller.engineIs(identity(network.engine()));
+        before = controller.view();
     }
 
     KvEventSink events(int rank) {
@@ -185,38 +199,24 @@ final class StormSidecar {
 
     void poll() {
         if (alive) {
+            before = controller.view();
             controller.poll(time.now());
         }
     }
 
     /** Hands in what the engine's routes said. */
-    void readings(SglangSettings settings, int capacity, List<SglangStats> ranks, long at) {
+    void readings(SglangSettings settings, int capacity, List<Load> ranks, long at) {
         controller.readings(new EngineReadings(
                 known("capacity", capacity, at),
                 known("page", settings.pageTokens(), at),
                 known("context", settings.contextTokens(), at),
                 known("longest prompt", settings.maxPromptTokens(), at),
-                sum("running", ranks, SglangStats::running, at),
-                sum("waiting", ranks, SglangStats::waiting, at),
-                sum("used", ranks, SglangStats::usedTokens, at),
-                sum(
-                        "ttft",
-                        ranks,
-                        stats -> stats.whole().ttft().sumSeconds()
-                                + stats.streamed().ttft().sumSeconds(),
-                        at),
-                sum(
-                        "ttft count",
-                        ranks,
-                        stats -> (double) (stats.whole().ttft().count()
-                                + stats.streamed().ttft().count()),
-                        at),
-                sum(
-                        "prompt tokens",
-                        ranks,
-                        stats -> (double)
-                                (stats.whole().promptTokens() + stats.streamed().promptTokens()),
-                        at),
+                sum("running", ranks, Load::running, at),
+                sum("waiting", ranks, Load::waiting, at),
+                sum("used", ranks, Load::usedTokens, at),
+                sum("ttft", ranks, Load::ttftSeconds, at),
+                sum("ttft count", ranks, stats -> (double) stats.ttftCount(), at),
+                sum("prompt tokens", ranks, stats -> (double) stats.promptTokens(), at),
                 sum("cached tokens", ranks, stats -> (double) stats.cachedTokens(), at),
                 ranks.size() == 1
                         ? List.of()
@@ -228,7 +228,7 @@ final class StormSidecar {
                                 .toList()));
     }
 
-    private static Reading sum(String name, List<SglangStats> ranks, ToDoubleFunction<SglangStats> number, long at) {
+    private static Reading sum(String name, List<Load> ranks, ToDoubleFunction<Load> number, long at) {
         return known(name, ranks.stream().mapToDouble(number).sum(), at);
     }
 
@@ -246,11 +246,44 @@ final class StormSidecar {
 
     /** The same by its tokens, so that it may be sent alone. */
     void hold(long[] path, int[] tokens, Duration lease) {
-        quietly(controller.request(new HoldRequest(path, tokens, lease)));
+        controller.request(new HoldRequest(path, tokens, lease)).whenComplete((hold, failure) -> {
+            if (failure == null) {
+                asked.put(hold.id(), path);
+            }
+        });
     }
 
+    /** The paths that the client asked for and that are said to be held. */
+    List<long[]> held() {
+        return controller.view().holds().stream()
+                .filter(hold -> hold.state() == HoldState.HELD && asked.containsKey(hold.id()))
+                .map(hold -> Arrays.copyOf(asked.get(hold.id()), hold.heldBlocks()))
+                .toList();
+    }
+
+    /** Whatever a sidecar of a stock engine knows of releases, or counts, its own entries. */
     private Backends holding(Backend backend) {
-        return new Backends(backend, List.of(), Optional.of(tokens -> send(tokens, RequestOptions.of(1))));
+        return new Backends(backend, List.of(touches.sessions(), touches.priorities()), Optional.of(touches::send));
+    }
+
+    /** A touch leaves. */
+    private void watch(PinCommand command) {
+        // What the last poll decided it may have decided before it heard.
+        EngineView view = before;
+        Optional<String> unwanted =
+                view.paused().flatMap(_ -> controller.view().paused()).map(why -> "though it was told to stop: " + why);
+        boolean wanted = view.holds().stream()
+                .filter(hold -> hold.id() == command.holdId())
+                .allMatch(hold -> hold.state() != HoldState.RELEASED && hold.state() != HoldState.EXPIRING);
+        network.touches(
+                command.lastBlock(),
+                unwanted.or(() -> wanted ? Optional.empty() : Optional.of("whose hold was given up")),
+                controller.view().certain());
+    }
+
+    /** As the branch that pins has them sent: without a network that could lose them. */
+    private CompletionStage<Outcome> sendAtOnce(int[] tokens) {
+        return send(tokens, RequestOptions.of(1));
     }
 
     private CompletionStage<Outcome> send(int[] tokens, RequestOptions options) {
@@ -304,6 +337,16 @@ final class StormSidecar {
         return controller.view();
     }
 
+    /** What the engine has, or may have, for us. */
+    long countedTokens() {
+        return controller.view().budget().pinnedTokens();
+    }
+
+    /** Whether it knows yet how long blocks are, so that it can count tokens. */
+    boolean knowsBlocks() {
+        return controller.view().readings().blockTokens().number().isPresent();
+    }
+
     int wantedTokens(int page) {
         return living().stream().mapToInt(HoldView::wantedBlocks).sum() * page;
     }
@@ -320,7 +363,8 @@ final class StormSidecar {
 
     /** Why something is still there, in a line. */
     String describe() {
-        return controller.view().holds() + " " + controller.view().capabilities();
+        return controller.view().capabilities() + " " + controller.view().pins() + " "
+                + controller.view().holds();
     }
 
     private static void quietly(CompletionStage<?> answer) {
@@ -397,77 +441,6 @@ final class StormSidecar {
                 case NOT_SENT -> new Outcome(Outcome.Kind.NOT_SENT, "never sent");
                 case FORBIDDEN -> new Outcome(Outcome.Kind.REJECTED, "forbidden");
             };
-        }
-    }
-
-    /** A session for each pin, as stock engines have them. */
-    private final class PlayedSessions implements Backend {
-        @Override
-        public String name() {
-            return "session_hold";
-        }
-
-        @Override
-        public BackendTraits traits() {
-            return BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
-        }
-
-        @Override
-        public CompletionStage<Capabilities> probe() {
-            return CompletableFuture.completedFuture(new Capabilities(true, "it has sessions"));
-        }
-
-        @Override
-        public String handle(PinCommand command) {
-            return "session-" + command.holdId() + "-" + command.attempt();
-        }
-
-        @Override
-        public CompletionStage<Outcome> pin(PinCommand command) {
-            return send(
-                    command.prefix().tokensOf(command.blocks()),
-                    RequestOptions.of(1).withSession(handle(command)));
-        }
-
-        @Override
-        public CompletionStage<Outcome> unpin(List<String> handles) {
-            handles.forEach(network.engine()::closeSession);
-            return CompletableFuture.completedFuture(new Outcome(Outcome.Kind.ACCEPTED, "closed"));
-        }
-    }
-
-    /** A priority above what clients send, which no call takes back. */
-    private final class PlayedPriorities implements Backend {
-        @Override
-        public String name() {
-            return "priority_touch";
-        }
-
-        @Override
-        public BackendTraits traits() {
-            return BackendTraits.soft().needing(Need.TOKENS).withoutUnpin();
-        }
-
-        @Override
-        public CompletionStage<Capabilities> probe() {
-            return CompletableFuture.completedFuture(new Capabilities(true, "it evicts by priority"));
-        }
-
-        @Override
-        public String handle(PinCommand command) {
-            return Long.toString(command.lastBlock());
-        }
-
-        @Override
-        public CompletionStage<Outcome> pin(PinCommand command) {
-            return send(
-                    command.prefix().tokensOf(command.blocks()),
-                    RequestOptions.of(1).withPriority(PRIORITY));
-        }
-
-        @Override
-        public CompletionStage<Outcome> unpin(List<String> handles) {
-            throw new AssertionError("Nobody can take back " + handles);
         }
     }
 

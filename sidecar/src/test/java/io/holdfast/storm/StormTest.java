@@ -1,12 +1,25 @@
 package io.holdfast.storm;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
+import io.holdfast.core.backend.Backend;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.sglang.PriorityTouchBackend;
+import io.holdfast.sglang.SessionHoldBackend;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Seeded storms over everything that can go wrong between sidecars, their disks and engines; see {@link Storm}. */
@@ -17,9 +30,9 @@ final class StormTest {
     @Test
     void storms_leaveNothingBehindAndStopNoEngine() {
         int runs = DEEP ? 1_000 : 25;
-        List<Storm.Result> results = LongStream.range(0, runs)
-                .mapToObj(seed -> new Storm(seed, true).run())
-                .toList();
+        List<Storm.Result> results =
+                LongStream.range(0, runs).mapToObj(seed -> Storm.of(seed).run()).toList();
+        assertThat(results.stream().map(Storm.Result::variant).distinct()).hasSize(StormVariant.values().length);
         assertThat(results.stream().filter(result -> !result.failures().isEmpty()))
                 .isEmpty();
         assertThat(results.stream().filter(Storm.Result::bites).count())
@@ -32,6 +45,43 @@ final class StormTest {
     @ValueSource(longs = {0, 1, 2, 3, 8, 11, 20, 25, 68, 79, 114, 148, 203, 217, 334, 735, 1063, 1204})
     void stormThatFoundAFault_findsItNoMore(long seed) {
         assertThat(new Storm(seed, true).run().failures()).isEmpty();
+    }
+
+    /** What events tell late, and what they never told of the beginning. */
+    @ParameterizedTest
+    @CsvSource({"PRIORITY_TOUCH, 20", "PRIORITY_TOUCH, 568", "KEEP_WARM_VLLM, 43"})
+    void stormOfRequestsThatFoundAFault_findsItNoMore(StormVariant variant, long seed) {
+        assertThat(new Storm(variant, seed, true, false, 1).run().failures()).isEmpty();
+    }
+
+    /** Where answers and events are lost more may be counted than there is, and never less. */
+    @Test
+    void whatNoCallTakesBack_isMostlyCountedExactly() {
+        int runs = DEEP ? 200 : 5;
+        long exact = LongStream.range(0, runs)
+                .mapToObj(seed -> new Storm(StormVariant.PRIORITY_TOUCH, seed, true, false, 1).run())
+                .peek(result -> assertThat(result.failures()).isEmpty())
+                .filter(Storm.Result::exact)
+                .count();
+        assertThat(exact).isGreaterThanOrEqualTo(runs / 2);
+    }
+
+    @Test
+    void playedBackends_haveTheTraitsOfTheRealOnes() {
+        ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+        EngineHttpSettings nobody = EngineHttpSettings.of(URI.create("http://127.0.0.1:9"));
+        try (EngineHttp http = new EngineHttp(nobody, timer, timer, System::nanoTime)) {
+            PlayedTouches played = PlayedTouches.unused();
+            assertThat(List.of(played.sessions(), played.priorities()))
+                    .extracting(Backend::name, Backend::traits)
+                    .isEqualTo(Stream.of(
+                                    new SessionHoldBackend(http, timer, new SplittableRandom(1)),
+                                    new PriorityTouchBackend(http, timer, OptionalInt.of(0)))
+                            .map(real -> tuple(real.name(), real.traits()))
+                            .toList());
+        } finally {
+            timer.shutdownNow();
+        }
     }
 
     @Test

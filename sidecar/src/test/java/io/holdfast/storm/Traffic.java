@@ -1,6 +1,5 @@
 package io.holdfast.storm;
 
-import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.TokenListener;
@@ -60,6 +59,7 @@ final class Traffic {
             int longestAnswer,
             boolean twins,
             boolean shortFirst,
+            boolean nested,
             long end) {
         this.engine = engine;
         this.time = time;
@@ -76,9 +76,19 @@ final class Traffic {
         for (int all = 0; all < wanted; ) {
             int blocks = shortFirst ? random.nextInt(2, 5) : random.nextInt(2, most + 1);
             int[] tokens = fresh(blocks * page);
-            shared.add(new Shared(tokens, SglangBlockNames.of(tokens, page)));
+            add(tokens);
             all += blocks * page;
         }
+        for (int i = 0; nested && i < 3; i++) {
+            int[] longer = join(any().tokens(), fresh(random.nextInt(1, 4) * page));
+            if (longer.length <= most * page) {
+                add(longer);
+            }
+        }
+    }
+
+    private void add(int[] tokens) {
+        shared.add(new Shared(tokens, engine.names(tokens)));
     }
 
     void begin() {
@@ -120,6 +130,23 @@ final class Traffic {
                 }
             });
         }
+    }
+
+    /** What other clients do that no sidecar knows of: sessions of theirs, priorities above all that they were to send. */
+    void special(StormVariant variant) {
+        RequestOptions options = RequestOptions.of(1);
+        switch (variant) {
+            case SESSION_HOLD -> {
+                if (random.nextBoolean()) {
+                    engine.closeSession("user-" + random.nextInt(3));
+                    return;
+                }
+                options = options.withSession("user-" + random.nextInt(3));
+            }
+            case PRIORITY_TOUCH -> options = options.withPriority(1 + random.nextInt(4));
+            case PIN_BLOCKS, KEEP_WARM, KEEP_WARM_VLLM -> {}
+        }
+        engine.ask(any().tokens(), options, _ -> {}, () -> {});
     }
 
     /** The largest request that the engine accepts. */

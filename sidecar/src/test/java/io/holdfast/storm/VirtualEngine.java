@@ -3,21 +3,24 @@ package io.holdfast.storm;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.events.KvEventEncoder;
 import io.holdfast.events.KvEventEncoder.Dialect;
+import io.holdfast.events.SglangBlockNames;
+import io.holdfast.events.VllmBlockNames;
 import io.holdfast.rules.engine.BlockName;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
+import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
+import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
-import io.holdfast.rules.sglang.EngineLook;
-import io.holdfast.rules.sglang.PinAnswer;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangStats;
+import io.holdfast.rules.vllm.VllmSettings;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -28,9 +31,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 
 /*
- * A server with the real rules of the branch that pins on the GPU, in virtual time.
+ * A server with the real rules of SGLang, with or without the branch that pins on the GPU, or of vLLM, in virtual time.
  *
  * A pass of the engine is one step of the rules and takes the time that its GPU says: the state changes when the pass
  * begins, what it says (tokens, events) is said when it ends, and what arrives meanwhile is looked at between two passes, as
@@ -85,7 +89,7 @@ final class VirtualEngine {
 
         @Override
         public void await(long deadlineNanos) {
-            inPass = engine.stats();
+            inPass = engine.load();
             now = Math.max(now, deadlineNanos);
         }
     }
@@ -100,17 +104,20 @@ final class VirtualEngine {
     private final List<Ear> ears = new ArrayList<>();
     private final Deque<Call> inbox = new ArrayDeque<>();
     private final Deque<Frame> past = new ArrayDeque<>();
-    private final KvEventEncoder encoder = new KvEventEncoder(Dialect.SGLANG_MAPS);
+    private final boolean vllm;
+    private final KvEventEncoder encoder;
     private final StoredBlocks chain = new StoredBlocks();
     /** Resident copies of each block, by its events. */
     private final Map<Long, Integer> copies = new HashMap<>();
 
     private final Set<Long> twins = new HashSet<>();
+    /** Told when the server goes before it has answered. */
+    private final List<Runnable> asked = new ArrayList<>();
 
     private final Map<Long, Long> ended = new HashMap<>();
     private PassClock clock = new PassClock();
-    private SglangEngine engine;
-    private SglangStats inPass;
+    private EngineRules engine;
+    private Load inPass;
     private boolean up = true;
     private boolean awake;
     private long life;
@@ -120,15 +127,23 @@ final class VirtualEngine {
     private long stuckSince = Long.MAX_VALUE;
     private List<VirtualEngine> ranks = List.of(this);
 
+    /** SGLang of this kind. */
     VirtualEngine(String name, Timeline time, SglangSettings settings, Speed speed, StormOracle oracle) {
+        this(name, time, settings, speed, oracle, false);
+    }
+
+    /** @param vllm whether it is a vLLM of these sizes */
+    VirtualEngine(String name, Timeline time, SglangSettings settings, Speed speed, StormOracle oracle, boolean vllm) {
         this.name = name;
+        this.vllm = vllm;
+        this.encoder = new KvEventEncoder(vllm ? Dialect.VLLM_MAPS : Dialect.SGLANG_MAPS);
         this.time = time;
         this.settings = settings;
         this.speed = speed;
         this.oracle = oracle;
         this.limit = settings.capacityTokens();
         this.engine = born();
-        this.inPass = engine.stats();
+        this.inPass = engine.load();
         wake();
     }
 
@@ -165,11 +180,11 @@ final class VirtualEngine {
     }
 
     /** What a client could read now. */
-    SglangStats stats() {
-        return clock.now > time.now() ? inPass : engine.stats();
+    Load stats() {
+        return clock.now > time.now() ? inPass : engine.load();
     }
 
-    SglangStats reported() {
+    Load reported() {
         return engine.reported();
     }
 
@@ -178,21 +193,37 @@ final class VirtualEngine {
     }
 
     Map<Long, Integer> pins() {
-        return EngineLook.pins(engine);
+        return engine.pins();
     }
 
     /** Whether a pin of the block takes memory; the engine's own faults make some that are counted and take none. */
     boolean holds(long block) {
-        return EngineLook.holds(engine, block);
+        return engine.holds(block);
     }
 
     /** Blocks that requests of at least this priority have left in the cache. */
     Set<Long> ofPriority(long least) {
-        return EngineLook.ofPriority(engine, least);
+        return engine.ofPriority(least);
+    }
+
+    /** Blocks that open sessions refer to, by the session's id. */
+    Map<String, Set<Long>> ofSessions() {
+        return engine.ofSessions();
+    }
+
+    /** What the engine calls the blocks of a prompt. */
+    long[] names(int[] tokens) {
+        return vllm
+                ? new VllmBlockNames(VllmSettings.defaults().hashing()).of(tokens, page())
+                : SglangBlockNames.of(tokens, page());
+    }
+
+    boolean isVllm() {
+        return vllm;
     }
 
     boolean endsNode(long block) {
-        return !EngineLook.endingNodes(engine, List.of(block)).isEmpty();
+        return !engine.endingNodes(List.of(block)).isEmpty();
     }
 
     /** When the block was last seen to end a node; -1 where nobody looked. */
@@ -202,7 +233,7 @@ final class VirtualEngine {
 
     /** Looks where nodes end. */
     void lookAtEnds(List<Long> blocks) {
-        EngineLook.endingNodes(engine, blocks).forEach(block -> ended.put(block, time.now()));
+        engine.endingNodes(blocks).forEach(block -> ended.put(block, time.now()));
     }
 
     boolean resident(long block) {
@@ -247,12 +278,43 @@ final class VirtualEngine {
         send(() -> engine.submit(request), () -> request.fail("gone"));
     }
 
+    /**
+     * The same for a client that hears when the server goes.
+     *
+     * @param served hears how many tokens were found in the cache
+     * @param lost when nobody answers any more
+     */
+    void ask(int[] tokens, RequestOptions options, IntConsumer served, Runnable lost) {
+        if (!up) {
+            lost.run();
+            return;
+        }
+        asked.add(lost);
+        submit(new Generation(tokens, options, false, time.now(), new TokenListener() {
+            @Override
+            public void token(int token, int count, int cachedTokens, boolean last) {
+                if (last) {
+                    asked.remove(lost);
+                    served.accept(cachedTokens);
+                }
+            }
+
+            @Override
+            public void failed(String message) {
+                if (asked.remove(lost)) {
+                    lost.run();
+                }
+            }
+        }));
+    }
+
     void flush(Consumer<Boolean> answer) {
         send(
                 () -> {
                     boolean done = engine.flush();
                     if (done) {
                         oracle.cleared(this);
+                        oracle.touches.flushed(this);
                     }
                     answer.accept(done);
                 },
@@ -260,7 +322,16 @@ final class VirtualEngine {
     }
 
     void closeSession(String session) {
-        send(() -> engine.closeSession(session), () -> {});
+        closeSession(session, () -> {}, () -> {});
+    }
+
+    void closeSession(String session, Runnable done, Runnable lost) {
+        send(
+                () -> {
+                    engine.closeSession(session);
+                    done.run();
+                },
+                lost);
     }
 
     void limit(int tokens) {
@@ -278,9 +349,9 @@ final class VirtualEngine {
                 () -> {
                     int done = 0;
                     for (long block : blocks) {
-                        PinAnswer said = engine.pin(new long[] {block});
-                        oracle.pinned(who, this, block, said.count() > 0);
-                        done += said.count();
+                        int said = engine.pin(block);
+                        oracle.pinned(who, this, block, said > 0);
+                        done += said;
                     }
                     answer.accept(done);
                 },
@@ -294,9 +365,9 @@ final class VirtualEngine {
                     for (long block : blocks) {
                         boolean counted = pins().containsKey(block);
                         oracle.unpinning(who, this, block);
-                        PinAnswer said = engine.unpin(new long[] {block});
-                        oracle.unpinned(who, this, block, said.count() > 0, counted);
-                        done += said.count();
+                        int said = engine.unpin(block);
+                        oracle.unpinned(who, this, block, said > 0, counted);
+                        done += said;
                     }
                     answer.accept(done);
                 },
@@ -316,6 +387,9 @@ final class VirtualEngine {
         oracle.cleared(this);
         List.copyOf(ears).forEach(Ear::down);
         lost.forEach(call -> call.lost().run());
+        List<Runnable> unanswered = List.copyOf(asked);
+        asked.clear();
+        unanswered.forEach(Runnable::run);
     }
 
     void start() {
@@ -327,24 +401,23 @@ final class VirtualEngine {
         sequence = 0;
         stuckSince = Long.MAX_VALUE;
         engine = born();
-        inPass = engine.stats();
+        inPass = engine.load();
         engine.limitTokens(limit);
         List.copyOf(ears).forEach(Ear::up);
         wake();
     }
 
-    private SglangEngine born() {
+    private EngineRules born() {
         clock = new PassClock();
         clock.now = time.now();
         long born = life;
-        return new SglangEngine(
-                settings,
-                faults,
-                clock,
-                new Gpu(speed, faults, clock, () -> false),
-                request -> 7 + request.answered(),
-                events -> publish(born, events),
-                ElasticPool.OWN);
+        Gpu gpu = new Gpu(speed, faults, clock, () -> false);
+        Model model = request -> 7 + request.answered();
+        Consumer<List<CacheEvent>> publisher = events -> publish(born, events);
+        return vllm
+                ? EngineRules.vllm(settings, faults, clock, gpu, model, publisher)
+                : new EngineRules.Sglang(
+                        new SglangEngine(settings, faults, clock, gpu, model, publisher, ElasticPool.OWN));
     }
 
     private void send(Runnable work, Runnable lost) {
@@ -383,9 +456,9 @@ final class VirtualEngine {
                 stuckSince = Long.MAX_VALUE;
                 clock.now = Math.max(clock.now, time.now() + EVENTLESS_PASS);
                 wake();
-            } else if (engine.stats().waiting() > 0) {
+            } else if (engine.load().waiting() > 0) {
                 stuckSince = Math.min(stuckSince, time.now());
-                oracle.stuck(this, engine.stats());
+                oracle.stuck(this, engine.load());
                 time.after(Timeline.SECOND, this::wake);
             }
         } catch (EngineDeath death) {
@@ -419,7 +492,9 @@ final class VirtualEngine {
                     long[] blocks =
                             removed.blocks().stream().mapToLong(BlockName::hash).toArray();
                     for (long block : blocks) {
-                        copies.merge(block, -1, Integer::sum);
+                        if (copies.merge(block, -1, Integer::sum) < 1) {
+                            oracle.touches.removed(this, block);
+                        }
                     }
                     oracle.trace(() -> name + " removes " + removed.blocks());
                     encoder.removed(blocks, 0, blocks.length, removed.tier(), 0);

@@ -1,10 +1,14 @@
 package io.holdfast.storm;
 
+import io.holdfast.rules.engine.RequestOptions;
 import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 
-/** The calls of one sidecar to the pin routes of its engine, and all that can become of them on the way. */
+/** The calls of one sidecar to its engine, and all that can become of them on the way. */
 final class VirtualNetwork {
     /** What the caller knows afterwards. */
     enum Fate {
@@ -30,6 +34,8 @@ final class VirtualNetwork {
     }
 
     static final long TIME_LIMIT = 5 * Timeline.SECOND;
+    /** A request waits for its turn, behind those of users. */
+    private static final long QUEUE_LIMIT = 60 * Timeline.SECOND;
     /** Nothing arrives later than this. */
     static final long LATEST = 15 * Timeline.SECOND;
 
@@ -87,12 +93,106 @@ final class VirtualNetwork {
         new Exchange(pin, hashes, answer).begin();
     }
 
+    /** A question without an effect, asked again until it is answered. */
+    void question(BooleanSupplier wanted, Runnable answered) {
+        boolean answers = answersQuestions();
+        time.after(answers ? 5 * Timeline.MILLI : Timeline.SECOND, () -> {
+            if (answers) {
+                answered.run();
+            } else if (wanted.getAsBoolean()) {
+                question(wanted, answered);
+            }
+        });
+    }
+
+    /** A request of a prompt, which waits for its turn; the answer counts the tokens that were found in the cache. */
+    void generate(int[] tokens, RequestOptions options, Consumer<Reply> answer) {
+        VirtualEngine to = engine;
+        long[] blocks = to.names(tokens);
+        if (!options.session().isEmpty()) {
+            oracle.touches.opens(who, options.session());
+        }
+        new Request(QUEUE_LIMIT, answer)
+                .begin((served, lost) -> to.ask(
+                        tokens,
+                        options,
+                        cached -> {
+                            if (options.priority() > 0) {
+                                oracle.touches.served(who, to, blocks);
+                            }
+                            served.accept(cached);
+                        },
+                        lost));
+    }
+
+    /** A touch is about to leave; {@code certain} is what the sidecar says of its view of the cache. */
+    void touches(long lastBlock, Optional<String> unwanted, boolean certain) {
+        boolean told = certain && oracle.isFair(who, 20 * Timeline.SECOND);
+        oracle.touches.sends(who, engine, lastBlock, unwanted, told);
+    }
+
+    void close(String session, Consumer<Reply> answer) {
+        VirtualEngine to = engine;
+        oracle.touches.closes(who, session);
+        new Request(TIME_LIMIT, answer).begin((served, lost) -> to.closeSession(session, () -> served.accept(1), lost));
+    }
+
     private boolean strikes(int chance) {
         return chance > 0 && random.nextInt(100) < chance;
     }
 
     private long travel() {
         return Timeline.MILLI + random.nextLong(weather.slowest());
+    }
+
+    /** Hands the call to the engine, which counts what it did, or is gone before it has. */
+    private interface Arrival {
+        void at(IntConsumer served, Runnable lost);
+    }
+
+    /** One call to one engine. */
+    private final class Request {
+        private final long limit;
+        private final Consumer<Reply> answer;
+        private boolean over;
+
+        Request(long limit, Consumer<Reply> answer) {
+            this.limit = limit;
+            this.answer = answer;
+        }
+
+        void begin(Arrival arrival) {
+            if (strikes(weather.refused()) || !engine.isUp()) {
+                time.after(Timeline.MILLI, () -> end(new Reply(Fate.NOT_SENT, 0)));
+                return;
+            }
+            if (strikes(weather.forbidden())) {
+                time.after(5 * Timeline.MILLI, () -> end(new Reply(Fate.FORBIDDEN, 0)));
+                return;
+            }
+            time.after(limit, () -> end(new Reply(Fate.UNCLEAR, 0)));
+            if (strikes(weather.lostCalls())) {
+                return;
+            }
+            long way = strikes(weather.late()) ? random.nextLong(LATEST - 5 * Timeline.SECOND) : travel();
+            boolean answerLost = strikes(weather.lostAnswers());
+            time.after(
+                    way,
+                    () -> arrival.at(
+                            count -> {
+                                if (!answerLost) {
+                                    time.after(travel(), () -> end(new Reply(Fate.ANSWERED, count)));
+                                }
+                            },
+                            () -> time.after(travel(), () -> end(new Reply(Fate.UNCLEAR, 0)))));
+        }
+
+        private void end(Reply reply) {
+            if (!over) {
+                over = true;
+                answer.accept(reply);
+            }
+        }
     }
 
     private final class Exchange {

@@ -207,9 +207,9 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return staying.follow(lastBlock, sinceMicros);
     }
 
-    /** When the engine made the last batch that came, by its own clock; 0 before there was one. */
-    long stampMicros() {
-        return stampMicros;
+    /** What the engine's clock shows, of which its last batch may have come late; 0 before there was one. */
+    long engineMicros() {
+        return stampMicros == 0 ? 0 : Math.max(stampMicros, lateness.publisherMicros(nowNanos));
     }
 
     /** When the last batch came. */

@@ -76,9 +76,9 @@ public final class EngineCaches implements TreeView {
         return first().follow(lastBlock, sinceMicros);
     }
 
-    /** When the engine made the last batch that came from its first cache, by its own clock; 0 before there was one. */
-    public long stampMicros() {
-        return first().stampMicros();
+    /** What the clock of its first cache shows, by the stamps of its batches; 0 before there was one. */
+    public long engineMicros() {
+        return first().engineMicros();
     }
 
     /** Whether an unpin of this block leads to what is alive in every cache, wherever it was pinned. */

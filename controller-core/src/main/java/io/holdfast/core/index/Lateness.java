@@ -31,6 +31,15 @@ final class Lateness {
         }
     }
 
+    /**
+     * What the publisher's clock shows now, as far as its stamps tell: not less than by those that came soonest, so that what
+     * is on its way still was made before; 0 before there was one.
+     */
+    long publisherMicros(long nowNanos) {
+        long soonest = Math.min(least, leastBefore);
+        return soonest == UNKNOWN ? 0 : nowNanos / 1_000 - soonest;
+    }
+
     boolean late(long nowNanos) {
         return nowNanos < lateUntilNanos;
     }

@@ -455,7 +455,7 @@ public final class Pins {
 
     /** From now on it is seen what goes of it; a call or its events may be under way for so long. */
     private void follow(Pin pin, long arrivalNanos) {
-        long stamp = tree.stampMicros();
+        long stamp = tree.engineMicros();
         pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + arrivalNanos / 1_000;
         follow(pin);
     }
@@ -741,7 +741,7 @@ public final class Pins {
 
     /** Whenever the call that is about to leave may arrive: what the ledger says of it counts from then on at the latest. */
     private void mayCount(Pin pin) {
-        long stamp = tree.stampMicros();
+        long stamp = tree.engineMicros();
         pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + ARRIVAL_NANOS / 1_000;
     }
 

@@ -489,6 +489,11 @@ public final class Planner {
         if (!in.tree().resident(last)) {
             return Optional.of("worth a hold, and not in the cache now: it is pinned when it is stored again");
         }
+        if (in.tree().depth(last) == 0) {
+            return Optional.of(
+                    "worth a hold, and what comes before its last block is not known, since events were lost:"
+                            + " it is pinned when all of it is stored again");
+        }
         if (end.isEmpty()) {
             return Optional.of(
                     "worth a hold, and the engine can only pin where a request's blocks end: it is pinned with"

@@ -533,6 +533,16 @@ final class PlannerTest {
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN, Action.PIN, Action.WAIT);
     }
 
+    /** What came before it is not known where the events of its root were lost. */
+    @Test
+    void automatic_beginningIsNotKnown_waits() {
+        traits = BackendTraits.soft().needing(Need.TOKENS);
+        under(9, 1, 2);
+        tokensKnown.add(2L);
+        candidates.add(prefix(2, 7));
+        assertWaits("worth a hold, and what comes before its last block is not known, since events were lost");
+    }
+
     @Test
     void automatic_pathIsLeaving_waits() {
         root(1, 2, 3);

@@ -124,6 +124,13 @@ final class SessionHolds {
         }
     }
 
+    /** Where the branches of open sessions end, by the session's id, for those who look into it. */
+    Map<String, Set<RadixNode>> leaves() {
+        Map<String, Set<RadixNode>> leaves = new HashMap<>();
+        open.forEach((id, session) -> leaves.put(id, Set.copyOf(session.leaves)));
+        return leaves;
+    }
+
     /** Tokens that any session refers to. */
     int heldTokens() {
         return heldTokens;

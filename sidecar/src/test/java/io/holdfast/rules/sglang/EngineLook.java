@@ -1,5 +1,6 @@
 package io.holdfast.rules.sglang;
 
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +24,25 @@ public final class EngineLook {
             }
         }
         return blocks;
+    }
+
+    /** Blocks that open sessions refer to, by the session's id. */
+    public static Map<String, Set<Long>> ofSessions(SglangEngine engine) {
+        Map<String, Set<Long>> sessions = new HashMap<>();
+        engine.cache().sessions().leaves().forEach((id, leaves) -> {
+            Set<Long> blocks = new HashSet<>();
+            for (RadixNode leaf : leaves) {
+                for (RadixNode at = leaf; !at.isRoot(); at = at.parent()) {
+                    for (long block : at.blocks) {
+                        blocks.add(block);
+                    }
+                }
+            }
+            if (!blocks.isEmpty()) {
+                sessions.put(id, blocks);
+            }
+        });
+        return sessions;
     }
 
     /** Whether a pin of this block keeps anything. */

@@ -1,0 +1,57 @@
+package io.holdfast.storm;
+
+import io.holdfast.rules.sglang.SglangSettings.Eviction;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.storm.StormSidecar.Way;
+import java.util.SplittableRandom;
+
+/** By which backend a storm's sidecars hold, on which engine. */
+enum StormVariant {
+    /** The branch that pins on the GPU. */
+    PIN_BLOCKS(Way.PIN_BLOCKS, Variant.PIN_GPU, Eviction.LRU, false),
+    /** Stock SGLang that keeps what sessions refer to. */
+    SESSION_HOLD(Way.SESSION_HOLD, Variant.STOCK, Eviction.LRU, false),
+    /** Stock SGLang that evicts by priority. */
+    PRIORITY_TOUCH(Way.PRIORITY_TOUCH, Variant.STOCK, Eviction.PRIORITY, false),
+    /** Stock SGLang as it is. */
+    KEEP_WARM(Way.KEEP_WARM, Variant.STOCK, Eviction.LRU, false),
+    /** Stock vLLM. */
+    KEEP_WARM_VLLM(Way.KEEP_WARM, Variant.STOCK, Eviction.LRU, true);
+
+    final Way way;
+    final Variant code;
+    final Eviction eviction;
+    final boolean vllm;
+
+    StormVariant(Way way, Variant code, Eviction eviction, boolean vllm) {
+        this.way = way;
+        this.code = code;
+        this.eviction = eviction;
+        this.vllm = vllm;
+    }
+
+    /** What this seed draws, by random numbers of its own, so that the storm's stay what they are. */
+    static StormVariant of(long seed) {
+        return switch (new SplittableRandom(~seed).nextInt(10)) {
+            case 0, 1 -> PIN_BLOCKS;
+            case 2, 3 -> SESSION_HOLD;
+            case 4, 5, 6 -> PRIORITY_TOUCH;
+            case 7 -> KEEP_WARM;
+            default -> KEEP_WARM_VLLM;
+        };
+    }
+
+    /** Whether holds are requests of the prefix, and no pins that take memory for good. */
+    boolean soft() {
+        return this != PIN_BLOCKS;
+    }
+
+    /** Whether something of a hold lasts that no call takes back. */
+    boolean lasts() {
+        return this == PRIORITY_TOUCH;
+    }
+
+    boolean sessions() {
+        return this == SESSION_HOLD;
+    }
+}
