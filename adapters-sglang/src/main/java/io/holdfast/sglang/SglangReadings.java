@@ -235,19 +235,20 @@ public final class SglangReadings {
     }
 
     private static EngineReadings combine(Load load, Dated info) {
-        return new EngineReadings(
-                size(info, "max_total_num_tokens"),
-                size(info, "page_size"),
-                context(info),
-                size(info, "max_req_input_len"),
-                load.running,
-                load.waiting,
-                load.used,
-                load.ttftSum,
-                load.ttftCount,
-                load.prompt,
-                load.cached,
-                load.ranks);
+        return EngineReadings.unknownBut("SGLang does not tell it")
+                .capacityTokens(size(info, "max_total_num_tokens"))
+                .blockTokens(size(info, "page_size"))
+                .contextTokens(context(info))
+                .largestAcceptedTokens(size(info, "max_req_input_len"))
+                .runningRequests(load.running)
+                .waitingRequests(load.waiting)
+                .usedTokens(load.used)
+                .ttftSumSeconds(load.ttftSum)
+                .ttftCount(load.ttftCount)
+                .promptTokens(load.prompt)
+                .cachedTokens(load.cached)
+                .ranks(load.ranks)
+                .build();
     }
 
     /**

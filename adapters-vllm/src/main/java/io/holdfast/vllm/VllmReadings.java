@@ -69,19 +69,20 @@ public final class VllmReadings {
 
     private static EngineReadings readings(MetricsText metrics, Reading context, long now) {
         List<Sample> caches = metrics.samples(CONFIG);
-        return new EngineReadings(
-                        capacity(caches, now),
-                        blockTokens(caches, now),
-                        context,
-                        longestPrompt(context),
-                        sum(metrics, "vllm:num_requests_running", now),
-                        sum(metrics, "vllm:num_requests_waiting", now),
-                        used(metrics, caches, now),
-                        sum(metrics, "vllm:time_to_first_token_seconds_sum", now),
-                        sum(metrics, "vllm:time_to_first_token_seconds_count", now),
-                        sum(metrics, "vllm:prompt_tokens_total", now),
-                        cached(metrics, now))
-                .withPreemptions(sum(metrics, "vllm:num_preemptions_total", now));
+        return EngineReadings.unknownBut("vLLM does not tell it")
+                .capacityTokens(capacity(caches, now))
+                .blockTokens(blockTokens(caches, now))
+                .contextTokens(context)
+                .largestAcceptedTokens(longestPrompt(context))
+                .runningRequests(sum(metrics, "vllm:num_requests_running", now))
+                .waitingRequests(sum(metrics, "vllm:num_requests_waiting", now))
+                .usedTokens(used(metrics, caches, now))
+                .ttftSumSeconds(sum(metrics, "vllm:time_to_first_token_seconds_sum", now))
+                .ttftCount(sum(metrics, "vllm:time_to_first_token_seconds_count", now))
+                .promptTokens(sum(metrics, "vllm:prompt_tokens_total", now))
+                .cachedTokens(cached(metrics, now))
+                .preemptions(sum(metrics, "vllm:num_preemptions_total", now))
+                .build();
     }
 
     private static Reading sum(MetricsText metrics, String name, long now) {

@@ -927,7 +927,9 @@ public final class Controller {
         if (events.blockTokens() == 0 || r.blockTokens().number().isPresent()) {
             return r;
         }
-        return plausible(r.withBlockTokens(Reading.known(events.blockTokens(), "KV events", clockNanos)));
+        return plausible(r.but()
+                .blockTokens(Reading.known(events.blockTokens(), "KV events", clockNanos))
+                .build());
     }
 
     private EngineReadings plausible(EngineReadings readings) {

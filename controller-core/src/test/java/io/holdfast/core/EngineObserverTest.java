@@ -261,19 +261,12 @@ final class EngineObserverTest {
     }
 
     private EngineReadings readings(int requests, int running, int promptTokens) {
-        Reading unknown = Reading.unknown("not asked");
-        return new EngineReadings(
-                unknown,
-                unknown,
-                unknown,
-                unknown,
-                known(running),
-                known(0),
-                unknown,
-                unknown,
-                known(requests),
-                known(promptTokens),
-                unknown);
+        return EngineReadings.unknownBut("not asked")
+                .runningRequests(known(running))
+                .waitingRequests(known(0))
+                .ttftCount(known(requests))
+                .promptTokens(known(promptTokens))
+                .build();
     }
 
     private Reading known(double value) {

@@ -65,19 +65,10 @@ class OwnRequestsTest {
         EngineReadings all = Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, 10, SECOND);
         read(1, 10, 1_000);
         serve(2, 3, 32);
-        EngineReadings ranks = new EngineReadings(
-                all.capacityTokens(),
-                all.blockTokens(),
-                all.contextTokens(),
-                all.largestAcceptedTokens(),
-                all.runningRequests(),
-                all.waitingRequests(),
-                all.usedTokens(),
-                all.ttftSumSeconds(),
-                Reading.known(11, "test", 4 * SECOND),
-                all.promptTokens(),
-                all.cachedTokens(),
-                List.of(load));
+        EngineReadings ranks = all.but()
+                .ttftCount(Reading.known(11, "test", 4 * SECOND))
+                .ranks(List.of(load))
+                .build();
         assertThat(own.usersOnly(ranks, 0).ranks()).containsExactly(load);
     }
 

@@ -257,9 +257,11 @@ final class RanksTest {
                 0,
                 0,
                 harness.now);
-        return all.withRanks(List.of(
-                new RankLoad(at(running[0]), at(waiting[0]), at(used[0])),
-                new RankLoad(at(running[1]), at(waiting[1]), at(used[used.length - 1]))));
+        return all.but()
+                .ranks(List.of(
+                        new RankLoad(at(running[0]), at(waiting[0]), at(used[0])),
+                        new RankLoad(at(running[1]), at(waiting[1]), at(used[used.length - 1]))))
+                .build();
     }
 
     private Reading at(double value) {

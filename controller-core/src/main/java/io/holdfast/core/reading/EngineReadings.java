@@ -38,121 +38,35 @@ public record EngineReadings(
         ranks = List.copyOf(ranks);
     }
 
-    /** Of an engine with one cache. */
-    public EngineReadings(
-            Reading capacityTokens,
-            Reading blockTokens,
-            Reading contextTokens,
-            Reading largestAcceptedTokens,
-            Reading runningRequests,
-            Reading waitingRequests,
-            Reading usedTokens,
-            Reading ttftSumSeconds,
-            Reading ttftCount,
-            Reading promptTokens,
-            Reading cachedTokens) {
-        this(
-                capacityTokens,
-                blockTokens,
-                contextTokens,
-                largestAcceptedTokens,
-                runningRequests,
-                waitingRequests,
-                usedTokens,
-                ttftSumSeconds,
-                ttftCount,
-                promptTokens,
-                cachedTokens,
-                List.of());
+    /** With nothing known but what is then said. */
+    public static Builder unknownBut(String why) {
+        return new Builder(unknown(why));
     }
 
-    /** Of an engine that does not tell how often it takes requests back. */
-    public EngineReadings(
-            Reading capacityTokens,
-            Reading blockTokens,
-            Reading contextTokens,
-            Reading largestAcceptedTokens,
-            Reading runningRequests,
-            Reading waitingRequests,
-            Reading usedTokens,
-            Reading ttftSumSeconds,
-            Reading ttftCount,
-            Reading promptTokens,
-            Reading cachedTokens,
-            List<RankLoad> ranks) {
-        this(
-                capacityTokens,
-                blockTokens,
-                contextTokens,
-                largestAcceptedTokens,
-                runningRequests,
-                waitingRequests,
-                usedTokens,
-                ttftSumSeconds,
-                ttftCount,
-                promptTokens,
-                cachedTokens,
-                ranks,
-                Reading.unknown("the engine does not tell how often it takes requests back"));
-    }
-
-    /** The same with the load of each rank. */
-    public EngineReadings withRanks(List<RankLoad> loads) {
-        return new EngineReadings(
-                capacityTokens,
-                blockTokens,
-                contextTokens,
-                largestAcceptedTokens,
-                runningRequests,
-                waitingRequests,
-                usedTokens,
-                ttftSumSeconds,
-                ttftCount,
-                promptTokens,
-                cachedTokens,
-                loads,
-                preemptions);
-    }
-
-    /** The same with how often running requests were taken back. */
-    public EngineReadings withPreemptions(Reading count) {
-        return new EngineReadings(
-                capacityTokens,
-                blockTokens,
-                contextTokens,
-                largestAcceptedTokens,
-                runningRequests,
-                waitingRequests,
-                usedTokens,
-                ttftSumSeconds,
-                ttftCount,
-                promptTokens,
-                cachedTokens,
-                ranks,
-                count);
+    /** The same but for what is then said. */
+    public Builder but() {
+        return new Builder(this);
     }
 
     /** The same of a cache of another size, whose use is known otherwise or not at all. */
     public EngineReadings withCache(Reading capacity, Reading used) {
-        return with(capacity, blockTokens, contextTokens, runningRequests, waitingRequests, used);
+        return but().capacityTokens(capacity).usedTokens(used).build();
     }
 
     /** What one data-parallel rank does, whose requests nobody counts by rank. */
     public EngineReadings ofRank(int rank) {
         Reading unknown = Reading.unknown("the engine does not tell it of each data-parallel rank");
         RankLoad load = rank < ranks.size() ? ranks.get(rank) : new RankLoad(unknown, unknown, unknown);
-        return new EngineReadings(
-                capacityTokens,
-                blockTokens,
-                contextTokens,
-                largestAcceptedTokens,
-                load.runningRequests(),
-                load.waitingRequests(),
-                load.usedTokens(),
-                unknown,
-                unknown,
-                unknown,
-                unknown);
+        return but().runningRequests(load.runningRequests())
+                .waitingRequests(load.waitingRequests())
+                .usedTokens(load.usedTokens())
+                .ttftSumSeconds(unknown)
+                .ttftCount(unknown)
+                .promptTokens(unknown)
+                .cachedTokens(unknown)
+                .ranks(List.of())
+                .preemptions(unknown)
+                .build();
     }
 
     private static final double MOST_REQUESTS = 1e7;
@@ -160,7 +74,19 @@ public record EngineReadings(
     public static EngineReadings unknown(String why) {
         Reading unknown = Reading.unknown(why);
         return new EngineReadings(
-                unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown);
+                unknown,
+                unknown,
+                unknown,
+                unknown,
+                unknown,
+                unknown,
+                unknown,
+                unknown,
+                unknown,
+                unknown,
+                unknown,
+                List.of(),
+                unknown);
     }
 
     /**
@@ -184,7 +110,13 @@ public record EngineReadings(
         Reading plausibleUsed = checked(
                 usedTokens, used >= 0 && used <= most * caches, "the cache has " + text(most) + " tokens in all");
         Reading context = checked(contextTokens, contextTokens.number().orElse(1) >= 1, "a request has a token");
-        return with(capacity, block, context, count(runningRequests), count(waitingRequests), plausibleUsed);
+        return but().capacityTokens(capacity)
+                .blockTokens(block)
+                .contextTokens(context)
+                .runningRequests(count(runningRequests))
+                .waitingRequests(count(waitingRequests))
+                .usedTokens(plausibleUsed)
+                .build();
     }
 
     private static Reading count(Reading requests) {
@@ -203,24 +135,24 @@ public record EngineReadings(
         return value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value);
     }
 
-    public EngineReadings withBlockTokens(Reading other) {
-        return with(capacityTokens, other, contextTokens, runningRequests, waitingRequests, usedTokens);
-    }
-
     /** The same with the ever growing counters of other readings. */
     public EngineReadings withCounters(EngineReadings other) {
-        return withCounters(other.ttftSumSeconds, other.ttftCount, other.promptTokens, other.cachedTokens);
+        return but().ttftSumSeconds(other.ttftSumSeconds)
+                .ttftCount(other.ttftCount)
+                .promptTokens(other.promptTokens)
+                .cachedTokens(other.cachedTokens)
+                .build();
     }
 
     /** The same without this much of the ever growing counters. */
     public EngineReadings lessCounters(double requests, double seconds, double prompts, double cached) {
         return requests == 0
                 ? this
-                : withCounters(
-                        less(ttftSumSeconds, seconds),
-                        less(ttftCount, requests),
-                        less(promptTokens, prompts),
-                        less(cachedTokens, cached));
+                : but().ttftSumSeconds(less(ttftSumSeconds, seconds))
+                        .ttftCount(less(ttftCount, requests))
+                        .promptTokens(less(promptTokens, prompts))
+                        .cachedTokens(less(cachedTokens, cached))
+                        .build();
     }
 
     private static Reading less(Reading reading, double part) {
@@ -231,38 +163,118 @@ public record EngineReadings(
         };
     }
 
-    private EngineReadings withCounters(Reading ttftSum, Reading ttfts, Reading prompts, Reading cached) {
-        return new EngineReadings(
-                capacityTokens,
-                blockTokens,
-                contextTokens,
-                largestAcceptedTokens,
-                runningRequests,
-                waitingRequests,
-                usedTokens,
-                ttftSum,
-                ttfts,
-                prompts,
-                cached,
-                ranks,
-                preemptions);
-    }
+    /** Says readings by their names, since they are all of one type. */
+    public static final class Builder {
+        private Reading capacityTokens;
+        private Reading blockTokens;
+        private Reading contextTokens;
+        private Reading largestAcceptedTokens;
+        private Reading runningRequests;
+        private Reading waitingRequests;
+        private Reading usedTokens;
+        private Reading ttftSumSeconds;
+        private Reading ttftCount;
+        private Reading promptTokens;
+        private Reading cachedTokens;
+        private List<RankLoad> ranks;
+        private Reading preemptions;
 
-    private EngineReadings with(
-            Reading capacity, Reading block, Reading context, Reading running, Reading waiting, Reading used) {
-        return new EngineReadings(
-                capacity,
-                block,
-                context,
-                largestAcceptedTokens,
-                running,
-                waiting,
-                used,
-                ttftSumSeconds,
-                ttftCount,
-                promptTokens,
-                cachedTokens,
-                ranks,
-                preemptions);
+        private Builder(EngineReadings from) {
+            capacityTokens = from.capacityTokens;
+            blockTokens = from.blockTokens;
+            contextTokens = from.contextTokens;
+            largestAcceptedTokens = from.largestAcceptedTokens;
+            runningRequests = from.runningRequests;
+            waitingRequests = from.waitingRequests;
+            usedTokens = from.usedTokens;
+            ttftSumSeconds = from.ttftSumSeconds;
+            ttftCount = from.ttftCount;
+            promptTokens = from.promptTokens;
+            cachedTokens = from.cachedTokens;
+            ranks = from.ranks;
+            preemptions = from.preemptions;
+        }
+
+        public Builder capacityTokens(Reading reading) {
+            capacityTokens = reading;
+            return this;
+        }
+
+        public Builder blockTokens(Reading reading) {
+            blockTokens = reading;
+            return this;
+        }
+
+        public Builder contextTokens(Reading reading) {
+            contextTokens = reading;
+            return this;
+        }
+
+        public Builder largestAcceptedTokens(Reading reading) {
+            largestAcceptedTokens = reading;
+            return this;
+        }
+
+        public Builder runningRequests(Reading reading) {
+            runningRequests = reading;
+            return this;
+        }
+
+        public Builder waitingRequests(Reading reading) {
+            waitingRequests = reading;
+            return this;
+        }
+
+        public Builder usedTokens(Reading reading) {
+            usedTokens = reading;
+            return this;
+        }
+
+        public Builder ttftSumSeconds(Reading reading) {
+            ttftSumSeconds = reading;
+            return this;
+        }
+
+        public Builder ttftCount(Reading reading) {
+            ttftCount = reading;
+            return this;
+        }
+
+        public Builder promptTokens(Reading reading) {
+            promptTokens = reading;
+            return this;
+        }
+
+        public Builder cachedTokens(Reading reading) {
+            cachedTokens = reading;
+            return this;
+        }
+
+        public Builder preemptions(Reading reading) {
+            preemptions = reading;
+            return this;
+        }
+
+        public Builder ranks(List<RankLoad> loads) {
+            ranks = loads;
+            return this;
+        }
+
+        public EngineReadings build() {
+            return new EngineReadings(
+                    capacityTokens,
+                    blockTokens,
+                    contextTokens,
+                    largestAcceptedTokens,
+                    runningRequests,
+                    waitingRequests,
+                    usedTokens,
+                    ttftSumSeconds,
+                    ttftCount,
+                    promptTokens,
+                    cachedTokens,
+                    ranks,
+                    preemptions);
+        }
     }
 }

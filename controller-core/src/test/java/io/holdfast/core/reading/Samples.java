@@ -19,42 +19,49 @@ public final class Samples {
             double ttftSum,
             double ttftCount,
             long atNanos) {
-        return new EngineReadings(
-                at(capacity, atNanos),
-                at(block, atNanos),
-                at(accepted, atNanos),
-                at(accepted, atNanos),
-                at(running, atNanos),
-                at(waiting, atNanos),
-                at(used, atNanos),
-                at(ttftSum, atNanos),
-                at(ttftCount, atNanos),
-                at(0, atNanos),
-                at(0, atNanos));
+        return EngineReadings.unknownBut("a sample does not tell it")
+                .capacityTokens(at(capacity, atNanos))
+                .blockTokens(at(block, atNanos))
+                .contextTokens(at(accepted, atNanos))
+                .largestAcceptedTokens(at(accepted, atNanos))
+                .runningRequests(at(running, atNanos))
+                .waitingRequests(at(waiting, atNanos))
+                .usedTokens(at(used, atNanos))
+                .ttftSumSeconds(at(ttftSum, atNanos))
+                .ttftCount(at(ttftCount, atNanos))
+                .promptTokens(at(0, atNanos))
+                .cachedTokens(at(0, atNanos))
+                .build();
     }
 
     /** The same of an engine all of whose ranks do as much. */
     public static EngineReadings ofRanks(EngineReadings r, int ranks) {
         return ranks == 1
                 ? r
-                : r.withRanks(Collections.nCopies(
-                        ranks, new RankLoad(r.runningRequests(), r.waitingRequests(), r.usedTokens())));
+                : r.but()
+                        .ranks(Collections.nCopies(
+                                ranks, new RankLoad(r.runningRequests(), r.waitingRequests(), r.usedTokens())))
+                        .build();
     }
 
     /** The same but for one of them. */
     public static EngineReadings with(EngineReadings r, String name, Reading other) {
-        return new EngineReadings(
-                name.equals("capacityTokens") ? other : r.capacityTokens(),
-                name.equals("blockTokens") ? other : r.blockTokens(),
-                name.equals("contextTokens") ? other : r.contextTokens(),
-                name.equals("largestAcceptedTokens") ? other : r.largestAcceptedTokens(),
-                name.equals("runningRequests") ? other : r.runningRequests(),
-                name.equals("waitingRequests") ? other : r.waitingRequests(),
-                name.equals("usedTokens") ? other : r.usedTokens(),
-                name.equals("ttftSumSeconds") ? other : r.ttftSumSeconds(),
-                name.equals("ttftCount") ? other : r.ttftCount(),
-                name.equals("promptTokens") ? other : r.promptTokens(),
-                name.equals("cachedTokens") ? other : r.cachedTokens());
+        EngineReadings.Builder but = r.but();
+        return switch (name) {
+                    case "capacityTokens" -> but.capacityTokens(other);
+                    case "blockTokens" -> but.blockTokens(other);
+                    case "contextTokens" -> but.contextTokens(other);
+                    case "largestAcceptedTokens" -> but.largestAcceptedTokens(other);
+                    case "runningRequests" -> but.runningRequests(other);
+                    case "waitingRequests" -> but.waitingRequests(other);
+                    case "usedTokens" -> but.usedTokens(other);
+                    case "ttftSumSeconds" -> but.ttftSumSeconds(other);
+                    case "ttftCount" -> but.ttftCount(other);
+                    case "promptTokens" -> but.promptTokens(other);
+                    case "cachedTokens" -> but.cachedTokens(other);
+                    default -> throw new IllegalArgumentException(name);
+                }
+                .build();
     }
 
     private static Reading at(double value, long atNanos) {
