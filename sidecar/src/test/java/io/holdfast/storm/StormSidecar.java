@@ -206,26 +206,28 @@ final class StormSidecar {
 
     /** Hands in what the engine's routes said. */
     void readings(SglangSettings settings, int capacity, List<Load> ranks, long at) {
-        controller.readings(new EngineReadings(
-                known("capacity", capacity, at),
-                known("page", settings.pageTokens(), at),
-                known("context", settings.contextTokens(), at),
-                known("longest prompt", settings.maxPromptTokens(), at),
-                sum("running", ranks, Load::running, at),
-                sum("waiting", ranks, Load::waiting, at),
-                sum("used", ranks, Load::usedTokens, at),
-                sum("ttft", ranks, Load::ttftSeconds, at),
-                sum("ttft count", ranks, stats -> (double) stats.ttftCount(), at),
-                sum("prompt tokens", ranks, stats -> (double) stats.promptTokens(), at),
-                sum("cached tokens", ranks, stats -> (double) stats.cachedTokens(), at),
-                ranks.size() == 1
-                        ? List.of()
-                        : ranks.stream()
-                                .map(stats -> new RankLoad(
-                                        known("running", stats.running(), at),
-                                        known("waiting", stats.waiting(), at),
-                                        known("used", stats.usedTokens(), at)))
-                                .toList()));
+        controller.readings(EngineReadings.unknownBut("a storm does not tell it")
+                .capacityTokens(known("capacity", capacity, at))
+                .blockTokens(known("page", settings.pageTokens(), at))
+                .contextTokens(known("context", settings.contextTokens(), at))
+                .largestAcceptedTokens(known("longest prompt", settings.maxPromptTokens(), at))
+                .runningRequests(sum("running", ranks, Load::running, at))
+                .waitingRequests(sum("waiting", ranks, Load::waiting, at))
+                .usedTokens(sum("used", ranks, Load::usedTokens, at))
+                .ttftSumSeconds(sum("ttft", ranks, Load::ttftSeconds, at))
+                .ttftCount(sum("ttft count", ranks, stats -> (double) stats.ttftCount(), at))
+                .promptTokens(sum("prompt tokens", ranks, stats -> (double) stats.promptTokens(), at))
+                .cachedTokens(sum("cached tokens", ranks, stats -> (double) stats.cachedTokens(), at))
+                .ranks(
+                        ranks.size() == 1
+                                ? List.of()
+                                : ranks.stream()
+                                        .map(stats -> new RankLoad(
+                                                known("running", stats.running(), at),
+                                                known("waiting", stats.waiting(), at),
+                                                known("used", stats.usedTokens(), at)))
+                                        .toList())
+                .build());
     }
 
     private static Reading sum(String name, List<Load> ranks, ToDoubleFunction<Load> number, long at) {

@@ -47,7 +47,8 @@ public final class Samples {
     /** The same but for one of them. */
     public static EngineReadings with(EngineReadings r, String name, Reading other) {
         EngineReadings.Builder but = r.but();
-        return switch (name) {
+        EngineReadings.Builder with =
+                switch (name) {
                     case "capacityTokens" -> but.capacityTokens(other);
                     case "blockTokens" -> but.blockTokens(other);
                     case "contextTokens" -> but.contextTokens(other);
@@ -60,8 +61,8 @@ public final class Samples {
                     case "promptTokens" -> but.promptTokens(other);
                     case "cachedTokens" -> but.cachedTokens(other);
                     default -> throw new IllegalArgumentException(name);
-                }
-                .build();
+                };
+        return with.build();
     }
 
     private static Reading at(double value, long atNanos) {
