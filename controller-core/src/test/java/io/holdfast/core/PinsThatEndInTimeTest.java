@@ -198,8 +198,10 @@ final class PinsThatEndInTimeTest {
 
     @Test
     void pause_isWrittenAlsoWithoutPinsInTheLedger() {
-        harness.controller.releaseAll("the test says so").toCompletableFuture();
+        CompletableFuture<Released> all =
+                harness.controller.releaseAll("the test says so").toCompletableFuture();
         harness.settle();
+        assertThat(all).isCompleted();
         assertThat(disk.lines).hasSize(1);
     }
 

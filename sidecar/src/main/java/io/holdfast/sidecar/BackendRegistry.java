@@ -7,6 +7,7 @@ import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.lmcache.LmcacheBackend;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.EngineFamily.BackendParts;
@@ -50,6 +51,11 @@ final class BackendRegistry {
         return !backend.equals(PriorityTouchBackend.NAME);
     }
 
+    /** Whether pins of this backend are outside of the engine, for whoever has no engine to make one for. */
+    static boolean outside(String backend) {
+        return backend.equals(LmcacheBackend.NAME);
+    }
+
     /** A backend by its name; absent where this version has none of that name for such an engine. */
     static Optional<Backend> named(String name, EngineFamily family, BackendParts parts) {
         return name.equals(DryRunBackend.NAME)
@@ -66,10 +72,12 @@ final class BackendRegistry {
      */
     static Backends of(EngineConfig config, Ledger ledger, BackendParts parts, UnaryOperator<Backend> wrapper) {
         if (config.backend().equals(AutoBackend.NAME)) {
-            List<Backend> inOrder = config.family().backends().values().stream()
+            List<Backend> all = config.family().backends().values().stream()
                     .map(make -> wrapper.apply(make.apply(parts)))
                     .toList();
-            return new Backends(new AutoBackend(inOrder, parts.clock()), inOrder, sender(config, parts));
+            List<Backend> inOrder =
+                    all.stream().filter(each -> !each.traits().onlyByName()).toList();
+            return new Backends(new AutoBackend(inOrder, parts.clock()), all, sender(config, parts));
         }
         Backend chosen = named(config.backend(), config.family(), parts)
                 .map(wrapper)

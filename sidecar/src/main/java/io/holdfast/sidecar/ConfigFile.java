@@ -59,6 +59,7 @@ final class ConfigFile {
             "ttftWindowSeconds",
             "kvcachedSegment",
             "kvcachedLimit",
+            "lmcache",
             "hashAlgorithm",
             "hashSeed",
             "holds",
@@ -66,6 +67,7 @@ final class ConfigFile {
             "adminKeyEnv");
     private static final Set<String> LIMIT = Set.of(
             "device", "bundle", "page", "marginPages", "floor", "step", "coolDownSeconds", "pressure", "restore");
+    private static final Set<String> LMCACHE = Set.of("url", "model", "worldSize");
     private static final Set<String> DEVICE =
             Set.of("id", "memory", "utilization", "weights", "activations", "reserve");
     private static final Set<String> HOLD = Set.of("name", "text", "file", "messages", "tools", "tokens");
@@ -238,11 +240,19 @@ final class ConfigFile {
                         .findFirst(),
                 mapping.text("kvcachedSegment"),
                 mapping.mapping("kvcachedLimit", LIMIT, ConfigFile::limit),
+                mapping.mapping("lmcache", LMCACHE, ConfigFile::lmcache),
                 hashAlgorithm(mapping),
                 mapping.text("hashSeed"),
                 mapping.mappings("holds", HOLD, ConfigFile::hold).orElse(List.of()),
                 mapping.text("apiKeyEnv"),
                 mapping.text("adminKeyEnv"));
+    }
+
+    private static LmcacheConfig lmcache(ConfigMapping mapping) {
+        return new LmcacheConfig(
+                uri(required("url", mapping.text("url"), "write the address of the LMCache coordinator")),
+                mapping.text("model"),
+                mapping.wholeNumber("worldSize").orElse(1));
     }
 
     private static DeclaredHold hold(ConfigMapping mapping) {
@@ -322,7 +332,7 @@ final class ConfigFile {
             throw new ConfigException(
                     "url",
                     "is " + ConfigException.shown(written)
-                            + "; write the address of the engine's HTTP server, such as http://127.0.0.1:30000");
+                            + "; write the address of an HTTP server, such as http://127.0.0.1:30000");
         }
     }
 

@@ -7,6 +7,7 @@ import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.events.VllmHashing.Algorithm;
+import io.holdfast.lmcache.LmcacheBackend;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -39,6 +40,7 @@ import java.util.regex.Pattern;
  * @param kvcachedSegment the kvcached memory segment of this engine, where it has one; such an engine publishes no events,
  *     so that nothing is held automatically
  * @param kvcachedLimit how the limit in that segment is moved
+ * @param lmcache the LMCache behind the engine, where prefixes can be held
  * @param hashAlgorithm how vLLM makes the names of blocks ({@code --prefix-caching-hash-algo}); absent: found out
  * @param hashSeed what vLLM's names of blocks begin with ({@code PYTHONHASHSEED}); absent: found out
  * @param holds prefixes that are asked for at every start
@@ -65,6 +67,7 @@ public record EngineConfig(
         Optional<Duration> ttftWindow,
         Optional<String> kvcachedSegment,
         Optional<LimitConfig> kvcachedLimit,
+        Optional<LmcacheConfig> lmcache,
         Optional<Algorithm> hashAlgorithm,
         Optional<String> hashSeed,
         List<DeclaredHold> holds,
@@ -129,6 +132,12 @@ public record EngineConfig(
                                         + " has none of that name: "
                                 : "")
                         + ConfigMapping.mend(backend, backends));
+        require(
+                !backend.equals(LmcacheBackend.NAME) || lmcache.isPresent(),
+                "lmcache",
+                "",
+                "nothing can be pinned without it: write lmcache: {url: http://HOST:9300}, the address of the LMCache"
+                        + " coordinator, or another backend");
         clientPriorityMax.ifPresent(priority -> {
             require(
                     type == EngineType.SGLANG,
@@ -210,6 +219,7 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 List.of(),
                 Optional.empty(),
                 Optional.empty());
@@ -247,7 +257,7 @@ public record EngineConfig(
         return backend.equals(DryRunBackend.NAME);
     }
 
-    private static boolean isHttp(URI url) {
+    static boolean isHttp(URI url) {
         return ("http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme()))
                 && url.getHost() != null
                 && url.getPort() <= 65_535
