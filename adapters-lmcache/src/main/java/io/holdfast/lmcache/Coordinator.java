@@ -30,7 +30,7 @@ final class Coordinator {
     }
 
     URI address() {
-        return http.base();
+        return URI.create(http.base().toString().replaceAll("/+$", ""));
     }
 
     /** What came of asking to pin nothing. */
@@ -73,8 +73,8 @@ final class Coordinator {
                     Kind.REJECTED,
                     String.format(
                             Locale.ROOT,
-                            "The LMCache coordinator pinned nothing: the prefix has %,d tokens, which is less than one of"
-                                    + " its chunks (its --chunk-size, 256 unless it says otherwise).",
+                            "The LMCache coordinator pinned nothing: the prefix has %,d tokens, which is less than one"
+                                    + " of its chunks (its --chunk-size, 256 unless it says otherwise).",
                             pin.tokens().length));
         }
         if (keys.getAsLong() < chunks.getAsLong()) {
@@ -85,7 +85,8 @@ final class Coordinator {
         }
         return new Outcome(
                 Kind.ACCEPTED,
-                "The LMCache coordinator pinned " + chunks.getAsLong() + (chunks.getAsLong() == 1 ? " chunk" : " chunks")
+                "The LMCache coordinator pinned " + chunks.getAsLong()
+                        + (chunks.getAsLong() == 1 ? " chunk" : " chunks")
                         + " of its " + pin.tokens().length + " tokens; whether they are stored there it does not say"
                         + " (this way to hold is unproven).");
     }
@@ -115,8 +116,8 @@ final class Coordinator {
                             ? new Outcome(
                                     Kind.MISSING,
                                     "the LMCache coordinator lists no pin of " + model
-                                            + " any more: it was started again without --metadata-path, or its pins were"
-                                            + " dropped")
+                                            + " any more: it was started again without --metadata-path, or its pins"
+                                            + " were dropped")
                             : new Outcome(Kind.ACCEPTED, "The LMCache coordinator lists pins of " + model + ".");
                 });
     }
@@ -143,12 +144,11 @@ final class Coordinator {
             case Reply.Answer answer
             when answer.status() == 404 || answer.status() == 405 ->
                 rejected("What is at " + address() + " has no " + PINS
-                        + " route: it is an LMCache coordinator older than that, or LMCache's classic controller, which has"
-                        + " no unpin.");
+                        + " route: it is an LMCache coordinator older than that, or LMCache's classic controller,"
+                        + " which has no unpin.");
             case Reply.Answer answer
             when answer.status() == 408 || answer.status() == 429 || answer.status() >= 500 ->
-                Optional.of(
-                        maybe("The LMCache coordinator answered HTTP " + answer.status() + ": " + said(reply)));
+                Optional.of(maybe("The LMCache coordinator answered HTTP " + answer.status() + ": " + said(reply)));
             case Reply.Answer answer ->
                 rejected("The LMCache coordinator refused with HTTP " + answer.status() + ": " + said(reply));
         };

@@ -151,7 +151,8 @@ public final class LmcacheBackend implements Backend {
         if (ranks > 1) {
             return new Capabilities(
                     false,
-                    "This engine has " + ranks + " caches (data-parallel ranks), which is not supported beside LMCache: run"
+                    "This engine has " + ranks
+                            + " caches (data-parallel ranks), which is not supported beside LMCache: run"
                             + " one engine per rank, each with a sidecar's engine of its own.");
         }
         return new Capabilities(
@@ -221,12 +222,14 @@ public final class LmcacheBackend implements Backend {
         Optional<Coordinator> at =
                 coordinator.filter(known -> known.address().equals(pin.get().coordinator()));
         return at.map(same -> same.unpin(pin.get()))
-                .orElseGet(() -> rejected("It was pinned at the LMCache coordinator at " + pin.get().coordinator()
+                .orElseGet(() -> rejected("It was pinned at the LMCache coordinator at "
+                        + pin.get().coordinator()
                         + ", and "
                         + coordinator
                                 .map(other -> "the configuration names the one at " + other.address())
                                 .orElse("the configuration names none")
-                        + ": name it again (lmcache: {url: " + pin.get().coordinator() + "}), so that it is released."));
+                        + ": name it again (lmcache: {url: " + pin.get().coordinator()
+                        + "}), so that it is released."));
     }
 
     private static CompletionStage<Outcome> rejected(String why) {

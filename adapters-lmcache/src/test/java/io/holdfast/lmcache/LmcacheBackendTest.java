@@ -90,8 +90,8 @@ final class LmcacheBackendTest {
             delimiter = '|',
             value = {
                 "200 | {'requested':0,'affected':0,'status':'pinned'} | REJECTED | The LMCache coordinator pinned"
-                        + " nothing: the prefix has 4 tokens, which is less than one of its chunks (its --chunk-size, 256"
-                        + " unless it says otherwise).",
+                    + " nothing: the prefix has 4 tokens, which is less than one of its chunks (its --chunk-size, 256"
+                    + " unless it says otherwise).",
                 "200 | {'requested':4,'affected':3,'status':'pinned'} | CLIPPED | The LMCache coordinator pinned 3 keys"
                         + " of 4 chunks of the prefix.",
                 "200 | fine | DEFERRED | The LMCache coordinator answered without requested and affected: fine. It may"
@@ -100,8 +100,8 @@ final class LmcacheBackendTest {
                         + " many token_ids.",
                 "422 | {'detail':[{'msg':'x'}]} | REJECTED | The LMCache coordinator refused with HTTP 422:"
                         + " {'detail':[{'msg':'x'}]}.",
-                "500 | oh | DEFERRED | The LMCache coordinator answered HTTP 500: oh. It may have carried it out all the"
-                        + " same."
+                "500 | oh | DEFERRED | The LMCache coordinator answered HTTP 500: oh. It may have carried it out all"
+                        + " the same."
             })
     void pin_coordinatorsAnswer_isSaid(int status, String body, Kind kind, String sentence) {
         coordinator.answers(PIN, status, body.replace('\'', '"'));
@@ -145,7 +145,10 @@ final class LmcacheBackendTest {
                 engine.http(),
                 () -> CompletableFuture.completedFuture(1),
                 engine.timer());
-        assertThat(nowhere.unpin(List.of(other.text())).toCompletableFuture().join().reason())
+        assertThat(nowhere.unpin(List.of(other.text()))
+                        .toCompletableFuture()
+                        .join()
+                        .reason())
                 .isEqualTo("It was pinned at the LMCache coordinator at " + engine.uri()
                         + ", and the configuration names none: name it again (lmcache: {url: " + engine.uri()
                         + "}), so that it is released.");
@@ -162,9 +165,15 @@ final class LmcacheBackendTest {
     void severalUnpins_thatCameOutDifferently_areNoYesAndNoNo() {
         coordinator.answers(UNPIN, 200, "{\"requested\":1,\"affected\":1,\"status\":\"unpinned\"}");
         String here = backend.handle(COMMAND);
-        assertThat(backend.unpin(List.of(here, here)).toCompletableFuture().join().kind())
+        assertThat(backend.unpin(List.of(here, here))
+                        .toCompletableFuture()
+                        .join()
+                        .kind())
                 .isEqualTo(Kind.ACCEPTED);
-        assertThat(backend.unpin(List.of(here, "12")).toCompletableFuture().join().kind())
+        assertThat(backend.unpin(List.of(here, "12"))
+                        .toCompletableFuture()
+                        .join()
+                        .kind())
                 .isEqualTo(Kind.CLIPPED);
     }
 
@@ -173,8 +182,8 @@ final class LmcacheBackendTest {
             delimiter = '|',
             value = {
                 "200 | {'total':12,'pins':[]} | ACCEPTED | The LMCache coordinator lists pins of Qwen/Qwen3-8B.",
-                "200 | {'total':0,'pins':[]} | MISSING | the LMCache coordinator lists no pin of Qwen/Qwen3-8B any more:"
-                        + " it was started again without --metadata-path, or its pins were dropped",
+                "200 | {'total':0,'pins':[]} | MISSING | the LMCache coordinator lists no pin of Qwen/Qwen3-8B any"
+                        + " more: it was started again without --metadata-path, or its pins were dropped",
                 "405 | {} | ACCEPTED | The LMCache coordinator does not list its pins.",
                 "503 | x | DEFERRED | The LMCache coordinator answered HTTP 503: x. It may have carried it out all the"
                         + " same."
@@ -189,7 +198,10 @@ final class LmcacheBackendTest {
         PinCommand nameless = new PinCommand(7, 3, new HoldRequest(new long[] {11}, Duration.ofMinutes(1)), 1);
         assertThat(backend.pin(nameless).toCompletableFuture().join())
                 .isEqualTo(new Outcome(Kind.REJECTED, "A prefix is pinned by its tokens, and they are not known."));
-        assertThat(backend(Optional.empty(), 1).pin(COMMAND).toCompletableFuture().join())
+        assertThat(backend(Optional.empty(), 1)
+                        .pin(COMMAND)
+                        .toCompletableFuture()
+                        .join())
                 .isEqualTo(new Outcome(
                         Kind.REJECTED,
                         "The engine's model is not known, by which LMCache finds what is to be pinned."));
@@ -206,8 +218,8 @@ final class LmcacheBackendTest {
                         true,
                         "Unproven, since it was tried by LMCache's documentation only: the coordinator at "
                                 + coordinator.uri()
-                                + " keeps what is pinned of Qwen/Qwen3-8B (world size 2) in LMCache's shared storage, and"
-                                + " not in the engine's cache."));
+                                + " keeps what is pinned of Qwen/Qwen3-8B (world size 2) in LMCache's shared storage,"
+                                + " and not in the engine's cache."));
         assertThat(coordinator.asked())
                 .containsExactly(PIN
                         + " {\"model_name\":\"Qwen/Qwen3-8B\",\"world_size\":2,\"token_ids\":[],\"cache_salt\":\"\"}");
@@ -221,8 +233,8 @@ final class LmcacheBackendTest {
         assertThat(backend(Optional.empty(), 1).probe().toCompletableFuture().join())
                 .isEqualTo(new Capabilities(
                         false,
-                        "The engine does not tell its model at /v1/models: write it as LMCache names it, lmcache: {url: …,"
-                                + " model: NAME}."));
+                        "The engine does not tell its model at /v1/models: write it as LMCache names it, lmcache:"
+                                + " {url: …, model: NAME}."));
         assertThat(backend(Optional.of("m"), 2).probe().toCompletableFuture().join())
                 .isEqualTo(new Capabilities(
                         false,

@@ -48,17 +48,18 @@ public final class PinPrefixBackend implements Backend {
             .endingAfter(TIME, RENEWED)
             .namedOnly();
     private static final String PIN = "/hicache/pin_prefix";
-    private static final String NO_ROUTE = "This engine has no pin_prefix route, as only SGLang 0.5.10rc0 does; newer ones"
-            + " keep prefixes by sessions (--enable-session-radix-cache) or by priorities (--radix-eviction-policy"
-            + " priority) instead.";
-    private static final String ADMIN_KEY = "The engine pins only for an administrator: start it with --admin-api-key, and"
-            + " name the environment variable that has the key with adminKeyEnv.";
+    private static final String NO_ROUTE =
+            "This engine has no pin_prefix route, as only SGLang 0.5.10rc0 does; newer ones keep prefixes by sessions"
+                    + " (--enable-session-radix-cache) or by priorities (--radix-eviction-policy priority) instead.";
+    private static final String ADMIN_KEY =
+            "The engine pins only for an administrator: start it with --admin-api-key, and"
+                    + " name the environment variable that has the key with adminKeyEnv.";
     private static final String HOST_TIER =
             "The engine keeps no copies in host memory, which is what is pinned: start it with"
                     + " --enable-hierarchical-cache.";
     private static final String SWITCHED_OFF = "The engine's pins are switched off: start it with"
-            + " SGLANG_HICACHE_MAX_PINNED_RATIO in its environment, the part of its host memory that pins may take, such"
-            + " as 0.3.";
+        + " SGLANG_HICACHE_MAX_PINNED_RATIO in its environment, the part of its host memory that pins may take, such"
+        + " as 0.3.";
     private static final String MORE = " A larger SGLANG_HICACHE_MAX_PINNED_RATIO of the engine leaves more to pins.";
 
     private final EngineHttp http;
@@ -106,15 +107,18 @@ public final class PinPrefixBackend implements Backend {
 
     private static Capabilities judge(Reply pin, Reply info) {
         Optional<Outcome> trouble = trouble(pin);
-        if (trouble.isPresent() && trouble.get().kind() != Kind.MISSING && trouble.get().kind() != Kind.CLIPPED) {
+        if (trouble.isPresent()
+                && trouble.get().kind() != Kind.MISSING
+                && trouble.get().kind() != Kind.CLIPPED) {
             return new Capabilities(false, trouble.get().reason());
         }
-        if (ServerInfo.read(info) instanceof ServerInfo.Read.Done done && done.info().caches() > 1) {
+        if (ServerInfo.read(info) instanceof ServerInfo.Read.Done done
+                && done.info().caches() > 1) {
             return new Capabilities(
                     false,
                     "This engine has " + done.info().caches()
-                            + " caches (data-parallel ranks), and which of them pinned a prefix it does not say: run one"
-                            + " engine per rank, each with a sidecar's engine of its own.");
+                            + " caches (data-parallel ranks), and which of them pinned a prefix it does not say: run"
+                            + " one engine per rank, each with a sidecar's engine of its own.");
         }
         return new Capabilities(
                 true,
@@ -208,7 +212,8 @@ public final class PinPrefixBackend implements Backend {
     }
 
     private static Outcome missing() {
-        return new Outcome(Kind.MISSING, "The engine has nothing of the prefix to pin: it was evicted in the meantime.");
+        return new Outcome(
+                Kind.MISSING, "The engine has nothing of the prefix to pin: it was evicted in the meantime.");
     }
 
     /** Never asked, by its traits. */

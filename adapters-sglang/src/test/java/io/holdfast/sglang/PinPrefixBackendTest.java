@@ -20,9 +20,9 @@ final class PinPrefixBackendTest {
     private static final PinCommand COMMAND = new PinCommand(7, 3, PREFIX, 1);
     private static final String ROUTE = "/hicache/pin_prefix";
     private static final String CAN =
-            "The engine pins prefixes in host memory for 60 s at a time, which are renewed; a pin cannot be released before"
-                    + " its time runs out, and what the engine evicted from the GPU meanwhile is loaded from host memory"
-                    + " when it is used.";
+            "The engine pins prefixes in host memory for 60 s at a time, which are renewed; a pin cannot be released"
+                + " before its time runs out, and what the engine evicted from the GPU meanwhile is loaded from host"
+                + " memory when it is used.";
     private static final String NO_ROUTE =
             "This engine has no pin_prefix route, as only SGLang 0.5.10rc0 does; newer ones keep prefixes by sessions"
                     + " (--enable-session-radix-cache) or by priorities (--radix-eviction-policy priority) instead.";
@@ -55,26 +55,27 @@ final class PinPrefixBackendTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "200 | ok | 2 | Pinned 2 nodes (ttl=60s); prefix partially pinned; Pin budget exhausted (900/1000 tokens"
-                        + " pinned) | CLIPPED | The engine pinned a part of the prefix only: Pinned 2 nodes (ttl=60s);"
-                        + " prefix partially pinned; Pin budget exhausted (900/1000 tokens pinned). A larger"
+                "200 | ok | 2 | Pinned 2 nodes (ttl=60s); prefix partially pinned; Pin budget exhausted (900/1000"
+                        + " tokens pinned) | CLIPPED | The engine pinned a part of the prefix only: Pinned 2 nodes"
+                        + " (ttl=60s); prefix partially pinned; Pin budget exhausted (900/1000 tokens pinned). A larger"
                         + " SGLANG_HICACHE_MAX_PINNED_RATIO of the engine leaves more to pins.",
                 "400 | error | 0 | Pin budget exhausted (1000/1000 tokens pinned) | CLIPPED | The engine pinned nothing"
                         + " of the prefix: Pin budget exhausted (1000/1000 tokens pinned). A larger"
                         + " SGLANG_HICACHE_MAX_PINNED_RATIO of the engine leaves more to pins.",
                 "400 | error | 0 | No matching prefix found in cache to pin | MISSING | The engine has nothing of the"
                         + " prefix to pin: it was evicted in the meantime.",
-                "200 | ok | 0 | Pinned 0 nodes | MISSING | The engine has nothing of the prefix to pin: it was evicted in"
-                        + " the meantime.",
+                "200 | ok | 0 | Pinned 0 nodes | MISSING | The engine has nothing of the prefix to pin: it was evicted"
+                        + " in the meantime.",
                 "400 | error | 0 | PIN requires --enable-hierarchical-cache | REJECTED | The engine keeps no copies in"
                         + " host memory, which is what is pinned: start it with --enable-hierarchical-cache.",
-                "400 | error | 0 | Pinning is disabled (SGLANG_HICACHE_MAX_PINNED_RATIO is 0) | REJECTED | The engine's"
-                        + " pins are switched off: start it with SGLANG_HICACHE_MAX_PINNED_RATIO in its environment, the"
-                        + " part of its host memory that pins may take, such as 0.3.",
+                "400 | error | 0 | Pinning is disabled (SGLANG_HICACHE_MAX_PINNED_RATIO is 0) | REJECTED | The"
+                        + " engine's pins are switched off: start it with SGLANG_HICACHE_MAX_PINNED_RATIO in its"
+                        + " environment, the part of its host memory that pins may take, such as 0.3.",
                 "400 | error | 0 | This endpoint requires admin API key to be set | REJECTED | The engine pins only for"
                         + " an administrator: start it with --admin-api-key, and name the environment variable that has"
                         + " the key with adminKeyEnv.",
-                "400 | error | 0 | something else | REJECTED | The engine refused to pin with HTTP 400: something else.",
+                "400 | error | 0 | something else | REJECTED | The engine refused to pin with HTTP 400: something"
+                        + " else.",
                 "401 | error | 0 | x | REJECTED | The engine wants another key (HTTP 401): apiKeyEnv names the variable"
                         + " of the one for requests, adminKeyEnv that of the one for pins.",
                 "404 | error | 0 | x | REJECTED | " + NO_ROUTE,
@@ -128,8 +129,7 @@ final class PinPrefixBackendTest {
         assertThat(backend.handle(COMMAND)).isEqualTo("11");
         assertThat(backend.unpin(List.of("11")).toCompletableFuture().join())
                 .isEqualTo(new Outcome(
-                        Outcome.Kind.REJECTED,
-                        "A pin is not taken back: it ends 60 s after its last renewal or use."));
+                        Outcome.Kind.REJECTED, "A pin is not taken back: it ends 60 s after its last renewal or use."));
         assertThat(engine.asked()).isEmpty();
     }
 
@@ -141,19 +141,19 @@ final class PinPrefixBackendTest {
                 "200 | Pinned 0 nodes (ttl=1s) | {} | true | " + CAN,
                 "400 | Pin budget exhausted (1000/1000 tokens pinned) | {} | true | " + CAN,
                 "404 | x | {} | false | " + NO_ROUTE,
-                "400 | PIN requires --enable-hierarchical-cache | {} | false | The engine keeps no copies in host memory,"
-                        + " which is what is pinned: start it with --enable-hierarchical-cache.",
+                "400 | PIN requires --enable-hierarchical-cache | {} | false | The engine keeps no copies in host"
+                        + " memory, which is what is pinned: start it with --enable-hierarchical-cache.",
                 "400 | Pinning is disabled (SGLANG_HICACHE_MAX_PINNED_RATIO is 0) | {} | false | The engine's pins are"
                         + " switched off: start it with SGLANG_HICACHE_MAX_PINNED_RATIO in its environment, the part of"
                         + " its host memory that pins may take, such as 0.3.",
                 "400 | This endpoint requires admin API key | {} | false | The engine pins only for an administrator:"
                         + " start it with --admin-api-key, and name the environment variable that has the key with"
                         + " adminKeyEnv.",
-                "403 | x | {} | false | The engine wants another key (HTTP 403): apiKeyEnv names the variable of the one"
-                        + " for requests, adminKeyEnv that of the one for pins.",
-                "200 | fine | {'dp_size':2} | false | This engine has 2 caches (data-parallel ranks), and which of them"
-                        + " pinned a prefix it does not say: run one engine per rank, each with a sidecar's engine of its"
-                        + " own."
+                "403 | x | {} | false | The engine wants another key (HTTP 403): apiKeyEnv names the variable of the"
+                        + " one for requests, adminKeyEnv that of the one for pins.",
+                "200 | fine | {'dp_size':2} | false | This engine has 2 caches (data-parallel ranks), and which of"
+                    + " them pinned a prefix it does not say: run one engine per rank, each with a sidecar's engine of"
+                    + " its own."
             })
     void probe_saysWhatTheEngineLetsItDo(int status, String message, String info, boolean can, String sentence) {
         engine.answers(ROUTE, status, "{\"status\":\"x\",\"nodes_pinned\":0,\"message\":\"" + message + "\"}");

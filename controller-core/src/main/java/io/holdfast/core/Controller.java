@@ -508,11 +508,10 @@ public final class Controller {
         suspended = reason;
         BackendTraits traits = backends.chosen().traits();
         // What is chosen later may need it, also where nothing is chosen yet.
-        boolean kept =
-                traits.needsLedger()
-                        || traits.fading()
-                        || traits.endsInTime()
-                        || !backends.earlier().isEmpty();
+        boolean kept = traits.needsLedger()
+                || traits.fading()
+                || traits.endsInTime()
+                || !backends.earlier().isEmpty();
         pauseWritten = kept
                 ? pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")))
                 : CompletableFuture.completedFuture(false);

@@ -344,9 +344,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
 
     @Override
     public void pinLost(long holdId, String why) {
-        holds.living(holdId)
-                .filter(hold -> hold.state() == HoldState.HELD)
-                .ifPresent(hold -> lose(hold, why));
+        holds.living(holdId).filter(hold -> hold.state() == HoldState.HELD).ifPresent(hold -> lose(hold, why));
     }
 
     @Override

@@ -117,16 +117,20 @@ final class OutsidePinsTest {
         HoldView released = release(held);
         assertThat(released.state()).isEqualTo(HoldState.EXPIRING);
         assertThat(released.reason())
-                .isEqualTo("no clear answer to the unpin, which is not repeated, since that could take a pin of somebody"
-                        + " else: the ledger keeps it until somebody has looked at the pins there: unpin DEFERRED");
+                .isEqualTo(
+                        "no clear answer to the unpin, which is not repeated, since that could take a pin of somebody"
+                                + " else: the ledger keeps it until somebody has looked at the pins there: unpin"
+                                + " DEFERRED");
         for (int i = 0; i < 5; i++) {
             harness.served(0);
             harness.pass(Duration.ofSeconds(100));
         }
         assertThat(harness.log).containsOnlyOnce("unpin 3");
-        assertThat(disk.outstanding()).singleElement().satisfies(entry -> assertThat(entry.step())
-                .as("what the engine has at rest says nothing of it")
-                .isEqualTo(Step.UNSURE));
+        assertThat(disk.outstanding())
+                .singleElement()
+                .satisfies(entry -> assertThat(entry.step())
+                        .as("what the engine has at rest says nothing of it")
+                        .isEqualTo(Step.UNSURE));
     }
 
     @Test
@@ -157,9 +161,8 @@ final class OutsidePinsTest {
         for (int i = 0; i < tokens.length; i++) {
             tokens[i] = i + 1;
         }
-        CompletableFuture<HoldView> answer = harness.controller
-                .request(new HoldRequest(path, tokens, HOUR))
-                .toCompletableFuture();
+        CompletableFuture<HoldView> answer =
+                harness.controller.request(new HoldRequest(path, tokens, HOUR)).toCompletableFuture();
         harness.settle();
         return answer.getNow(harness.controller.view().holds().getLast());
     }

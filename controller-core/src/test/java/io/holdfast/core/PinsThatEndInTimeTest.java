@@ -25,16 +25,15 @@ final class PinsThatEndInTimeTest {
     private static final Duration TIME = Duration.ofSeconds(60);
     private static final Duration RENEWED = Duration.ofSeconds(20);
     private static final String CANNOT =
-            "cannot be released before its time runs out, 60 s after its last renewal or use: the engine has no call that"
-                    + " takes a pin back, so its 48 tokens count until then";
+            "cannot be released before its time runs out, 60 s after its last renewal or use: the engine has no call"
+                    + " that takes a pin back, so its 48 tokens count until then";
 
     private final Engine engine = new Engine();
     private final Disk disk = new Disk();
     private final ControllerHarness harness = started();
 
     private ControllerHarness started() {
-        engine.traits =
-                BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
+        engine.traits = BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
         // 0.01 of 10000 tokens: six blocks of 16.
         ControllerSettings settings = new ControllerSettings(
                 "e",
@@ -178,8 +177,9 @@ final class PinsThatEndInTimeTest {
         later(Duration.ofSeconds(3));
         assertThat(harness.holdNow(held.id()).timesLost()).isEqualTo(1);
         assertThat(harness.holdNow(held.id()).reason())
-                .endsWith("it could not be renewed in time, and ends by itself 60 s after its last renewal or use: renew"
-                        + " NOT_SENT");
+                .endsWith(
+                        "it could not be renewed in time, and ends by itself 60 s after its last renewal or use: renew"
+                                + " NOT_SENT");
     }
 
     @Test

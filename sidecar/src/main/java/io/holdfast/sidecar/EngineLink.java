@@ -116,8 +116,7 @@ final class EngineLink implements AutoCloseable {
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
-                new EngineFamily.BackendParts(
-                        config, http, admin, lmcache, shared.timer(), shared.clock(), random),
+                new EngineFamily.BackendParts(config, http, admin, lmcache, shared.timer(), shared.clock(), random),
                 each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
         this.backend = new ProbedBackend(backends.chosen(), config.id());
         this.controller = new Controller(
@@ -544,7 +543,8 @@ final class EngineLink implements AutoCloseable {
                 : Optional.of(String.format(
                         Locale.ROOT,
                         pins().runningOut() > 0
-                                ? "%,d tokens cannot be released before their time has run out, so they count until then"
+                                ? "%,d tokens cannot be released before their time has run out, so they count until"
+                                        + " then"
                                 : "%,d tokens cannot be released: the engine has no call that takes them back, so they"
                                         + " count until it evicts them, clears its cache or restarts",
                         tokens));

@@ -147,7 +147,9 @@ final class ReleaseByBackends implements AutoCloseable {
         }
         boolean stays = left.stream()
                 .allMatch(each -> each.pin().step() == Step.UNSURE || each.pin().step() == Step.KEPT);
-        if (stays && left.stream().allMatch(each -> BackendRegistry.outside(each.pin().backend()))) {
+        if (stays
+                && left.stream()
+                        .allMatch(each -> BackendRegistry.outside(each.pin().backend()))) {
             return "Look at GET /cache/pins of the LMCache coordinator; where none of these is left, delete "
                     + store.file() + ".";
         }

@@ -51,8 +51,7 @@ final class SglangFamily implements EngineFamily {
                 KeepWarmBackend.NAME,
                 parts -> new KeepWarmBackend(
                         new GenerateSender(parts.http()), () -> PrefixCaching.ask(parts.http(), parts.timer())));
-        backends.put(
-                PinPrefixBackend.NAME, parts -> new PinPrefixBackend(parts.http(), parts.admin(), parts.timer()));
+        backends.put(PinPrefixBackend.NAME, parts -> new PinPrefixBackend(parts.http(), parts.admin(), parts.timer()));
         backends.put(LmcacheBackend.NAME, parts -> parts.lmcacheBackend(this));
         return backends;
     }

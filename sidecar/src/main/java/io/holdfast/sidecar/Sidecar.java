@@ -260,7 +260,8 @@ public final class Sidecar implements AutoCloseable {
                         .thenAccept(done -> {
                             if (done.pending() > 0 && engine.endsByItself()) {
                                 LOG.info(
-                                        "Engine {}: what {} holds have pinned ends by itself when its time has run out.",
+                                        "Engine {}: what {} holds have pinned ends by itself when its time has run"
+                                                + " out.",
                                         engine.id(),
                                         done.pending());
                             } else if (done.pending() > 0) {

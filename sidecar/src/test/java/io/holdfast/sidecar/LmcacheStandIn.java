@@ -74,7 +74,9 @@ final class LmcacheStandIn implements AutoCloseable {
         JsonArray tokens = body.getJsonArray("token_ids");
         Map<Integer, String> keys = new LinkedHashMap<>();
         for (int end = CHUNK; end <= tokens.size(); end += CHUNK) {
-            keys.put(end, body.getString("model_name") + tokens.stream().limit(end).toList());
+            keys.put(
+                    end,
+                    body.getString("model_name") + tokens.stream().limit(end).toList());
         }
         return keys;
     }

@@ -19,8 +19,8 @@ final class LmcacheTest {
     private static final int[] PREFIX = EngineClient.prompt(1, 512);
     private static final int[] OTHER = EngineClient.prompt(2, 256);
     private static final String MODEL = "m";
-    private static final Told TOLD = new Told(
-            Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Duration.ofSeconds(5));
+    private static final Told TOLD =
+            new Told(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Duration.ofSeconds(5));
 
     @TempDir
     Path state;

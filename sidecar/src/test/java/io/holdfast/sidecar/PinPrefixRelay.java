@@ -56,8 +56,7 @@ final class PinPrefixRelay implements AutoCloseable {
     }
 
     private void pin(HttpExchange exchange) throws IOException {
-        JsonObject asked =
-                new JsonObject(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+        JsonObject asked = new JsonObject(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
         int tokens = asked.getJsonArray("token_ids").size();
         if (tokens == 0) {
             answer(exchange, 400, "error", 0, "No matching prefix found in cache to pin");
@@ -92,7 +91,8 @@ final class PinPrefixRelay implements AutoCloseable {
 
     private void relay(HttpExchange exchange) throws IOException {
         byte[] body = exchange.getRequestBody().readAllBytes();
-        HttpRequest request = HttpRequest.newBuilder(URI.create(engine + exchange.getRequestURI().toString()))
+        HttpRequest request = HttpRequest.newBuilder(
+                        URI.create(engine + exchange.getRequestURI().toString()))
                 .header("Content-Type", "application/json")
                 .method(exchange.getRequestMethod(), BodyPublishers.ofByteArray(body))
                 .build();

@@ -56,9 +56,9 @@ final class PinPrefixTest {
             assertThat(answer.status()).isEqualTo(503);
             assertThat(answer.error())
                     .isEqualTo("Hold " + id
-                            + " is not released (cannot be released before its time runs out, 60 s after its last renewal"
-                            + " or use: the engine has no call that takes a pin back, so its 512 tokens count until"
-                            + " then); it ends by itself.");
+                            + " is not released (cannot be released before its time runs out, 60 s after its last"
+                            + " renewal or use: the engine has no call that takes a pin back, so its 512 tokens count"
+                            + " until then); it ends by itself.");
             JsonObject seen = Eventually.see(
                     "it counts",
                     client::engine,

@@ -166,14 +166,13 @@ public final class AutoBackend implements Backend {
         if (chosen.equals(pins.backend) && beside.pinnedTokens() > 0) {
             found = pins.backend;
             return new Capabilities(
-                    true,
-                    "Kept: " + chosen.name() + ", for what it holds already. " + why,
-                    pins.can.caches());
+                    true, "Kept: " + chosen.name() + ", for what it holds already. " + why, pins.can.caches());
         }
         found = none;
         waitsForRoom = true;
-        return Capabilities.notNow("No way to hold works on this engine now, so this is a dry run until there is room for"
-                + " pins. " + why);
+        return Capabilities.notNow(
+                "No way to hold works on this engine now, so this is a dry run until there is room for" + " pins. "
+                        + why);
     }
 
     @Override

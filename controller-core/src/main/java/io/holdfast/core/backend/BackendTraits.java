@@ -138,8 +138,7 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
     }
 
     private BackendTraits without(Quality one) {
-        Set<Quality> left =
-                qualities.stream().filter(quality -> quality != one).collect(Collectors.toSet());
+        Set<Quality> left = qualities.stream().filter(quality -> quality != one).collect(Collectors.toSet());
         return new BackendTraits(needs, left, renewedEvery, endsAfter);
     }
 

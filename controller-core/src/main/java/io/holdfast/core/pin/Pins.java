@@ -461,7 +461,9 @@ public final class Pins {
     /** Of a pin that ends by itself: whether a call or a use may keep it still. */
     private boolean mayLast(Pin pin) {
         long usedNanos = Math.max(0, tree.lastTouch(pin.block));
-        long byUse = usedNanos == 0 ? NEVER : usedNanos + pin.backend.traits().endsAfter().toNanos();
+        long byUse = usedNanos == 0
+                ? NEVER
+                : usedNanos + pin.backend.traits().endsAfter().toNanos();
         long byCall = renewals.mayLastUntil(pin);
         return byCall != NEVER && nowNanos < Math.max(byCall, byUse);
     }

@@ -360,7 +360,9 @@ public final class Planner {
     }
 
     private Optional<String> never(HoldRequest path, long last) {
-        if (in.capabilities().filter(found -> !found.canPin() && !found.passing()).isPresent()) {
+        if (in.capabilities()
+                .filter(found -> !found.canPin() && !found.passing())
+                .isPresent()) {
             return Optional.of(
                     "this engine cannot pin: " + in.capabilities().get().why());
         }

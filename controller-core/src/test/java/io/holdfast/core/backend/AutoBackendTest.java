@@ -138,15 +138,20 @@ class AutoBackendTest {
                 .endsWith("Not pin_blocks: the guard leaves 0 tokens for pins (no room: context 4,096 of 4,096).");
         second = new Capabilities(false, "It caches nothing.");
         assertThat(both.probe().toCompletableFuture().join())
-                .isEqualTo(Capabilities.notNow("No way to hold works on this engine now, so this is a dry run until there"
-                        + " is room for pins. Not pin_blocks: the guard leaves 0 tokens for pins (no room: context 4,096"
-                        + " of 4,096). Not keep_warm: It caches nothing."));
+                .isEqualTo(
+                        Capabilities.notNow("No way to hold works on this engine now, so this is a dry run until there"
+                            + " is room for pins. Not pin_blocks: the guard leaves 0 tokens for pins (no room: context"
+                            + " 4,096 of 4,096). Not keep_warm: It caches nothing."));
         both.probed();
         assertThat(both.itself()).isInstanceOf(DryRunBackend.class);
         assertThat(both.room(none)).isFalse();
         assertThat(both.room(new Room(OptionalLong.of(1_024), 1_040, "why"))).isFalse();
-        assertThat(both.room(new Room(OptionalLong.of(1_024), 16, "why"))).as("there is room now").isTrue();
-        assertThat(both.room(new Room(OptionalLong.of(1_024), 16, "why"))).as("asked once").isFalse();
+        assertThat(both.room(new Room(OptionalLong.of(1_024), 16, "why")))
+                .as("there is room now")
+                .isTrue();
+        assertThat(both.room(new Room(OptionalLong.of(1_024), 16, "why")))
+                .as("asked once")
+                .isFalse();
         assertThat(chosen(both)).isSameAs(hard);
     }
 
@@ -155,7 +160,8 @@ class AutoBackendTest {
         Hard hard = new Hard();
         AutoBackend alone = new AutoBackend(List.of(hard), () -> nanos);
         assertThat(chosen(alone)).isSameAs(hard);
-        assertThat(alone.room(new Room(OptionalLong.of(1_024), 2_000, "why", 512))).isTrue();
+        assertThat(alone.room(new Room(OptionalLong.of(1_024), 2_000, "why", 512)))
+                .isTrue();
         assertThat(alone.probe().toCompletableFuture().join())
                 .isEqualTo(new Capabilities(
                         true,
@@ -164,7 +170,9 @@ class AutoBackendTest {
                         2));
         alone.probed();
         assertThat(alone.itself()).isSameAs(hard);
-        assertThat(alone.room(new Room(OptionalLong.of(1_024), 2_000, "why", 512))).as("asked once").isFalse();
+        assertThat(alone.room(new Room(OptionalLong.of(1_024), 2_000, "why", 512)))
+                .as("asked once")
+                .isFalse();
     }
 
     private static Backend chosen(AutoBackend auto) {
