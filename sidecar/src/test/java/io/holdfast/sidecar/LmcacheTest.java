@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -129,6 +130,28 @@ final class LmcacheTest {
         assertThat(done.released()).hasSize(2);
         assertThat(done.left()).isEmpty();
         assertThat(coordinator.total()).as("theirs").isEqualTo(8);
+    }
+
+    @Test
+    void pinThatMayStillArrive_isNotUnpinnedBeforeItCannot() throws IOException {
+        Path config;
+        try (TestBed bed = TestBed.with(TestBed.fast(), state.resolve("unused"), "backend: dry_run")) {
+            config = config(bed.emulator);
+            kill(config, bed.engine);
+        }
+        Path ledger = state.resolve("kept").resolve("demo.ledger");
+        List<String> about = Files.readAllLines(ledger).stream()
+                .filter(line -> !line.contains("\"PINNED\""))
+                .toList();
+        Files.write(ledger, about);
+        int before = coordinator.total();
+        Told soon = new Told(
+                Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Duration.ofMillis(300));
+        LedgerRelease none = StateDirectory.of(SidecarConfig.load(config)).release("demo", soon);
+        assertThat(none.left())
+                .hasSize(2)
+                .allSatisfy(left -> assertThat(left.why()).isEqualTo("its pin may still arrive"));
+        assertThat(coordinator.total()).as("an unpin now would be the only one").isEqualTo(before);
     }
 
     private Path config(Emulator emulator) throws IOException {
