@@ -40,8 +40,8 @@ import org.jspecify.annotations.Nullable;
  * wait have a breaker, a bulkhead and a rate of their own: what becomes of them never turns a pin, an unpin or a reading away.
  *
  * Repetition. Only a GET is repeated, and only where another try may fare better at once: a refused or broken connection,
- * 502, 503, 504. A POST may count something up in the engine (a pin does), so it is sent once, and whoever sent it learns
- * whether it may have arrived. A time-out is never repeated: the engine is busy enough.
+ * 502, 503, 504. A POST or a DELETE may count something in the engine (a pin does), so it is sent once, and whoever sent it
+ * learns whether it may have arrived. A time-out is never repeated: the engine is busy enough.
  *
  * Time. The limit of the JDK's client ends with the headers; a body that never ends would hold a call for ever. So the
  * limit is ours, on the timer that was handed in, and covers the body.
@@ -129,9 +129,18 @@ public final class EngineHttp implements AutoCloseable {
     }
 
     public CompletionStage<Reply> post(String path, String json) {
+        return once("POST", path, json);
+    }
+
+    /** Sent once, as a POST is: what it deletes may be counted. */
+    public CompletionStage<Reply> delete(String path, String json) {
+        return once("DELETE", path, json);
+    }
+
+    private CompletionStage<Reply> once(String method, String path, String json) {
         HttpRequest request = request(path)
                 .setHeader("Content-Type", "application/json")
-                .POST(BodyPublishers.ofString(json))
+                .method(method, BodyPublishers.ofString(json))
                 .build();
         return attempt(request).thenApply(Attempt::reply);
     }

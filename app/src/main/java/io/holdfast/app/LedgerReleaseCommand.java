@@ -133,7 +133,7 @@ final class LedgerReleaseCommand implements Callable<Integer> {
     }
 
     private static String named(Pin pin) {
-        return "hold " + pin.hold() + "  " + pin.backend() + "  " + pin.handle();
+        return "hold " + pin.hold() + "  " + pin.backend() + "  " + LedgerShowCommand.shown(pin);
     }
 
     private static ObjectNode document(LedgerRelease done) {

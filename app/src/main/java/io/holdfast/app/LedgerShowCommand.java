@@ -32,6 +32,7 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false)
 final class LedgerShowCommand implements Callable<Integer> {
+    private static final int LONGEST_HANDLE = 48;
     private static final String ROW = "  %6s  %-13s %-8s %7s  %-12s %s";
 
     @Spec
@@ -78,11 +79,17 @@ final class LedgerShowCommand implements Callable<Integer> {
     }
 
     private static void print(Pin pin, TerminalText text) {
-        text.line(ROW.formatted(pin.hold(), pin.backend(), pin.state(), pin.blocks(), age(pin.since()), pin.handle())
+        text.line(ROW.formatted(pin.hold(), pin.backend(), pin.state(), pin.blocks(), age(pin.since()), shown(pin))
                 .stripTrailing());
         if (!pin.note().isEmpty()) {
             text.paragraph("          ", pin.note() + ".");
         }
+    }
+
+    /** A handle may have all tokens of a prefix in it. */
+    static String shown(Pin pin) {
+        String handle = pin.handle();
+        return handle.length() <= LONGEST_HANDLE ? handle : handle.substring(0, LONGEST_HANDLE - 1) + "…";
     }
 
     private static String age(Optional<Instant> since) {

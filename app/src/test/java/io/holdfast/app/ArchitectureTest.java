@@ -62,6 +62,8 @@ class ArchitectureTest {
                 .definedBy("io.holdfast.sglang..")
                 .layer("vllm")
                 .definedBy("io.holdfast.vllm..")
+                .layer("lmcache")
+                .definedBy("io.holdfast.lmcache..")
                 .layer("kvcached")
                 .definedBy("io.holdfast.kvcached..")
                 .layer("http")
@@ -77,7 +79,7 @@ class ArchitectureTest {
                 .whereLayer("bench")
                 .mayOnlyAccessLayers("events", "core")
                 .whereLayer("sidecar")
-                .mayOnlyAccessLayers("sglang", "vllm", "kvcached", "http", "events", "core", "evidence")
+                .mayOnlyAccessLayers("sglang", "vllm", "lmcache", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
                 .mayOnlyAccessLayers("evidence")
                 .whereLayer("emulator")
@@ -87,6 +89,8 @@ class ArchitectureTest {
                 .whereLayer("sglang")
                 .mayOnlyAccessLayers("http", "core")
                 .whereLayer("vllm")
+                .mayOnlyAccessLayers("http", "core")
+                .whereLayer("lmcache")
                 .mayOnlyAccessLayers("http", "core")
                 .whereLayer("kvcached")
                 .mayNotAccessAnyLayer()
@@ -212,6 +216,7 @@ class ArchitectureTest {
             "io.holdfast.sglang..",
             "io.holdfast.vllm..",
             "io.holdfast.kvcached..",
+            "io.holdfast.lmcache..",
             "io.holdfast.rules.."
         };
         noClasses()
@@ -264,6 +269,7 @@ class ArchitectureTest {
                         "sglang",
                         "vllm",
                         "kvcached",
+                        "lmcache",
                         "rules.engine",
                         "rules.fault",
                         "emulator",

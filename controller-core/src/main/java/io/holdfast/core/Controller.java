@@ -520,8 +520,10 @@ public final class Controller {
         suspended = reason;
         BackendTraits traits = backends.chosen().traits();
         // What is chosen later may need it, also where nothing is chosen yet.
-        boolean kept =
-                traits.needsLedger() || traits.fading() || !backends.earlier().isEmpty();
+        boolean kept = traits.needsLedger()
+                || traits.fading()
+                || traits.endsInTime()
+                || !backends.earlier().isEmpty();
         pauseWritten = kept
                 ? pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")))
                 : CompletableFuture.completedFuture(false);
@@ -699,7 +701,8 @@ public final class Controller {
         return new Room(
                 guarded.knowsHard() ? OptionalLong.of(guarded.hardTokens()) : OptionalLong.empty(),
                 largest * blockTokens(readings),
-                guarded.hardWhy());
+                guarded.hardWhy(),
+                guarded.pinnedTokens());
     }
 
     private Ranks ranks() {

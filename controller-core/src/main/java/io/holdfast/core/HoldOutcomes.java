@@ -1,6 +1,6 @@
 package io.holdfast.core;
 
-import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
@@ -147,7 +147,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                 + pins.surelyPinnedBlocks(rank) * blockTokens + " were pinned"
                 + (tree.several() ? " on data-parallel rank " + rank : "") + ", so it has let go of pins by itself";
         for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD) {
+            if (hold.state() == HoldState.HELD && !pins.outside(hold.id())) {
                 lose(hold, evidence);
             }
         }
@@ -158,7 +158,9 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
         // Whatever came back since: it was not pinned there.
         Set<Long> gone = pins.removed(rank, removed);
         for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD && (gone.contains(hold.id()) || !isThere(hold))) {
+            if (hold.state() == HoldState.HELD
+                    && !pins.outside(hold.id())
+                    && (gone.contains(hold.id()) || !isThere(hold))) {
                 lose(
                         hold,
                         pins.areHard()
@@ -197,7 +199,11 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     /** The cache of this rank is empty now, and the engine a new process where it was started again. */
     void engineForgot(int rank, boolean restarted) {
         pins.engineForgot(rank);
+        Set<Long> leaving = pins.leavingOutside();
         for (Hold hold : holds.living()) {
+            if (pins.outside(hold.id()) || leaving.contains(hold.id())) {
+                continue;
+            }
             if (hold.state() == HoldState.EXPIRING) {
                 holds.update(hold.ended(hold.reason()));
             } else if (hold.automatic()) {
@@ -308,7 +314,8 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
             if (backends.chosen().traits().lasting()) {
                 now = now.proven(holds.provenNanos(block));
             }
-            boolean stillThere = pins.onRanks() ? isThere(now) : tree.match(hold.request()) >= now.heldBlocks();
+            boolean stillThere = pins.outside(holdId)
+                    || (pins.onRanks() ? isThere(now) : tree.match(hold.request()) >= now.heldBlocks());
             holds.update(now);
             if (!stillThere) {
                 letLost(now, "the engine removed a part of it while its pin was under way");
@@ -329,6 +336,18 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     }
 
     @Override
+    public void renewed(long holdId) {
+        holds.living(holdId)
+                .filter(hold -> hold.state() == HoldState.HELD)
+                .ifPresent(hold -> holds.update(hold.proven(nowNanos)));
+    }
+
+    @Override
+    public void pinLost(long holdId, String why) {
+        holds.living(holdId).filter(hold -> hold.state() == HoldState.HELD).ifPresent(hold -> lose(hold, why));
+    }
+
+    @Override
     public void notPinned(long holdId, Outcome outcome) {
         holds.living(holdId).filter(Hold::waits).ifPresent(hold -> {
             Hold next = switch (outcome.kind()) {
@@ -338,11 +357,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                             : hold.ended("refused: " + outcome.reason());
                 case MISSING -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, outcome.reason());
                 case NOT_SENT -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, "its pin was not sent: " + outcome.reason());
-                case CLIPPED ->
-                    hold.waiting(
-                            nowNanos + PIN_AGAIN_NANOS,
-                            "pinned otherwise than asked, so it is taken back before it is tried again: "
-                                    + outcome.reason());
+                case CLIPPED -> clipped(hold, outcome, backends.chosen().traits());
                 case DEFERRED, ACCEPTED ->
                     hold.waiting(
                             // A request that may be in the engine's queue still is not followed by another at once.
@@ -353,6 +368,17 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
             holds.update(next);
             holds.decided(next);
         });
+    }
+
+    private Hold clipped(Hold hold, Outcome outcome, BackendTraits traits) {
+        return traits.endsInTime()
+                ? hold.waiting(
+                        nowNanos + traits.endsAfter().toNanos(),
+                        "pinned otherwise than asked, and tried again when that has run out: " + outcome.reason())
+                : hold.waiting(
+                        nowNanos + PIN_AGAIN_NANOS,
+                        "pinned otherwise than asked, so it is taken back before it is tried again: "
+                                + outcome.reason());
     }
 
     @Override
@@ -390,6 +416,6 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     }
 
     private boolean sendsPrefixes() {
-        return backends.chosen().traits().needs(Need.TOKENS);
+        return backends.chosen().traits().sendsPrefix();
     }
 }

@@ -111,6 +111,7 @@ public final class ControllerHarness {
         public final Map<Long, Integer> pins = new HashMap<>();
         public final Deque<Outcome.Kind> pinAnswers = new ArrayDeque<>();
         public final Deque<Outcome.Kind> unpinAnswers = new ArrayDeque<>();
+        public final Deque<Outcome.Kind> renewAnswers = new ArrayDeque<>();
         public List<String> log = new ArrayList<>();
         public Capabilities capabilities = new Capabilities(true, "test");
         public BackendTraits traits = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
@@ -166,6 +167,13 @@ public final class ControllerHarness {
                 pins.merge(command.lastBlock(), 1, Integer::sum);
             }
             return answer(new Outcome(kind, "pin " + kind, clipped ? clippedIn : 0));
+        }
+
+        @Override
+        public CompletionStage<Outcome> renew(PinCommand command) {
+            log.add("renew " + command.lastBlock());
+            Outcome.Kind kind = renewAnswers.isEmpty() ? Outcome.Kind.ACCEPTED : renewAnswers.remove();
+            return answer(new Outcome(kind, "renew " + kind));
         }
 
         @Override

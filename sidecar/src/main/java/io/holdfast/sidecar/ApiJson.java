@@ -103,7 +103,8 @@ final class ApiJson {
                 .put("kept", pins.kept())
                 .put("refused", pins.refused())
                 .put("abandoned", pins.abandoned())
-                .put("unreleasableBlocks", pins.unreleasableBlocks());
+                .put("unreleasableBlocks", pins.unreleasableBlocks())
+                .put("runningOut", pins.runningOut());
         pins.trouble().ifPresent(sentence -> json.put("trouble", sentence));
         return json;
     }

@@ -8,6 +8,7 @@ import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.lmcache.LmcacheBackend;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.EngineFamily.BackendParts;
@@ -51,6 +52,11 @@ final class BackendRegistry {
         return !backend.equals(PriorityTouchBackend.NAME);
     }
 
+    /** Whether pins of this backend are outside of the engine, for whoever has no engine to make one for. */
+    static boolean outside(String backend) {
+        return backend.equals(LmcacheBackend.NAME);
+    }
+
     /** A backend by its name; absent where this version has none of that name for such an engine. */
     static Optional<Backend> named(String name, EngineFamily family, BackendParts parts) {
         return name.equals(DryRunBackend.NAME)
@@ -71,7 +77,9 @@ final class BackendRegistry {
                     .map(make -> wrapper.apply(make.apply(parts)))
                     .toList();
             List<Backend> inOrder = all.stream()
-                    .filter(each -> config.publishes() || each.name().equals(KeepWarmBackend.NAME))
+                    .filter(each -> config.publishes()
+                            ? !each.traits().onlyByName()
+                            : each.name().equals(KeepWarmBackend.NAME))
                     .toList();
             return new Backends(new AutoBackend(inOrder, parts.clock()), all, sender(config, parts));
         }

@@ -60,6 +60,7 @@ final class ConfigFile {
             "kvcachedSegment",
             "kvcachedCachedTokens",
             "kvcachedLimit",
+            "lmcache",
             "hashAlgorithm",
             "hashSeed",
             "holds",
@@ -67,6 +68,7 @@ final class ConfigFile {
             "adminKeyEnv");
     private static final Set<String> LIMIT = Set.of(
             "device", "bundle", "page", "marginPages", "floor", "step", "coolDownSeconds", "pressure", "restore");
+    private static final Set<String> LMCACHE = Set.of("url", "model", "worldSize");
     private static final Set<String> DEVICE =
             Set.of("id", "memory", "utilization", "weights", "activations", "reserve");
     private static final Set<String> HOLD = Set.of("name", "text", "file", "messages", "tools", "tokens");
@@ -240,11 +242,19 @@ final class ConfigFile {
                 mapping.text("kvcachedSegment"),
                 mapping.wholeNumber("kvcachedCachedTokens"),
                 mapping.mapping("kvcachedLimit", LIMIT, ConfigFile::limit),
+                mapping.mapping("lmcache", LMCACHE, ConfigFile::lmcache),
                 hashAlgorithm(mapping),
                 mapping.text("hashSeed"),
                 mapping.mappings("holds", HOLD, ConfigFile::hold).orElse(List.of()),
                 mapping.text("apiKeyEnv"),
                 mapping.text("adminKeyEnv"));
+    }
+
+    private static LmcacheConfig lmcache(ConfigMapping mapping) {
+        return new LmcacheConfig(
+                uri(required("url", mapping.text("url"), "write the address of the LMCache coordinator")),
+                mapping.text("model"),
+                mapping.wholeNumber("worldSize").orElse(1));
     }
 
     private static DeclaredHold hold(ConfigMapping mapping) {
@@ -324,7 +334,7 @@ final class ConfigFile {
             throw new ConfigException(
                     "url",
                     "is " + ConfigException.shown(written)
-                            + "; write the address of the engine's HTTP server, such as http://127.0.0.1:30000");
+                            + "; write the address of an HTTP server, such as http://127.0.0.1:30000");
         }
     }
 

@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.pin.EngineIdentity;
@@ -254,6 +255,7 @@ final class EmergencyRelease {
                         .flatMap(work -> work.entries.values().stream().limit(1))
                         .mapToLong(Entry::blocks)
                         .sum(),
+                0,
                 Optional.empty());
     }
 
@@ -387,7 +389,7 @@ final class EmergencyRelease {
                         }
                     }
                     case CLIPPED, DEFERRED -> {
-                        if (backend.traits().releaseTells()) {
+                        if (backend.traits().unpinsOnce()) {
                             unsure(work);
                         } else {
                             unpin(key, work, backend);
@@ -406,13 +408,21 @@ final class EmergencyRelease {
     }
 
     private void unpin(PinKey key, Work work, Backend backend) {
+        boolean once = !backend.traits().releaseTells() && backend.traits().unpinsOnce();
+        long arrives = work.mayArriveUntilNanos == Long.MIN_VALUE ? 0 : work.mayArriveUntilNanos - clock.getAsLong();
+        if (once && arrives > 0) {
+            // The only one there will be has to come after it.
+            put(work, State.WAITING, arrives / 1_000_000 + 1, "its pin may still arrive");
+            work.attempts++;
+            return;
+        }
         work.state = State.UNDER_WAY;
         work.attempts++;
         backend.unpin(List.of(key.handle())).whenComplete((outcome, failure) -> {
             synchronized (this) {
                 answered(
                         work,
-                        backend.traits().releaseTells(),
+                        backend.traits(),
                         failure == null
                                 ? outcome
                                 : new Outcome(Outcome.Kind.DEFERRED, "The backend failed: " + failure));
@@ -421,11 +431,10 @@ final class EmergencyRelease {
         });
     }
 
-    /** @param tells whether the answer says that the pin was there, and a second unpin could take another one */
-    private void answered(Work work, boolean tells, Outcome outcome) {
+    private void answered(Work work, BackendTraits traits, Outcome outcome) {
         switch (outcome.kind()) {
             case ACCEPTED, CLIPPED -> {
-                if (tells) {
+                if (traits.releaseTells()) {
                     gone(work);
                 } else {
                     goneUnlessItArrives(work);
@@ -433,7 +442,7 @@ final class EmergencyRelease {
             }
             case MISSING -> goneUnlessItArrives(work);
             case DEFERRED -> {
-                if (tells) {
+                if (traits.unpinsOnce()) {
                     unsure(work);
                 } else {
                     put(work, State.WAITING, pause(work), outcome.reason());

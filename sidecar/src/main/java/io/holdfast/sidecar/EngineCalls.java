@@ -82,6 +82,10 @@ final class EngineCalls {
         return inherited.contains(key);
     }
 
+    private synchronized boolean isTaken() {
+        return taken;
+    }
+
     private synchronized CompletionStage<Outcome> pin(Backend backend, PinCommand command) {
         if (taken) {
             return notSent(TAKEN);
@@ -140,6 +144,12 @@ final class EngineCalls {
         @Override
         public CompletionStage<Outcome> pin(PinCommand command) {
             return EngineCalls.this.pin(backend, command);
+        }
+
+        /** What is renewed was pinned before: it is no further pin, and nothing of it is left to undo. */
+        @Override
+        public CompletionStage<Outcome> renew(PinCommand command) {
+            return isTaken() ? notSent(TAKEN) : backend.renew(command);
         }
 
         @Override

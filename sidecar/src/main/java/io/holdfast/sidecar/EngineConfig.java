@@ -9,6 +9,7 @@ import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.events.VllmHashing.Algorithm;
+import io.holdfast.lmcache.LmcacheBackend;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -43,6 +44,7 @@ import java.util.regex.Pattern;
  * @param kvcachedCachedTokens the most tokens that kvcached keeps of prompts ({@code KVCACHED_MAX_CACHED_TOKENS}), -1 for
  *     as many as there is room for; absent: what it takes unless it is told otherwise
  * @param kvcachedLimit how the limit in that segment is moved
+ * @param lmcache the LMCache behind the engine, where prefixes can be held
  * @param hashAlgorithm how vLLM makes the names of blocks ({@code --prefix-caching-hash-algo}); absent: found out
  * @param hashSeed what vLLM's names of blocks begin with ({@code PYTHONHASHSEED}); absent: found out
  * @param holds prefixes that are asked for at every start
@@ -70,6 +72,7 @@ public record EngineConfig(
         Optional<String> kvcachedSegment,
         OptionalInt kvcachedCachedTokens,
         Optional<LimitConfig> kvcachedLimit,
+        Optional<LmcacheConfig> lmcache,
         Optional<Algorithm> hashAlgorithm,
         Optional<String> hashSeed,
         List<DeclaredHold> holds,
@@ -143,6 +146,12 @@ public record EngineConfig(
                 backend,
                 "under kvcached an engine publishes no KV events, and only keep_warm can do without: "
                         + ConfigMapping.mend(backend, SILENT));
+        require(
+                !backend.equals(LmcacheBackend.NAME) || lmcache.isPresent(),
+                "lmcache",
+                "",
+                "nothing can be pinned without it: write lmcache: {url: http://HOST:9300}, the address of the LMCache"
+                        + " coordinator, or another backend");
         clientPriorityMax.ifPresent(priority -> {
             require(
                     type == EngineType.SGLANG,
@@ -232,6 +241,7 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 List.of(),
                 Optional.empty(),
                 Optional.empty());
@@ -274,7 +284,7 @@ public record EngineConfig(
         return backend.equals(DryRunBackend.NAME);
     }
 
-    private static boolean isHttp(URI url) {
+    static boolean isHttp(URI url) {
         return ("http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme()))
                 && url.getHost() != null
                 && url.getPort() <= 65_535

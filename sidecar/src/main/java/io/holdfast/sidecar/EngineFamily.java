@@ -7,6 +7,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
+import io.holdfast.lmcache.LmcacheBackend;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
@@ -23,7 +24,7 @@ interface EngineFamily {
     /** How its events tell of its requests. */
     RequestRules requestRules();
 
-    /** The family's own backends by the name that configuration and ledger use, in the order in which one is chosen. */
+    /** The family's own backends by the name that configuration and ledger use,, those that are chosen among first, in that order. */
     SequencedMap<String, Function<BackendParts, Backend>> backends();
 
     /** What it is asked again and again. */
@@ -44,14 +45,27 @@ interface EngineFamily {
      * @param config what the operator decided about the engine
      * @param http with the key for requests
      * @param admin the same with the key for what only an administrator may do
+     * @param lmcache the coordinator of the LMCache behind the engine; absent where the configuration names none
      */
     record BackendParts(
             EngineConfig config,
             EngineHttp http,
             EngineHttp admin,
+            Optional<EngineHttp> lmcache,
             ScheduledExecutorService timer,
             LongSupplier clock,
-            RandomGenerator random) {}
+            RandomGenerator random) {
+        /** Beside an engine of this family. */
+        LmcacheBackend lmcacheBackend(EngineFamily family) {
+            return new LmcacheBackend(
+                    lmcache,
+                    config.lmcache().flatMap(LmcacheConfig::model),
+                    config.lmcache().map(LmcacheConfig::worldSize).orElse(1),
+                    http,
+                    () -> family.questions(http).caches(),
+                    timer);
+        }
+    }
 
     /** Questions that the engine answers when it is there. */
     interface Questions {

@@ -62,6 +62,7 @@ final class EngineLink implements AutoCloseable {
     private final EngineLock lock;
     private final EngineProbe probe;
     private final EngineHttp http;
+    private final Optional<EngineHttp> lmcache;
     private final ProbedBackend backend;
     private final PinLog log;
     private final Controller controller;
@@ -91,11 +92,13 @@ final class EngineLink implements AutoCloseable {
             StrayLedgers strays,
             EngineHttp http,
             EngineHttp admin,
+            Optional<EngineHttp> lmcache,
             Optional<EngineLimit> limit,
             EventThread thread,
             SharedServices shared)
             throws IOException {
         this.limit = limit;
+        this.lmcache = lmcache;
         this.config = config;
         this.store = store;
         this.holdFile = holdFile;
@@ -113,7 +116,7 @@ final class EngineLink implements AutoCloseable {
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
-                new EngineFamily.BackendParts(config, http, admin, shared.timer(), shared.clock(), random),
+                new EngineFamily.BackendParts(config, http, admin, lmcache, shared.timer(), shared.clock(), random),
                 each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
         this.backend = new ProbedBackend(backends.chosen(), config.id());
         this.controller = new Controller(
@@ -185,6 +188,9 @@ final class EngineLink implements AutoCloseable {
                 shared.executor(),
                 shared.timer(),
                 shared.clock());
+        Optional<EngineHttp> lmcache = config.lmcache()
+                .map(its -> new EngineHttp(
+                        EngineHttpSettings.of(its.url()), shared.executor(), shared.timer(), shared.clock()));
         try {
             HoldFile holdFile = HoldFile.open(
                     stateDirectory,
@@ -199,6 +205,7 @@ final class EngineLink implements AutoCloseable {
                     strays,
                     http,
                     http.withHeaders(adminHeaders),
+                    lmcache,
                     limit,
                     thread,
                     shared);
@@ -207,6 +214,7 @@ final class EngineLink implements AutoCloseable {
             return link;
         } catch (IOException | RuntimeException e) {
             http.close();
+            lmcache.ifPresent(EngineHttp::close);
             store.close();
             throw e;
         }
@@ -537,9 +545,23 @@ final class EngineLink implements AutoCloseable {
                 ? Optional.empty()
                 : Optional.of(String.format(
                         Locale.ROOT,
-                        "%,d tokens cannot be released: the engine has no call that takes them back, so they count"
-                                + " until it evicts them, clears its cache or restarts",
+                        pins().runningOut() > 0
+                                ? "%,d tokens cannot be released before their time has run out, so they count until"
+                                        + " then"
+                                : "%,d tokens cannot be released: the engine has no call that takes them back, so they"
+                                        + " count until it evicts them, clears its cache or restarts",
                         tokens));
+    }
+
+    /** Whether what is left of a hold that was released ends by itself, so that no ledger keeps it. */
+    boolean endsByItself(long holdId) {
+        return backend.traits().endsInTime()
+                && ledger.outstanding().stream().noneMatch(entry -> entry.holdId() == holdId);
+    }
+
+    /** Whether all that is left ends by itself. */
+    boolean endsByItself() {
+        return backend.traits().endsInTime() && ledger.outstanding().isEmpty();
     }
 
     long unreleasableTokens() {
@@ -624,11 +646,12 @@ final class EngineLink implements AutoCloseable {
     /** Asks the engine nothing any more. */
     void hangUp() {
         http.close();
+        lmcache.ifPresent(EngineHttp::close);
     }
 
     @Override
     public void close() {
-        http.close();
+        hangUp();
         try {
             holdFile.close();
             store.close();

@@ -74,6 +74,11 @@ abstract class ForwardingBackend implements Backend {
     }
 
     @Override
+    public CompletionStage<Outcome> renew(PinCommand command) {
+        return backend.renew(command);
+    }
+
+    @Override
     public CompletionStage<Outcome> unpin(List<String> handles) {
         return backend.unpin(handles);
     }

@@ -411,15 +411,16 @@ final class HttpApi implements AutoCloseable {
 
     private void replyReleased(RoutingContext context, EngineLink engine, HoldView hold) {
         if (hold.state() == HoldState.EXPIRING) {
-            context.fail(new ApiError(503, refused(hold)));
+            context.fail(new ApiError(503, refused(engine, hold)));
         } else {
             reply(context, 200, engine.holdJson(hold, true));
         }
     }
 
     /** The hold's own reason says whether its unpin is repeated; there are unpins that never are. */
-    private static String refused(HoldView hold) {
-        return "Hold " + hold.id() + " is not released (" + hold.reason() + "); the ledger keeps it until it is.";
+    private static String refused(EngineLink engine, HoldView hold) {
+        return "Hold " + hold.id() + " is not released (" + hold.reason() + "); "
+                + (engine.endsByItself(hold.id()) ? "it ends by itself." : "the ledger keeps it until it is.");
     }
 
     /** Where the controller runs, it asks on by itself; where it does not, nobody does. */

@@ -7,6 +7,7 @@ import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.reading.EngineReadings;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -15,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * The ways in which prefixes can be held on one engine, each asked whether it works there; the best one first.
  *
- * @param levers every backend of the engine's family, in the order in which the sidecar chooses
+ * @param levers the backends of the engine's family that the sidecar chooses among, in that order
  */
 record Levers(List<Lever> levers) {
     private static final int ANSWER_SECONDS = 5;
@@ -38,11 +39,14 @@ record Levers(List<Lever> levers) {
                 contact.config(),
                 contact.http(),
                 contact.http(),
+                Optional.empty(),
                 contact.timer(),
                 System::nanoTime,
                 new SplittableRandom());
         List<CompletableFuture<Lever>> asked = contact.config().family().backends().entrySet().stream()
-                .map(each -> probed(each.getKey(), each.getValue().apply(parts)))
+                .map(each -> Map.entry(each.getKey(), each.getValue().apply(parts)))
+                .filter(each -> !each.getValue().traits().onlyByName())
+                .map(each -> probed(each.getKey(), each.getValue()))
                 .toList();
         return new Levers(asked.stream().map(CompletableFuture::join).toList());
     }

@@ -24,6 +24,9 @@ final class MeteredBackend extends ForwardingBackend {
         for (Outcome.Kind kind : Outcome.Kind.values()) {
             timer("pin", kind);
             timer("unpin", kind);
+            if (backend.traits().renewed()) {
+                timer("renew", kind);
+            }
         }
     }
 
@@ -34,6 +37,12 @@ final class MeteredBackend extends ForwardingBackend {
             log.pin(this, command, outcome);
             return outcome;
         });
+    }
+
+    @Override
+    public CompletionStage<Outcome> renew(PinCommand command) {
+        Timer.Sample sample = Timer.start(registry);
+        return timed("renew", sample, super.renew(command));
     }
 
     @Override
@@ -54,7 +63,7 @@ final class MeteredBackend extends ForwardingBackend {
 
     private Timer timer(String call, Outcome.Kind kind) {
         return Timer.builder("holdfast.backend.calls")
-                .description("Pin and unpin calls by outcome")
+                .description("Calls to pin, renew and unpin by outcome")
                 .tag("engine", engineId)
                 .tag("call", call)
                 .tag("kind", kind.name().toLowerCase(Locale.ROOT))

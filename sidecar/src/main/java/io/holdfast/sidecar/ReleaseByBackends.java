@@ -46,6 +46,7 @@ final class ReleaseByBackends implements AutoCloseable {
             Thread.ofPlatform().name("holdfast-timer").daemon().factory());
     private final EngineHttp http;
     private final EngineHttp admin;
+    private final Optional<EngineHttp> lmcache;
 
     private ReleaseByBackends(
             FileLedgerStore store,
@@ -58,6 +59,7 @@ final class ReleaseByBackends implements AutoCloseable {
         this.patience = patience;
         http = new EngineHttp(EngineHttpSettings.of(config.url()).withHeaders(headers), executor, timer, CLOCK);
         admin = http.withHeaders(adminHeaders);
+        lmcache = config.lmcache().map(its -> new EngineHttp(EngineHttpSettings.of(its.url()), executor, timer, CLOCK));
     }
 
     /**
@@ -145,6 +147,12 @@ final class ReleaseByBackends implements AutoCloseable {
         }
         boolean stays = left.stream()
                 .allMatch(each -> each.pin().step() == Step.UNSURE || each.pin().step() == Step.KEPT);
+        if (stays
+                && left.stream()
+                        .allMatch(each -> BackendRegistry.outside(each.pin().backend()))) {
+            return "Look at GET /cache/pins of the LMCache coordinator; where none of these is left, delete "
+                    + store.file() + ".";
+        }
         return stays
                 ? "A sidecar closes them when the engine, at rest, shows that they are gone: start one; or flush the"
                         + " engine's cache or restart the engine, and delete " + store.file() + "."
@@ -157,12 +165,16 @@ final class ReleaseByBackends implements AutoCloseable {
 
     private Optional<Refusal> refusal(Ledger ledger) {
         boolean counted =
-                backends(ledger).stream().anyMatch(backend -> backend.traits().releaseTells());
+                backends(ledger).stream().anyMatch(backend -> backend.traits().unpinsOnce());
         if (counted && store.unwritable().isPresent()) {
             return Optional.of(new Refusal(
                     "the ledger cannot be written, so the next to read it would ask for the same unpin again and could"
                             + " take a pin of somebody else's",
                     "Free space on the disk of " + store.file() + " or mend its permissions, and try again."));
+        }
+        if (allOutside(ledger)) {
+            // They outlive the engine, and are not in it.
+            return Optional.empty();
         }
         ServedModel.Attempt attempt = askForTheModel();
         return switch (attempt) {
@@ -177,6 +189,16 @@ final class ReleaseByBackends implements AutoCloseable {
                 yield ours ? ranks(ledger) : Optional.of(foreign(ledger, found));
             }
         };
+    }
+
+    private boolean allOutside(Ledger ledger) {
+        List<Backend> known = backends(ledger);
+        return known.stream().allMatch(backend -> backend.traits().outside())
+                && known.size()
+                        == ledger.outstanding().stream()
+                                .map(Entry::backend)
+                                .distinct()
+                                .count();
     }
 
     private Refusal foreign(Ledger ledger, EngineIdentity found) {
@@ -217,7 +239,7 @@ final class ReleaseByBackends implements AutoCloseable {
     }
 
     private List<Backend> backends(Ledger ledger) {
-        BackendParts parts = new BackendParts(config, http, admin, timer, CLOCK, new SplittableRandom());
+        BackendParts parts = new BackendParts(config, http, admin, lmcache, timer, CLOCK, new SplittableRandom());
         return ledger.outstanding().stream()
                 .map(Entry::backend)
                 .distinct()
@@ -237,6 +259,7 @@ final class ReleaseByBackends implements AutoCloseable {
     @Override
     public void close() {
         http.close();
+        lmcache.ifPresent(EngineHttp::close);
         timer.shutdownNow();
         executor.shutdownNow();
     }

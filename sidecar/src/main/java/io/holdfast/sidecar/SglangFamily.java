@@ -9,9 +9,11 @@ import io.holdfast.events.EventSource;
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
+import io.holdfast.lmcache.LmcacheBackend;
 import io.holdfast.sglang.EventEndpoints;
 import io.holdfast.sglang.GenerateSender;
 import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sglang.PinPrefixBackend;
 import io.holdfast.sglang.PrefixCaching;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
@@ -49,6 +51,8 @@ final class SglangFamily implements EngineFamily {
                 KeepWarmBackend.NAME,
                 parts -> new KeepWarmBackend(
                         new GenerateSender(parts.http()), () -> PrefixCaching.ask(parts.http(), parts.timer())));
+        backends.put(PinPrefixBackend.NAME, parts -> new PinPrefixBackend(parts.http(), parts.admin(), parts.timer()));
+        backends.put(LmcacheBackend.NAME, parts -> parts.lmcacheBackend(this));
         return backends;
     }
 

@@ -8,6 +8,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
+import io.holdfast.lmcache.LmcacheBackend;
 import io.holdfast.vllm.CompletionSender;
 import io.holdfast.vllm.PrefixCaching;
 import io.holdfast.vllm.VllmReadings;
@@ -38,6 +39,7 @@ final class VllmFamily implements EngineFamily {
                 KeepWarmBackend.NAME,
                 parts -> new KeepWarmBackend(
                         new CompletionSender(parts.http()), () -> PrefixCaching.ask(parts.http(), parts.timer())));
+        backends.put(LmcacheBackend.NAME, parts -> parts.lmcacheBackend(this));
         return backends;
     }
 

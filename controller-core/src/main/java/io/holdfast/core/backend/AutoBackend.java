@@ -23,9 +23,11 @@ public final class AutoBackend implements Backend {
      * over for an hour, where there is another one behind it; the last one has nothing to give way to.
      *
      * Pins that take memory for good are chosen only where the guard leaves room for the largest prefix that is to be held;
-     * one that comes later and does not fit has it asked again. Where nothing else works they are better than nothing: what
-     * is smaller is held, and what is not says why. Room that comes back changes nothing before the next probe, or large and
-     * small prefixes by turns would have everything let go and held again.
+     * one that comes later and does not fit has it asked again. Where nothing else works it is a dry run for now: what is
+     * wanted waits, and the choice is made again as soon as there is room. What such pins hold already they keep, or one
+     * prefix that is too large would have all others let go; that one waits and says why. Room that comes back changes
+     * nothing before the next probe where something else was chosen, or large and small prefixes by turns would have
+     * everything let go and held again.
      */
 
     /** What the configuration calls it. */
@@ -46,6 +48,8 @@ public final class AutoBackend implements Backend {
     private volatile Backend chosen = none;
     private volatile Room room = Room.unknown();
     private volatile boolean lackedRoom;
+    /** Nothing but pins would work here, and they have no room. */
+    private volatile boolean waitsForRoom;
 
     /**
      * Among these, the best first.
@@ -80,6 +84,10 @@ public final class AutoBackend implements Backend {
         room = now;
         boolean ask = chosen.traits().takesMemory() && !chosen.equals(none) && now.lacks() && !lackedRoom;
         lackedRoom &= now.lacks();
+        if (waitsForRoom && chosen.equals(none) && !now.lacks()) {
+            waitsForRoom = false;
+            return true;
+        }
         return ask;
     }
 
@@ -108,18 +116,22 @@ public final class AutoBackend implements Backend {
     public CompletionStage<Capabilities> probe() {
         Room now = room;
         lackedRoom = now.lacks();
-        return probe(0, now, new ArrayList<>());
+        waitsForRoom = false;
+        return probe(0, now, Optional.empty(), new ArrayList<>());
     }
 
-    private CompletionStage<Capabilities> probe(int index, Room beside, List<String> passedOver) {
+    /** Who could pin if there were room. */
+    private record Roomless(Backend backend, Capabilities can) {}
+
+    private CompletionStage<Capabilities> probe(
+            int index, Room beside, Optional<Roomless> withoutRoom, List<String> passedOver) {
         if (index == inOrder.size() && !distrusted.isEmpty()) {
             // What lost pins is better than nothing.
             distrusted.clear();
-            return probe(0, beside, new ArrayList<>());
+            return probe(0, beside, Optional.empty(), new ArrayList<>());
         }
-        if (index == inOrder.size() && beside.lacks()) {
-            // So are pins for which there may be no room.
-            return probe(0, Room.unknown(), new ArrayList<>());
+        if (index == inOrder.size() && withoutRoom.isPresent()) {
+            return CompletableFuture.completedFuture(withoutRoom(withoutRoom.get(), beside, passedOver));
         }
         if (index == inOrder.size()) {
             found = none;
@@ -130,16 +142,16 @@ public final class AutoBackend implements Backend {
         if (distrusted.getOrDefault(candidate, Long.MIN_VALUE) > clock.getAsLong()) {
             passedOver.add("Not " + candidate.name() + " for an hour: it lost " + LOSSES + " pins within "
                     + WITHIN_NANOS / 60_000_000_000L + " minutes.");
-            return probe(index + 1, beside, passedOver);
+            return probe(index + 1, beside, withoutRoom, passedOver);
         }
         return candidate.probe().thenCompose(can -> {
             if (!can.canPin()) {
                 passedOver.add("Not " + candidate.name() + ": " + can.why());
-                return probe(index + 1, beside, passedOver);
+                return probe(index + 1, beside, withoutRoom, passedOver);
             }
             if (candidate.traits().takesMemory() && beside.lacks()) {
                 passedOver.add("Not " + candidate.name() + ": " + beside.said());
-                return probe(index + 1, beside, passedOver);
+                return probe(index + 1, beside, Optional.of(new Roomless(candidate, can)), passedOver);
             }
             found = candidate;
             return CompletableFuture.completedFuture(new Capabilities(
@@ -147,6 +159,20 @@ public final class AutoBackend implements Backend {
                     "Chosen: " + candidate.name() + ". " + can.why()
                             + (passedOver.isEmpty() ? "" : " " + String.join(" ", passedOver))));
         });
+    }
+
+    private Capabilities withoutRoom(Roomless pins, Room beside, List<String> passedOver) {
+        String why = String.join(" ", passedOver);
+        if (chosen.equals(pins.backend) && beside.pinnedTokens() > 0) {
+            found = pins.backend;
+            return new Capabilities(
+                    true, "Kept: " + chosen.name() + ", for what it holds already. " + why, pins.can.caches());
+        }
+        found = none;
+        waitsForRoom = true;
+        return Capabilities.notNow(
+                "No way to hold works on this engine now, so this is a dry run until there is room for" + " pins. "
+                        + why);
     }
 
     @Override
@@ -157,6 +183,11 @@ public final class AutoBackend implements Backend {
     @Override
     public CompletionStage<Outcome> pin(PinCommand command) {
         return chosen.pin(command);
+    }
+
+    @Override
+    public CompletionStage<Outcome> renew(PinCommand command) {
+        return chosen.renew(command);
     }
 
     @Override

@@ -58,6 +58,15 @@ public interface Backend {
     CompletionStage<Outcome> pin(PinCommand command);
 
     /**
+     * Has a pin that was made last longer, or asks whether it is there still; for a backend whose traits say how often.
+     *
+     * @return ACCEPTED while it is pinned; DEFERRED and NOT_SENT say nothing of that; by any other answer it is not what was asked
+     */
+    default CompletionStage<Outcome> renew(PinCommand command) {
+        return pin(command);
+    }
+
+    /**
      * Takes back one pin of each handle; more than one only where every moment counts.
      *
      * @return of several: ACCEPTED when all were there, MISSING when none was, CLIPPED when some were, whichever they are

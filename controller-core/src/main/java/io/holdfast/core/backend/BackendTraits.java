@@ -1,6 +1,9 @@
 package io.holdfast.core.backend;
 
+import java.time.Duration;
+import java.util.EnumSet;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * What a backend is, whatever engine it meets: data that planner, pins and ledger apply.
@@ -8,22 +11,14 @@ import java.util.Set;
  * <p>Built by name: {@code BackendTraits.hard().needing(Need.INSERTION_END)}.
  *
  * @param needs what a prefix must have before it can be pinned
- * @param takesMemory a pin takes memory from the engine for good, so that the hard guard applies
- * @param lasting a pin stays until it is unpinned, also when this process has ended
- * @param releaseTells an unpin's answer says whether the pin was there; where not, any answer only says that it is gone now
- * @param fading a pin is worth nothing once the cache was filled again since, so it is made again before that
- * @param releasable a pin can be taken back; where not, it ends when the engine evicts its blocks or empties its cache, and
- *     all pins together stay within the operator's share
+ * @param qualities what a pin and its end are
+ * @param renewedEvery how often a pin is renewed while it is needed; zero: never
+ * @param endsAfter how long after its last renewal or use a pin ends by itself; zero: it does not
  */
-public record BackendTraits(
-        Set<Need> needs,
-        boolean takesMemory,
-        boolean lasting,
-        boolean releaseTells,
-        boolean fading,
-        boolean releasable) {
+public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration renewedEvery, Duration endsAfter) {
     public BackendTraits {
         needs = Set.copyOf(needs);
+        qualities = Set.copyOf(qualities);
     }
 
     /** What a backend may need of a prefix. */
@@ -36,62 +31,185 @@ public record BackendTraits(
         TOKENS
     }
 
+    /** What holds of every pin of a backend. */
+    public enum Quality {
+        /** It takes memory from the engine for good, so that the hard guard applies. */
+        TAKES_MEMORY,
+        /** It stays until it is unpinned, also when this process has ended. */
+        LASTING,
+        /**
+         * It can be taken back. Where not, it ends when the engine evicts its blocks or empties its cache, or when its time has
+         * run out, and all pins together stay within the operator's share.
+         */
+        RELEASABLE,
+        /** An unpin's answer says whether the pin was there; where not, any answer only says that it is gone now. */
+        RELEASE_TELLS,
+        /** An unpin names what nobody else has, so that it does no harm a second time. */
+        RELEASE_REPEATABLE,
+        /** It is worth nothing once the cache was filled again since, so it is made again before that. */
+        FADING,
+        /** The tokens go to the engine in a call, not in a request of the prefix: nothing is computed, and nothing used. */
+        BY_CALL,
+        /** It keeps a copy outside of the engine, which neither takes the engine's memory nor shows in its events. */
+        OUTSIDE,
+        /** It is used where the configuration names it, and never chosen. */
+        ONLY_BY_NAME
+    }
+
     /** Pins take memory for good; they last, and an unpin tells. */
     public static BackendTraits hard() {
-        return new BackendTraits(Set.of(), true, true, true, false, true);
+        return soft().with(Quality.TAKES_MEMORY);
     }
 
     /** The engine may evict what is pinned when it must; pins last, and an unpin tells. */
     public static BackendTraits soft() {
-        return new BackendTraits(Set.of(), false, true, true, false, true);
+        return new BackendTraits(
+                Set.of(),
+                Set.of(Quality.LASTING, Quality.RELEASABLE, Quality.RELEASE_TELLS),
+                Duration.ZERO,
+                Duration.ZERO);
     }
 
     /** The same with these needs and no others. */
     public BackendTraits needing(Need... these) {
-        return new BackendTraits(Set.of(these), takesMemory, lasting, releaseTells, fading, releasable);
+        return new BackendTraits(Set.of(these), qualities, renewedEvery, endsAfter);
     }
 
     /** The same whose pins end without an unpin, or were never made. */
     public BackendTraits endingByThemselves() {
-        return new BackendTraits(needs, takesMemory, false, releaseTells, fading, releasable);
+        return without(Quality.LASTING);
     }
 
-    /** The same whose unpins do not tell whether there was a pin. */
+    /** The same whose unpins do not tell whether there was a pin, and can be made twice. */
     public BackendTraits withSilentRelease() {
-        return new BackendTraits(needs, takesMemory, lasting, false, fading, releasable);
+        return without(Quality.RELEASE_TELLS).with(Quality.RELEASE_REPEATABLE);
+    }
+
+    /** The same whose unpins take back one pin each, whoever's it is, and do not tell whether there was one. */
+    public BackendTraits withSilentCount() {
+        return without(Quality.RELEASE_TELLS);
     }
 
     /** The same whose pins end by themselves when they are not made again in time. */
     public BackendTraits thatFade() {
-        return new BackendTraits(needs, takesMemory, false, releaseTells, true, releasable);
+        return without(Quality.LASTING).with(Quality.FADING);
     }
 
     /** The same whose pins cannot be taken back, so that they are never asked to. */
     public BackendTraits withoutUnpin() {
-        return new BackendTraits(needs, takesMemory, lasting, releaseTells, fading, false);
+        return without(Quality.RELEASABLE);
+    }
+
+    /** The same whose pins are renewed so often while they are needed, and end by themselves so long after that; they cannot be taken back. */
+    public BackendTraits endingAfter(Duration time, Duration renewed) {
+        BackendTraits timed = without(Quality.LASTING).without(Quality.RELEASABLE);
+        return new BackendTraits(timed.needs, timed.qualities, renewed, time);
+    }
+
+    /** The same whose pins are asked after so often while they are needed, since nothing else shows that one is lost. */
+    public BackendTraits askedAfterEvery(Duration time) {
+        return new BackendTraits(needs, qualities, time, endsAfter);
+    }
+
+    /** The same whose tokens go to the engine in a call, not in a request of the prefix. */
+    public BackendTraits byCall() {
+        return with(Quality.BY_CALL);
+    }
+
+    /** The same whose pins keep a copy outside of the engine. */
+    public BackendTraits outsideTheEngine() {
+        return with(Quality.OUTSIDE);
+    }
+
+    /** The same that is never chosen. */
+    public BackendTraits namedOnly() {
+        return with(Quality.ONLY_BY_NAME);
     }
 
     /** The same while pins are there that take memory for good. */
     public BackendTraits besideHardPins() {
-        return new BackendTraits(needs, true, lasting, releaseTells, fading, releasable);
+        return with(Quality.TAKES_MEMORY);
+    }
+
+    private BackendTraits with(Quality more) {
+        EnumSet<Quality> all = EnumSet.of(more);
+        all.addAll(qualities);
+        return new BackendTraits(needs, all, renewedEvery, endsAfter);
+    }
+
+    private BackendTraits without(Quality one) {
+        Set<Quality> left = qualities.stream().filter(quality -> quality != one).collect(Collectors.toSet());
+        return new BackendTraits(needs, left, renewedEvery, endsAfter);
     }
 
     public boolean needs(Need need) {
         return needs.contains(need);
     }
 
+    public boolean takesMemory() {
+        return qualities.contains(Quality.TAKES_MEMORY);
+    }
+
+    public boolean lasting() {
+        return qualities.contains(Quality.LASTING);
+    }
+
+    public boolean releasable() {
+        return qualities.contains(Quality.RELEASABLE);
+    }
+
+    public boolean releaseTells() {
+        return qualities.contains(Quality.RELEASE_TELLS);
+    }
+
+    public boolean fading() {
+        return qualities.contains(Quality.FADING);
+    }
+
+    public boolean outside() {
+        return qualities.contains(Quality.OUTSIDE);
+    }
+
+    public boolean onlyByName() {
+        return qualities.contains(Quality.ONLY_BY_NAME);
+    }
+
+    /** Whether an unpin without a clear answer is not made again, since a second one could take a pin of somebody else's. */
+    public boolean unpinsOnce() {
+        return !qualities.contains(Quality.RELEASE_REPEATABLE);
+    }
+
+    /** Whether a pin is a request of the prefix, which the engine computes and which shows among its requests. */
+    public boolean sendsPrefix() {
+        return needs(Need.TOKENS) && !qualities.contains(Quality.BY_CALL);
+    }
+
+    /** Whether a pin that is not renewed ends at a known time. */
+    public boolean endsInTime() {
+        return endsAfter.isPositive();
+    }
+
+    public boolean renewed() {
+        return renewedEvery.isPositive();
+    }
+
+    /** Whether what nobody needs is not pinned for ever. */
+    public boolean letsGo() {
+        return releasable() || endsInTime();
+    }
+
     /** Whether a pin is written ahead, so that a later process can take it back, or at least count it. */
     public boolean needsLedger() {
-        return lasting;
+        return lasting();
     }
 
     /** Whether what an earlier process left in the ledger is unpinned, and before anything is pinned. */
     public boolean needsReleaseAtStart() {
-        return lasting && releasable;
+        return lasting() && releasable();
     }
 
     /** Whether no other sidecar of the machine may pin at the engine meanwhile. */
     public boolean needsEngineLock() {
-        return lasting;
+        return lasting();
     }
 }

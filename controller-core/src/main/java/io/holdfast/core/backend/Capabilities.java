@@ -6,9 +6,19 @@ package io.holdfast.core.backend;
  * @param canPin whether a pin would do anything there
  * @param why one sentence: what was asked, what the engine said, and what would change it
  * @param caches how many caches a pin reaches, each of which has to be followed; 1 where that does not matter
+ * @param passing whether it cannot for now only, so that what is wanted waits and is not refused
  */
-public record Capabilities(boolean canPin, String why, int caches) {
+public record Capabilities(boolean canPin, String why, int caches, boolean passing) {
     public Capabilities(boolean canPin, String why) {
         this(canPin, why, 1);
+    }
+
+    public Capabilities(boolean canPin, String why, int caches) {
+        this(canPin, why, caches, false);
+    }
+
+    /** It cannot for now. */
+    static Capabilities notNow(String why) {
+        return new Capabilities(false, why, 1, true);
     }
 }

@@ -8,8 +8,14 @@ import java.util.OptionalLong;
  * @param guardTokens tokens that may be pinned in all; absent while that is not known
  * @param largestTokens those of the largest prefix that is to be held; 0 where there is none
  * @param why the guard's arithmetic
+ * @param pinnedTokens those that are pinned now
  */
-public record Room(OptionalLong guardTokens, long largestTokens, String why) {
+public record Room(OptionalLong guardTokens, long largestTokens, String why, long pinnedTokens) {
+    /** While nothing is pinned. */
+    public Room(OptionalLong guardTokens, long largestTokens, String why) {
+        this(guardTokens, largestTokens, why, 0);
+    }
+
     /** Before anything was computed. */
     public static Room unknown() {
         return new Room(OptionalLong.empty(), 0, "");

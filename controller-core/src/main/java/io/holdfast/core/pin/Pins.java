@@ -84,6 +84,18 @@ public final class Pins {
      * start finds in the replayed events what is there still. As long as a call may be under way, or events about it, all of
      * it counts.
      *
+     * What ends by itself in time
+     * ---------------------------
+     * Some pins end a known time after their last renewal or use, and cannot be taken back before. They are renewed while
+     * somebody needs them (Renewals); to release one is to renew it no more, and it is KEPT, and counts, until its time has
+     * surely run out. A process that ends renews nothing, so these need no ledger. Whoever wants the path again meanwhile
+     * takes the same pin up.
+     *
+     * Outside
+     * -------
+     * What keeps a copy outside of the engine is not in the engine's memory: it counts nothing there, outlives the engine's
+     * cache, and what the engine evicts or has at rest says nothing of it. It is asked after (Renewals) instead.
+     *
      * Written ahead
      * -------------
      * Nothing pinned survives in our memory when the process is killed, and engines forget nothing by themselves. So the
@@ -116,6 +128,12 @@ public final class Pins {
 
         /** Not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
         void notPinned(long holdId, Outcome outcome);
+
+        /** Its pin is there still, as was just asked. */
+        default void renewed(long holdId) {}
+
+        /** Its pin is not there any more, or not as it was made. */
+        default void pinLost(long holdId, String why) {}
 
         /** The engine holds nothing for it any more. */
         void left(long holdId);
@@ -178,7 +196,9 @@ public final class Pins {
         /** In how many caches the engine pinned it, where that was not what was asked. */
         int pinnedIn;
 
-        /** When the pin was answered. */
+        /** When the pin was sent, and when it was answered. */
+        long sentNanos;
+
         long pinnedNanos;
 
         String trouble = "";
@@ -206,6 +226,10 @@ public final class Pins {
 
         boolean releasable() {
             return backend.traits().releasable();
+        }
+
+        boolean outside() {
+            return backend.traits().outside();
         }
     }
 
@@ -235,6 +259,7 @@ public final class Pins {
 
     private static final String OVER =
             "nothing of it is protected any more: the engine has evicted it, cleared its cache or restarted";
+    private static final String RUN_OUT = "its time has run out";
     private static final String NEEDED = "released, and another hold has its prefix";
     private static final String CLOSED = "the executor that acts for the ledger takes no more work";
 
@@ -242,6 +267,7 @@ public final class Pins {
     private final Backends backends;
     private final SerialExecutor writing;
     private final PinCalls calls;
+    private final Renewals<Pin> renewals;
     private final Executor owner;
     private final EngineCaches tree;
     private final BiFunction<Backend, Long, Optional<String>> lastLook;
@@ -281,6 +307,17 @@ public final class Pins {
         this.backends = backends;
         this.writing = new SerialExecutor(acting);
         this.calls = new PinCalls(acting, owner);
+        this.renewals = new Renewals<>(calls, new Renewals.Then<>() {
+            @Override
+            public void renewed(Pin pin) {
+                List.copyOf(pin.holds.keySet()).forEach(results::renewed);
+            }
+
+            @Override
+            public void lost(Pin pin, String why, boolean there) {
+                pinLost(pin, why, there);
+            }
+        });
         this.owner = owner;
         this.tree = tree;
         this.lastLook = lastLook;
@@ -363,7 +400,7 @@ public final class Pins {
             return;
         }
         for (Pin pin : List.copyOf(pins.values())) {
-            boolean unsettled = pin.state == State.UNSURE || pin.state == State.KEPT;
+            boolean unsettled = (pin.state == State.UNSURE || pin.state == State.KEPT) && !pin.outside();
             boolean since = nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos;
             if (unsettled && since && pin.releasable() && usedBlocks < pin.blocks) {
                 gone(pin);
@@ -385,10 +422,15 @@ public final class Pins {
     public void poll(long nanos, long certainForNanos) {
         nowNanos = nanos;
         catchUp();
+        renewals.poll(nanos);
         if (!ours()) {
             return;
         }
         for (Pin pin : List.copyOf(pins.values())) {
+            if (endsInTime(pin)) {
+                runOut(pin);
+                continue;
+            }
             if (!pin.releasable()) {
                 look(pin, certainForNanos);
                 continue;
@@ -410,6 +452,48 @@ public final class Pins {
     /** Tokens in a block, 0 while that is not known. */
     public void blockTokens(long tokens) {
         blockTokens = tokens;
+    }
+
+    private static boolean endsInTime(Pin pin) {
+        return pin.backend.traits().endsInTime();
+    }
+
+    /** Of a pin that ends by itself: whether a call or a use may keep it still. */
+    private boolean mayLast(Pin pin) {
+        long usedNanos = Math.max(0, tree.lastTouch(pin.block));
+        long byUse = usedNanos == 0
+                ? NEVER
+                : usedNanos + pin.backend.traits().endsAfter().toNanos();
+        long byCall = renewals.mayLastUntil(pin);
+        return byCall != NEVER && nowNanos < Math.max(byCall, byUse);
+    }
+
+    private void runOut(Pin pin) {
+        if (pin.state == State.KEPT && !mayLast(pin)) {
+            gone(pin);
+        }
+    }
+
+    private void pinLost(Pin pin, String why, boolean there) {
+        List<Long> holds = List.copyOf(pin.holds.keySet());
+        if (!there && !endsInTime(pin)) {
+            // An unpin could only take a pin of somebody else's.
+            nobodyNeeds(pin);
+            gone(pin);
+        }
+        holds.forEach(id -> results.pinLost(id, why));
+    }
+
+    /** Whether what is pinned for the hold is a copy outside of the engine. */
+    public boolean outside(long holdId) {
+        return needed.getOrDefault(holdId, Set.of()).stream().anyMatch(Pin::outside);
+    }
+
+    /** Holds whose copy outside of the engine is on its way out. */
+    public Set<Long> leavingOutside() {
+        Set<Long> leaving = new HashSet<>();
+        pins.values().stream().filter(Pin::outside).forEach(pin -> leaving.addAll(pin.leavers.keySet()));
+        return leaving;
     }
 
     /** Of a pin that cannot be taken back and that nobody needs: what is left of it. */
@@ -499,6 +583,15 @@ public final class Pins {
     }
 
     private String cannotBeReleased(Pin pin) {
+        if (endsInTime(pin)) {
+            return String.format(
+                    Locale.ROOT,
+                    "cannot be released before its time runs out, %d s after its last renewal or use: the engine has no"
+                            + " call that takes a pin back, so its %,d %s count until then",
+                    pin.backend.traits().endsAfter().toSeconds(),
+                    pin.blocks * Math.max(1, blockTokens),
+                    blockTokens > 0 ? "tokens" : "blocks");
+        }
         return String.format(
                 Locale.ROOT,
                 "cannot be released, %,d %s: the engine has no call that takes them back, so they count until it evicts"
@@ -571,6 +664,7 @@ public final class Pins {
                 count(pin -> pin.refused && pin.leaving()),
                 abandoned.size(),
                 unreleasableBlocks(),
+                count(pin -> endsInTime(pin) && pin.state == State.KEPT),
                 trouble());
     }
 
@@ -672,7 +766,7 @@ public final class Pins {
     private long outside() {
         long outside = 0;
         for (Pin pin : pins.values()) {
-            outside += pin.counted ? 0 : pin.blocks;
+            outside += pin.counted || pin.outside() ? 0 : pin.blocks;
         }
         return outside;
     }
@@ -715,9 +809,11 @@ public final class Pins {
             pin = new Pin(backend, key, block, blocks, false);
             pins.put(key, pin);
             need(pin, hold);
-            tree.pinPath(block);
             tree.watchEnd(block);
-            pin.counted = true;
+            pin.counted = !pin.outside();
+            if (pin.counted) {
+                tree.pinPath(block);
+            }
             pin.trouble = tree.several() ? ON_RANKS : "";
             mayCount(pin);
             plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
@@ -771,6 +867,14 @@ public final class Pins {
     private void send(Pin pin, PinCommand command) {
         calls.pin(() -> refusal(pin, command), () -> pin.backend.pin(command), outcome -> {
             results.called(command, outcome);
+            switch (outcome.kind()) {
+                case ACCEPTED, CLIPPED -> renewals.mayLast(pin, pin.backend.traits(), 0);
+                case DEFERRED -> renewals.mayLast(pin, pin.backend.traits(), ARRIVAL_NANOS);
+                case REJECTED, MISSING, NOT_SENT -> {}
+            }
+            if (outcome.kind() == Kind.ACCEPTED) {
+                renewals.begin(pin, pin.backend, command, pin.sentNanos);
+            }
             pinAnswered(pin, outcome);
         });
     }
@@ -786,6 +890,7 @@ public final class Pins {
         }
         if (refusal.isEmpty()) {
             pin.state = State.PINNING;
+            pin.sentNanos = nowNanos;
             results.calling(command);
         }
         return refusal;
@@ -811,7 +916,7 @@ public final class Pins {
             case REJECTED, MISSING, NOT_SENT -> {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
                 nobodyNeeds(pin);
-                if (pin.left.isPresent()) {
+                if (pin.left.isPresent() || (endsInTime(pin) && mayLast(pin))) {
                     keep(pin);
                 } else {
                     gone(pin);
@@ -831,7 +936,7 @@ public final class Pins {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
                 nobodyNeeds(pin);
                 pin.mayArriveUntilNanos = nowNanos + ARRIVAL_NANOS;
-                if (!pin.releasable()) {
+                if (!pin.releasable() && !endsInTime(pin)) {
                     follow(pin, ARRIVAL_NANOS);
                 }
                 if (tree.several()) {
@@ -846,7 +951,9 @@ public final class Pins {
 
     /** Whose it was and who could not let go of it has let go now that somebody else has it. */
     private void made(Pin pin) {
-        follow(pin, 0);
+        if (!endsInTime(pin)) {
+            follow(pin, 0);
+        }
         unreleasable = OptionalLong.empty();
         if (!pin.holds.isEmpty()) {
             Map<Long, HoldOrigin> before = new LinkedHashMap<>(pin.leavers);
@@ -987,7 +1094,11 @@ public final class Pins {
     /** The engine is believed to have emptied its caches, since this rank's is empty. To be called before the tree is cleared. */
     public void engineForgot(int rank) {
         for (Pin pin : List.copyOf(pins.values())) {
+            if (pin.outside()) {
+                continue;
+            }
             nobodyNeeds(pin);
+            renewals.end(pin);
             if (pin.state == State.PINNED && pin.releasable()) {
                 unpin(pin);
             } else if (pin.state == State.PINNED) {
@@ -1013,6 +1124,7 @@ public final class Pins {
     }
 
     private void unpin(Pin pin) {
+        renewals.end(pin);
         if (!pin.releasable()) {
             keep(pin);
             return;
@@ -1065,7 +1177,7 @@ public final class Pins {
      * that were on their way when it was made. So it waits for them; where an unpin could still lead to what is gone, it is kept.
      */
     private boolean settled(Pin pin) {
-        if (!tree.several() && !pin.doubtful) {
+        if ((!tree.several() && !pin.doubtful) || pin.outside()) {
             return true;
         }
         boolean heard =
@@ -1126,7 +1238,7 @@ public final class Pins {
                                 + outcome.reason());
             }
             case DEFERRED -> {
-                if (!pin.backend.traits().releaseTells()) {
+                if (!pin.backend.traits().unpinsOnce()) {
                     // What is named by a name of its own can be closed twice.
                     dueAt(
                             pin,
@@ -1139,7 +1251,10 @@ public final class Pins {
                         State.UNSURE,
                         Step.UNSURE,
                         "no clear answer to the unpin, which is not repeated, since that could take a pin of somebody"
-                                + " else: it counts until the engine, at rest, shows that it is gone: "
+                                + " else: "
+                                + (pin.outside()
+                                        ? "the ledger keeps it until somebody has looked at the pins there: "
+                                        : "it counts until the engine, at rest, shows that it is gone: ")
                                 + outcome.reason());
             }
         }
@@ -1169,6 +1284,7 @@ public final class Pins {
 
     private void gone(Pin pin) {
         pins.remove(pin.key);
+        renewals.forget(pin);
         pin.left.ifPresent(StayingPath::forget);
         unreleasable = OptionalLong.empty();
         tree.unwatchEnd(pin.block);
@@ -1178,7 +1294,7 @@ public final class Pins {
         }
         pin.trouble = "";
         pin.leavers.forEach((id, origin) -> record(pin, Step.RELEASED, id, origin));
-        Optional<String> over = pin.left.map(path -> OVER);
+        Optional<String> over = endsInTime(pin) ? Optional.of(RUN_OUT) : pin.left.map(path -> OVER);
         List.copyOf(pin.leavers.keySet()).forEach(id -> leftUnlessNeeded(id, over));
     }
 

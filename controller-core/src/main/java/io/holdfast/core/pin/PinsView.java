@@ -12,6 +12,7 @@ import java.util.Optional;
  * @param refused whose unpin the engine refuses
  * @param abandoned entries of the ledger whose backend is not in use
  * @param unreleasableBlocks blocks that nobody needs any more, protected by what cannot be taken back
+ * @param runningOut of these pins, how many end by themselves in a known time
  * @param trouble why the ledger's entries are not released, where a person has to look
  */
 public record PinsView(
@@ -22,10 +23,11 @@ public record PinsView(
         int refused,
         int abandoned,
         long unreleasableBlocks,
+        int runningOut,
         Optional<String> trouble) {
     /** Where everything can be taken back. */
     public PinsView(
             int pinned, int leftovers, int unsure, int kept, int refused, int abandoned, Optional<String> trouble) {
-        this(pinned, leftovers, unsure, kept, refused, abandoned, 0, trouble);
+        this(pinned, leftovers, unsure, kept, refused, abandoned, 0, 0, trouble);
     }
 }

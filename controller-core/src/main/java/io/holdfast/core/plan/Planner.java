@@ -2,6 +2,7 @@ package io.holdfast.core.plan;
 
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
@@ -94,7 +95,7 @@ public final class Planner {
                         unpin(hold, in.measuring().get());
                     } else if (hold.automatic()
                             && !stays(hold.end())
-                            && in.traits().releasable()) {
+                            && in.traits().letsGo()) {
                         unpin(hold, "let go: " + whyNot(hold.end()));
                     } else if (hold.heldBlocks() < hold.request().blocks() && whole(hold.request())) {
                         unpin(hold, "let go for a moment: all of it can be held now");
@@ -359,7 +360,9 @@ public final class Planner {
     }
 
     private Optional<String> never(HoldRequest path, long last) {
-        if (in.capabilities().isPresent() && !in.capabilities().get().canPin()) {
+        if (in.capabilities()
+                .filter(found -> !found.canPin() && !found.passing())
+                .isPresent()) {
             return Optional.of(
                     "this engine cannot pin: " + in.capabilities().get().why());
         }
@@ -380,6 +383,9 @@ public final class Planner {
         if (in.hindrance().isPresent()) {
             return in.hindrance();
         }
+        if (in.capabilities().filter(Capabilities::passing).isPresent()) {
+            return in.capabilities().map(found -> "this engine cannot pin now: " + found.why());
+        }
         return in.budget().hardUnknown().map(why -> "nothing new is pinned: " + why);
     }
 
@@ -392,12 +398,18 @@ public final class Planner {
             return Optional.of("no room: " + planned + " tokens are pinned, it needs " + cost
                     + " more, and the bound is " + bound + ": "
                     + in.budget().newWhy()
-                    + (in.traits().releasable()
-                            ? ""
-                            : "; what was held before cannot be released, so it counts until the engine has"
-                                    + " evicted it"));
+                    + whatStays());
         }
         return Optional.empty();
+    }
+
+    private String whatStays() {
+        if (in.traits().endsInTime()) {
+            return "; what was held before cannot be released, so it counts until its time has run out";
+        }
+        return in.traits().releasable()
+                ? ""
+                : "; what was held before cannot be released, so it counts until the engine has evicted it";
     }
 
     private long cost(long block) {

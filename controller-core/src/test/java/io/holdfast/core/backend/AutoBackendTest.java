@@ -87,7 +87,7 @@ class AutoBackendTest {
 
         @Override
         public CompletionStage<Capabilities> probe() {
-            return completed(new Capabilities(true, "It has pins."));
+            return completed(new Capabilities(true, "It has pins.", 2));
         }
 
         @Override
@@ -129,7 +129,7 @@ class AutoBackendTest {
     }
 
     @Test
-    void guardThatLeavesNothing_isNoRoom_andBetterThanNothingAtAll() {
+    void guardThatLeavesNothing_isADryRun_untilThereIsRoom() {
         Hard hard = new Hard();
         AutoBackend both = new AutoBackend(List.of(hard, other), () -> nanos);
         Room none = new Room(OptionalLong.of(0), 0, "no room: context 4,096 of 4,096");
@@ -137,8 +137,42 @@ class AutoBackendTest {
         assertThat(both.probe().toCompletableFuture().join().why())
                 .endsWith("Not pin_blocks: the guard leaves 0 tokens for pins (no room: context 4,096 of 4,096).");
         second = new Capabilities(false, "It caches nothing.");
+        assertThat(both.probe().toCompletableFuture().join())
+                .isEqualTo(
+                        Capabilities.notNow("No way to hold works on this engine now, so this is a dry run until there"
+                            + " is room for pins. Not pin_blocks: the guard leaves 0 tokens for pins (no room: context"
+                            + " 4,096 of 4,096). Not keep_warm: It caches nothing."));
+        both.probed();
+        assertThat(both.itself()).isInstanceOf(DryRunBackend.class);
+        assertThat(both.room(none)).isFalse();
+        assertThat(both.room(new Room(OptionalLong.of(1_024), 1_040, "why"))).isFalse();
+        assertThat(both.room(new Room(OptionalLong.of(1_024), 16, "why")))
+                .as("there is room now")
+                .isTrue();
+        assertThat(both.room(new Room(OptionalLong.of(1_024), 16, "why")))
+                .as("asked once")
+                .isFalse();
         assertThat(chosen(both)).isSameAs(hard);
-        assertThat(both.room(none)).as("asked once, and not for ever").isFalse();
+    }
+
+    @Test
+    void pinsThatHoldAlready_stayChosen_whenOneMoreHasNoRoom() {
+        Hard hard = new Hard();
+        AutoBackend alone = new AutoBackend(List.of(hard), () -> nanos);
+        assertThat(chosen(alone)).isSameAs(hard);
+        assertThat(alone.room(new Room(OptionalLong.of(1_024), 2_000, "why", 512)))
+                .isTrue();
+        assertThat(alone.probe().toCompletableFuture().join())
+                .isEqualTo(new Capabilities(
+                        true,
+                        "Kept: pin_blocks, for what it holds already. Not pin_blocks: the guard leaves 1024 tokens for"
+                                + " pins, and the largest prefix to hold has 2000 (why).",
+                        2));
+        alone.probed();
+        assertThat(alone.itself()).isSameAs(hard);
+        assertThat(alone.room(new Room(OptionalLong.of(1_024), 2_000, "why", 512)))
+                .as("asked once")
+                .isFalse();
     }
 
     private static Backend chosen(AutoBackend auto) {

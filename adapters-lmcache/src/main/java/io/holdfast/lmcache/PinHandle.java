@@ -1,0 +1,137 @@
+package io.holdfast.lmcache;
+
+import java.io.ByteArrayOutputStream;
+import java.net.URI;
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Optional;
+import java.util.zip.DataFormatException;
+import java.util.zip.Deflater;
+import java.util.zip.Inflater;
+
+/** One pin at a coordinator, with all that its unpin has to name. */
+final class PinHandle {
+    /*
+     * An unpin takes the tokens again, and the process that unpins may not be the one that pinned. So they are in the handle,
+     * and with it in the ledger: as numbers of seven bits a byte, deflated, which is two bytes a token or so.
+     */
+    private static final int PARTS = 4;
+    private static final int SEVEN_BITS = 0x7f;
+    private static final int MORE = 0x80;
+
+    private final URI coordinator;
+    private final int worldSize;
+    private final String model;
+    private final int[] tokens;
+
+    /**
+     * Of these tokens.
+     *
+     * @param coordinator where they are pinned
+     * @param worldSize of the engine's tensor parallelism, by which the coordinator finds the keys
+     * @param model as LMCache names it
+     */
+    PinHandle(URI coordinator, int worldSize, String model, int[] tokens) {
+        this.coordinator = coordinator;
+        this.worldSize = worldSize;
+        this.model = model;
+        this.tokens = tokens.clone();
+    }
+
+    URI coordinator() {
+        return coordinator;
+    }
+
+    int worldSize() {
+        return worldSize;
+    }
+
+    String model() {
+        return model;
+    }
+
+    int[] tokens() {
+        return tokens.clone();
+    }
+
+    String text() {
+        return coordinator + " " + worldSize + " " + URLEncoder.encode(model, StandardCharsets.UTF_8) + " "
+                + packed(tokens);
+    }
+
+    /** Absent where it is none. */
+    static Optional<PinHandle> of(String text) {
+        String[] parts = text.split(" ", -1);
+        if (parts.length != PARTS) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(new PinHandle(
+                    URI.create(parts[0]),
+                    Integer.parseInt(parts[1]),
+                    URLDecoder.decode(parts[2], StandardCharsets.UTF_8),
+                    unpacked(parts[3])));
+        } catch (IllegalArgumentException | DataFormatException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static String packed(int[] tokens) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream(tokens.length * 3);
+        for (int token : tokens) {
+            int left = token;
+            while ((left & ~SEVEN_BITS) != 0) {
+                bytes.write((left & SEVEN_BITS) | MORE);
+                left >>>= 7;
+            }
+            bytes.write(left);
+        }
+        Deflater deflater = new Deflater();
+        try {
+            deflater.setInput(bytes.toByteArray());
+            deflater.finish();
+            ByteArrayOutputStream small = new ByteArrayOutputStream();
+            byte[] buffer = new byte[4096];
+            while (!deflater.finished()) {
+                small.write(buffer, 0, deflater.deflate(buffer));
+            }
+            return Base64.getUrlEncoder().withoutPadding().encodeToString(small.toByteArray());
+        } finally {
+            deflater.end();
+        }
+    }
+
+    private static int[] unpacked(String text) throws DataFormatException {
+        Inflater inflater = new Inflater();
+        try {
+            inflater.setInput(Base64.getUrlDecoder().decode(text));
+            int[] tokens = new int[64];
+            int count = 0;
+            int token = 0;
+            int shift = 0;
+            byte[] buffer = new byte[4096];
+            while (!inflater.finished()) {
+                int length = inflater.inflate(buffer);
+                if (length == 0 && !inflater.finished()) {
+                    throw new DataFormatException("it ends too early");
+                }
+                for (int i = 0; i < length; i++) {
+                    token |= (buffer[i] & SEVEN_BITS) << shift;
+                    shift += 7;
+                    if ((buffer[i] & MORE) == 0) {
+                        tokens = count < tokens.length ? tokens : Arrays.copyOf(tokens, 2 * count);
+                        tokens[count++] = token;
+                        token = 0;
+                        shift = 0;
+                    }
+                }
+            }
+            return Arrays.copyOf(tokens, count);
+        } finally {
+            inflater.end();
+        }
+    }
+}

@@ -1,0 +1,157 @@
+package io.holdfast.core.pin;
+
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.backend.PinCommand;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Renews pins that end by themselves, and asks after those that nothing else shows; belongs to the controller's thread. */
+final class Renewals<P> {
+    /*
+     * A pin that ends by itself surely is there until its time after the last call that was answered with a yes was sent,
+     * and may be there until its time after the last call that may have been carried out was answered, or could have
+     * arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be.
+     */
+    private static final long SECOND = 1_000_000_000L;
+    private static final long NEVER = Long.MIN_VALUE;
+
+    private final PinCalls calls;
+    private final Then<P> then;
+    private final Map<P, Term> terms = new LinkedHashMap<>();
+    private long nowNanos;
+
+    /** What comes of it. */
+    interface Then<P> {
+        /** It is pinned still. */
+        void renewed(P pin);
+
+        /**
+         * It is not what it was made for any more.
+         *
+         * @param there whether something of it may be left
+         */
+        void lost(P pin, String why, boolean there);
+    }
+
+    private static final class Term {
+        final Backend backend;
+        final PinCommand command;
+        boolean needed = true;
+        boolean underWay;
+        long sureUntilNanos;
+        long nextNanos;
+        String trouble = "";
+
+        Term(Backend backend, PinCommand command) {
+            this.backend = backend;
+            this.command = command;
+        }
+
+        BackendTraits traits() {
+            return backend.traits();
+        }
+    }
+
+    private final Map<P, Long> mayLast = new LinkedHashMap<>();
+
+    Renewals(PinCalls calls, Then<P> then) {
+        this.calls = calls;
+        this.then = then;
+    }
+
+    /** A pin that was asked for at that time was made. */
+    void begin(P pin, Backend backend, PinCommand command, long askedNanos) {
+        if (!backend.traits().renewed()) {
+            return;
+        }
+        Term term = new Term(backend, command);
+        term.sureUntilNanos = askedNanos + term.traits().endsAfter().toNanos();
+        term.nextNanos = nowNanos + term.traits().renewedEvery().toNanos();
+        terms.put(pin, term);
+    }
+
+    /** It is needed no more. */
+    void end(P pin) {
+        Optional.ofNullable(terms.remove(pin)).ifPresent(term -> term.needed = false);
+    }
+
+    /** A call about it may be carried out so long after now. */
+    void mayLast(P pin, BackendTraits traits, long arrivalNanos) {
+        if (traits.endsInTime()) {
+            mayLast.merge(pin, nowNanos + arrivalNanos + traits.endsAfter().toNanos(), Math::max);
+        }
+    }
+
+    /** Until when the engine may have it; before all time where it surely has not. */
+    long mayLastUntil(P pin) {
+        return mayLast.getOrDefault(pin, NEVER);
+    }
+
+    /** It is gone. */
+    void forget(P pin) {
+        end(pin);
+        mayLast.remove(pin);
+    }
+
+    void poll(long nanos) {
+        nowNanos = nanos;
+        for (Map.Entry<P, Term> each : List.copyOf(terms.entrySet())) {
+            Term term = each.getValue();
+            if (!term.needed || term.underWay || nanos < term.nextNanos) {
+                continue;
+            }
+            if (term.traits().endsInTime() && nanos >= term.sureUntilNanos) {
+                end(each.getKey());
+                then.lost(
+                        each.getKey(),
+                        "it could not be renewed in time, and ends by itself "
+                                + term.traits().endsAfter().toSeconds() + " s after its last renewal or use: "
+                                + term.trouble,
+                        true);
+            } else {
+                renew(each.getKey(), term);
+            }
+        }
+    }
+
+    private void renew(P pin, Term term) {
+        long askedNanos = nowNanos;
+        term.underWay = true;
+        calls.pin(
+                () -> term.needed ? Optional.empty() : Optional.of("it is needed no more"),
+                () -> term.backend.renew(term.command),
+                outcome -> answered(pin, term, outcome, askedNanos));
+    }
+
+    private void answered(P pin, Term term, Outcome outcome, long askedNanos) {
+        term.underWay = false;
+        switch (outcome.kind()) {
+            case ACCEPTED, CLIPPED -> mayLast(pin, term.traits(), 0);
+            case DEFERRED -> mayLast(pin, term.traits(), Pins.ARRIVAL_NANOS);
+            case REJECTED, MISSING, NOT_SENT -> {}
+        }
+        if (!term.needed) {
+            return;
+        }
+        switch (outcome.kind()) {
+            case ACCEPTED -> {
+                term.sureUntilNanos = askedNanos + term.traits().endsAfter().toNanos();
+                term.nextNanos = nowNanos + term.traits().renewedEvery().toNanos();
+                term.trouble = "";
+                then.renewed(pin);
+            }
+            case NOT_SENT, DEFERRED -> {
+                term.nextNanos = nowNanos + SECOND;
+                term.trouble = outcome.reason();
+            }
+            case CLIPPED, REJECTED, MISSING -> {
+                end(pin);
+                then.lost(pin, outcome.reason(), outcome.kind() != Outcome.Kind.MISSING);
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+package io.holdfast.core;
+
+import static io.holdfast.core.ControllerHarness.SETTINGS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.ControllerHarness.Disk;
+import io.holdfast.core.ControllerHarness.Engine;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.pin.LedgerLine.Step;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Holds by a backend that keeps a copy outside of the engine, counts pins and does not tell what an unpin found. */
+final class OutsidePinsTest {
+    private static final Duration HOUR = Duration.ofHours(1);
+
+    private final Engine engine = new Engine();
+    private final Disk disk = new Disk();
+    private ControllerHarness harness = started();
+
+    private ControllerHarness started() {
+        engine.traits = BackendTraits.soft()
+                .needing(Need.TOKENS)
+                .byCall()
+                .withSilentCount()
+                .outsideTheEngine()
+                .askedAfterEvery(Duration.ofSeconds(30));
+        ControllerHarness fresh = new ControllerHarness(SETTINGS, disk, engine);
+        fresh.controller.hasToken(1_000_000);
+        fresh.idle();
+        fresh.settle();
+        return fresh;
+    }
+
+    @Test
+    void whatTheEngineEvictsOrClears_isHeldStill() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        assertThat(held.state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.controller.view().budget().pinnedTokens())
+                .as("it takes nothing of the engine's cache")
+                .isZero();
+        harness.removed(3);
+        harness.pass(Duration.ofSeconds(1));
+        harness.cleared();
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.takeLog()).containsExactly("write PINNING 3 for 1", "pin 3", "write PINNED 3 for 1");
+        release(held);
+        assertThat(harness.takeLog()).containsExactly("unpin 3", "write RELEASED 3 for 1");
+        assertThat(engine.pins).isEmpty();
+    }
+
+    @Test
+    void twoHoldsOfOnePrefix_areOnePinAndOneUnpin() throws IOException {
+        harness.stored(1, 2, 3);
+        HoldView one = hold(1, 2, 3);
+        harness.removed(3);
+        harness.storedUnder(2, 3);
+        HoldView other = hold(1, 2, 3);
+        assertThat(engine.pins).containsEntry(3L, 1);
+        release(one);
+        assertThat(engine.pins).containsEntry(3L, 1);
+        release(other);
+        assertThat(engine.pins).isEmpty();
+        assertThat(disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void pinThatIsNotThereAnyMore_isLost_andNotUnpinned() throws IOException {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        harness.takeLog();
+        engine.renewAnswers.add(Outcome.Kind.MISSING);
+        engine.pinAnswers.add(Outcome.Kind.NOT_SENT);
+        harness.pass(Duration.ofSeconds(31));
+        harness.pass(Duration.ofMillis(200));
+        assertThat(harness.holdNow(held.id()).timesLost()).isEqualTo(1);
+        assertThat(harness.holdNow(held.id()).reason()).contains("renew MISSING");
+        assertThat(harness.takeLog()).noneMatch(line -> line.startsWith("unpin"));
+        harness.pass(Duration.ofSeconds(2));
+        assertThat(harness.holdNow(held.id()).state()).as("pinned again").isEqualTo(HoldState.HELD);
+        assertThat(disk.outstanding()).hasSize(1);
+    }
+
+    @Test
+    void unclearAnswerToThePin_isUnpinnedOnce_whenItCanArriveNoMore() {
+        harness.stored(1, 2, 3);
+        engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        HoldView waits = hold(1, 2, 3);
+        assertThat(waits.reason())
+                .isEqualTo("no clear answer to the pin, so it is taken back before it is tried again: pin DEFERRED");
+        harness.pass(Duration.ofSeconds(58));
+        assertThat(harness.takeLog()).doesNotContain("unpin 3");
+        CompletableFuture<Optional<HoldView>> released =
+                harness.controller.release(waits.id()).toCompletableFuture();
+        harness.settle();
+        harness.pass(Duration.ofSeconds(3));
+        assertThat(harness.takeLog()).containsOnlyOnce("unpin 3");
+        assertThat(engine.pins).isEmpty();
+        assertThat(released.join().orElseThrow().state()).isEqualTo(HoldState.RELEASED);
+    }
+
+    @Test
+    void unclearAnswerToTheUnpin_isNotRepeated_andStaysInTheLedger() throws IOException {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        HoldView released = release(held);
+        assertThat(released.state()).isEqualTo(HoldState.EXPIRING);
+        assertThat(released.reason())
+                .isEqualTo(
+                        "no clear answer to the unpin, which is not repeated, since that could take a pin of somebody"
+                                + " else: the ledger keeps it until somebody has looked at the pins there: unpin"
+                                + " DEFERRED");
+        for (int i = 0; i < 5; i++) {
+            harness.served(0);
+            harness.pass(Duration.ofSeconds(100));
+        }
+        assertThat(harness.log).containsOnlyOnce("unpin 3");
+        assertThat(disk.outstanding())
+                .singleElement()
+                .satisfies(entry -> assertThat(entry.step())
+                        .as("what the engine has at rest says nothing of it")
+                        .isEqualTo(Step.UNSURE));
+    }
+
+    @Test
+    void nextLife_unpinsWhatTheLedgerLists_once() throws IOException {
+        harness.stored(1, 2, 3);
+        hold(1, 2, 3);
+        harness = started();
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.takeLog()).containsOnlyOnce("unpin 3");
+        assertThat(engine.pins).isEmpty();
+        assertThat(disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void nextLife_unpinsAPinThatMayArrive_onlyWhenItCannotAnyMore() throws IOException {
+        disk.append(Step.PINNING, 1, 3, 3);
+        engine.pins.put(3L, 1);
+        harness = started();
+        harness.pass(Duration.ofSeconds(50));
+        assertThat(harness.takeLog()).doesNotContain("unpin 3");
+        harness.pass(Duration.ofSeconds(11));
+        assertThat(harness.takeLog()).containsOnlyOnce("unpin 3");
+        assertThat(disk.outstanding()).isEmpty();
+    }
+
+    private HoldView hold(long... path) {
+        int[] tokens = new int[path.length * 16];
+        for (int i = 0; i < tokens.length; i++) {
+            tokens[i] = i + 1;
+        }
+        CompletableFuture<HoldView> answer =
+                harness.controller.request(new HoldRequest(path, tokens, HOUR)).toCompletableFuture();
+        harness.settle();
+        return answer.getNow(harness.controller.view().holds().getLast());
+    }
+
+    private HoldView release(HoldView hold) {
+        CompletableFuture<Optional<HoldView>> answer =
+                harness.controller.release(hold.id()).toCompletableFuture();
+        harness.settle();
+        return answer.getNow(Optional.empty()).orElseThrow();
+    }
+}

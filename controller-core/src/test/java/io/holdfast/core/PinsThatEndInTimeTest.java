@@ -1,0 +1,240 @@
+package io.holdfast.core;
+
+import static io.holdfast.core.ControllerHarness.SETTINGS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.ControllerHarness.Disk;
+import io.holdfast.core.ControllerHarness.Engine;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Released;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Holds by a backend whose pins end by themselves a minute after their last renewal or use, and not before. */
+final class PinsThatEndInTimeTest {
+    private static final Duration HOUR = Duration.ofHours(1);
+    private static final Duration TIME = Duration.ofSeconds(60);
+    private static final Duration RENEWED = Duration.ofSeconds(20);
+    private static final String CANNOT =
+            "cannot be released before its time runs out, 60 s after its last renewal or use: the engine has no call"
+                    + " that takes a pin back, so its 48 tokens count until then";
+
+    private final Engine engine = new Engine();
+    private final Disk disk = new Disk();
+    private final ControllerHarness harness = started();
+
+    private ControllerHarness started() {
+        engine.traits = BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
+        // 0.01 of 10000 tokens: six blocks of 16.
+        ControllerSettings settings = new ControllerSettings(
+                "e",
+                new BudgetSettings(0.01, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
+                false,
+                Duration.ofSeconds(60),
+                Duration.ofMillis(100),
+                SETTINGS.ownRequestsAnHour(),
+                Optional.empty());
+        ControllerHarness fresh = new ControllerHarness(settings, disk, engine);
+        fresh.controller.hasToken(1_000_000);
+        fresh.idle();
+        fresh.settle();
+        return fresh;
+    }
+
+    @Test
+    void hold_isRenewedWhileItStands_andTheLedgerIsNotWritten() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        assertThat(held.state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.takeLog()).containsExactly("pin 3");
+        later(Duration.ofSeconds(100));
+        assertThat(harness.takeLog()).hasSize(5).containsOnly("renew 3");
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(disk.lines).isEmpty();
+        assertThat(harness.controller.view().own().sent())
+                .as("a call is no request of the sidecar's own")
+                .isZero();
+    }
+
+    @Test
+    void releasedHold_saysThatItCannotBe_andCountsUntilItsTimeHasRunOut() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        later(Duration.ofSeconds(30));
+        harness.takeLog();
+        HoldView released = release(held);
+        assertThat(released.state()).isEqualTo(HoldState.EXPIRING);
+        assertThat(released.reason()).isEqualTo(CANNOT);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
+        assertThat(harness.controller.view().pins().unreleasableBlocks()).isEqualTo(3);
+        assertThat(harness.controller.view().pins().runningOut()).isEqualTo(1);
+        later(Duration.ofSeconds(48));
+        assertThat(harness.holdNow(held.id()).state()).as("renewed 10 s before").isEqualTo(HoldState.EXPIRING);
+        later(Duration.ofSeconds(4));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(harness.holdNow(held.id()).reason()).isEqualTo("its time has run out");
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
+        assertThat(harness.log).as("nothing is asked of the engine any more").isEmpty();
+    }
+
+    @Test
+    void useOfWhatWasReleased_beginsItsTimeAnew() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        release(held);
+        later(Duration.ofSeconds(40));
+        harness.storedUnder(3, 4);
+        later(Duration.ofSeconds(40));
+        assertThat(harness.holdNow(held.id()).state()).as("used 40 s before").isEqualTo(HoldState.EXPIRING);
+        later(Duration.ofSeconds(25));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
+    }
+
+    @Test
+    void prefixThatIsPinnedStill_isTakenUpAgain_andCountsOnce() {
+        harness.stored(1, 2, 3);
+        HoldView first = hold(1, 2, 3);
+        release(first);
+        HoldView again = hold(1, 2, 3);
+        assertThat(again.state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.holdNow(first.id()).reason()).isEqualTo("released, and another hold has its prefix");
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
+        assertThat(harness.controller.view().pins().runningOut()).isZero();
+        later(Duration.ofSeconds(70));
+        assertThat(harness.holdNow(again.id()).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void sumOfWhatMayBePinned_staysWithinTheShare_alsoOfRequestedHolds() {
+        harness.stored(1, 2, 3);
+        harness.stored(11, 12, 13, 14);
+        release(hold(1, 2, 3));
+        CompletableFuture<HoldView> second = ask(11, 12, 13, 14);
+        harness.settle();
+        assertThat(second.join().reason())
+                .isEqualTo("no room: 48 tokens are pinned, it needs 64 more, and the bound is 100: share 0.01 of the"
+                        + " capacity 10000 = 100; what was held before cannot be released, so it counts until its time"
+                        + " has run out");
+        later(Duration.ofSeconds(62));
+        assertThat(harness.holdNow(second.join().id()).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void clippedPin_waitsUntilItHasRunOut_beforeItIsTriedAgain() {
+        harness.stored(1, 2, 3);
+        engine.pinAnswers.add(Outcome.Kind.CLIPPED);
+        HoldView waits = hold(1, 2, 3);
+        assertThat(waits.state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(waits.reason())
+                .isEqualTo("pinned otherwise than asked, and tried again when that has run out: pin CLIPPED");
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
+        harness.takeLog();
+        later(Duration.ofSeconds(57));
+        assertThat(harness.takeLog()).isEmpty();
+        later(Duration.ofSeconds(4));
+        assertThat(harness.takeLog()).containsExactly("pin 3");
+        assertThat(harness.holdNow(waits.id()).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void renewalThatIsClippedOrRefused_isALoss_withTheEnginesReason() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.renewAnswers.add(Outcome.Kind.CLIPPED);
+        engine.pinAnswers.add(Outcome.Kind.CLIPPED);
+        later(Duration.ofSeconds(22));
+        HoldView lost = harness.holdNow(held.id());
+        assertThat(lost.state()).isEqualTo(HoldState.LOST);
+        assertThat(lost.reason()).contains("renew CLIPPED");
+        assertThat(lost.timesLost()).isEqualTo(1);
+        later(Duration.ofSeconds(62));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        engine.renewAnswers.add(Outcome.Kind.MISSING);
+        later(Duration.ofSeconds(22));
+        assertThat(harness.holdNow(held.id()).reason()).contains("renew MISSING");
+    }
+
+    @Test
+    void engineThatDoesNotAnswer_hasHeldItUntilTheTimeOfTheLastYes() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        for (int i = 0; i < 100; i++) {
+            engine.renewAnswers.add(Outcome.Kind.NOT_SENT);
+        }
+        engine.pinAnswers.add(Outcome.Kind.NOT_SENT);
+        later(Duration.ofSeconds(58));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        later(Duration.ofSeconds(3));
+        assertThat(harness.holdNow(held.id()).timesLost()).isEqualTo(1);
+        assertThat(harness.holdNow(held.id()).reason())
+                .endsWith(
+                        "it could not be renewed in time, and ends by itself 60 s after its last renewal or use: renew"
+                                + " NOT_SENT");
+    }
+
+    @Test
+    void releaseAll_answersAtOnce_withWhatStillRuns() {
+        harness.stored(1, 2, 3);
+        hold(1, 2, 3);
+        CompletableFuture<Released> all =
+                harness.controller.releaseAll("the test says so").toCompletableFuture();
+        harness.settle();
+        assertThat(all.join()).isEqualTo(new Released(0, 1));
+        harness.takeLog();
+        later(Duration.ofSeconds(62));
+        assertThat(harness.controller.view().pins().runningOut()).isZero();
+        assertThat(harness.takeLog()).isEmpty();
+    }
+
+    @Test
+    void pause_isWrittenAlsoWithoutPinsInTheLedger() {
+        CompletableFuture<Released> all =
+                harness.controller.releaseAll("the test says so").toCompletableFuture();
+        harness.settle();
+        assertThat(all).isCompleted();
+        assertThat(disk.lines).hasSize(1);
+    }
+
+    private CompletableFuture<HoldView> ask(long... path) {
+        return harness.controller
+                .request(new HoldRequest(path, tokens(path.length), HOUR))
+                .toCompletableFuture();
+    }
+
+    private HoldView hold(long... path) {
+        CompletableFuture<HoldView> answer = ask(path);
+        harness.settle();
+        return answer.getNow(harness.controller.view().holds().getLast());
+    }
+
+    private HoldView release(HoldView hold) {
+        CompletableFuture<Optional<HoldView>> answer =
+                harness.controller.release(hold.id()).toCompletableFuture();
+        harness.settle();
+        return answer.getNow(Optional.empty()).orElseThrow();
+    }
+
+    private void later(Duration time) {
+        for (long second = 0; second < time.toSeconds(); second++) {
+            harness.pass(Duration.ofSeconds(1));
+        }
+    }
+
+    private static int[] tokens(int blocks) {
+        int[] tokens = new int[blocks * 16];
+        for (int i = 0; i < tokens.length; i++) {
+            tokens[i] = i + 1;
+        }
+        return tokens;
+    }
+}
