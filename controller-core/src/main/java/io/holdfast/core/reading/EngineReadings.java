@@ -74,19 +74,8 @@ public record EngineReadings(
     public static EngineReadings unknown(String why) {
         Reading unknown = Reading.unknown(why);
         return new EngineReadings(
-                unknown,
-                unknown,
-                unknown,
-                unknown,
-                unknown,
-                unknown,
-                unknown,
-                unknown,
-                unknown,
-                unknown,
-                unknown,
-                List.of(),
-                unknown);
+                unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown,
+                List.of(), unknown);
     }
 
     /**

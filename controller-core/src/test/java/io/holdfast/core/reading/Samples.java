@@ -47,21 +47,20 @@ public final class Samples {
     /** The same but for one of them. */
     public static EngineReadings with(EngineReadings r, String name, Reading other) {
         EngineReadings.Builder but = r.but();
-        EngineReadings.Builder with =
-                switch (name) {
-                    case "capacityTokens" -> but.capacityTokens(other);
-                    case "blockTokens" -> but.blockTokens(other);
-                    case "contextTokens" -> but.contextTokens(other);
-                    case "largestAcceptedTokens" -> but.largestAcceptedTokens(other);
-                    case "runningRequests" -> but.runningRequests(other);
-                    case "waitingRequests" -> but.waitingRequests(other);
-                    case "usedTokens" -> but.usedTokens(other);
-                    case "ttftSumSeconds" -> but.ttftSumSeconds(other);
-                    case "ttftCount" -> but.ttftCount(other);
-                    case "promptTokens" -> but.promptTokens(other);
-                    case "cachedTokens" -> but.cachedTokens(other);
-                    default -> throw new IllegalArgumentException(name);
-                };
+        EngineReadings.Builder with = switch (name) {
+            case "capacityTokens" -> but.capacityTokens(other);
+            case "blockTokens" -> but.blockTokens(other);
+            case "contextTokens" -> but.contextTokens(other);
+            case "largestAcceptedTokens" -> but.largestAcceptedTokens(other);
+            case "runningRequests" -> but.runningRequests(other);
+            case "waitingRequests" -> but.waitingRequests(other);
+            case "usedTokens" -> but.usedTokens(other);
+            case "ttftSumSeconds" -> but.ttftSumSeconds(other);
+            case "ttftCount" -> but.ttftCount(other);
+            case "promptTokens" -> but.promptTokens(other);
+            case "cachedTokens" -> but.cachedTokens(other);
+            default -> throw new IllegalArgumentException(name);
+        };
         return with.build();
     }
 
