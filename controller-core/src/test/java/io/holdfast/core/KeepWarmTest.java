@@ -261,6 +261,51 @@ class KeepWarmTest {
     }
 
     @Test
+    void whatOurOwnRequestsStore_isNoUse() {
+        held(1, PREFIX);
+        for (int i = 0; i < 25; i++) {
+            poll();
+            allocate(DUE);
+            poll();
+            if (decided.isEmpty()) {
+                sent.getLast().complete(new Outcome(Kind.ACCEPTED, "answered", OptionalLong.of(0)));
+                store(path(1, PREFIX), Optional.empty());
+            }
+        }
+        assertThat(decided).singleElement().asString().startsWith("rests 1: ");
+        decided.clear();
+        store(path(1, PREFIX), Optional.empty());
+        poll();
+        assertThat(decided).isEmpty();
+        nanos += 6 * SECOND;
+        poll();
+        use(1, PREFIX);
+        poll();
+        assertThat(decided).containsExactly("used 1");
+    }
+
+    @Test
+    void touchWithoutAnAnswer_keepsTheOthersBackForASecond() {
+        held(1, PREFIX);
+        held(2, PREFIX);
+        poll();
+        allocate(50);
+        poll();
+        use(2, PREFIX);
+        poll();
+        allocate(DUE - 50);
+        poll();
+        assertThat(sent).hasSize(1);
+        sent.getFirst().complete(new Outcome(Kind.DEFERRED, "silence."));
+        allocate(100);
+        poll();
+        assertThat(sent).hasSize(1);
+        nanos += SECOND;
+        poll();
+        assertThat(sent).hasSize(2);
+    }
+
+    @Test
     void growthOfTheCachedTokens_isTakenForAUse() {
         held(1, PREFIX);
         for (int i = 0; i < 24; i++) {
