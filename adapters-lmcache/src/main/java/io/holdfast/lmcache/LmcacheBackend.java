@@ -59,7 +59,7 @@ public final class LmcacheBackend implements Backend {
     private final int worldSize;
     private final ScheduledExecutorService timer;
     private final Optional<String> written;
-    /** As it was written, or as the engine told it when it was probed last. */
+    /** As it was written, or as the engine told it first: what is pinned is found again by no other. */
     private volatile Optional<String> model;
 
     /**
@@ -113,8 +113,16 @@ public final class LmcacheBackend implements Backend {
                 : engine.get(MODELS).thenCompose(reply -> {
                     Optional<String> found = served(reply);
                     if (found.isPresent()) {
-                        model = found;
-                        return probe(at, found.get(), answer);
+                        model = model.or(() -> found);
+                        if (model.equals(found)) {
+                            return probe(at, found.get(), answer);
+                        }
+                        answer.complete(new Capabilities(
+                                false,
+                                "The engine serves " + found.get() + " now, and served " + model.orElseThrow()
+                                        + " before: what is pinned of that stays its, so start the sidecar again to"
+                                        + " pin for this one."));
+                        return CompletableFuture.completedFuture(null);
                     }
                     if (reply instanceof Reply.Answer told && told.status() < 500 && told.status() != 429) {
                         answer.complete(new Capabilities(

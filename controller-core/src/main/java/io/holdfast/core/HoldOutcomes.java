@@ -362,8 +362,10 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                     hold.waiting(
                             // A request that may be in the engine's queue still is not followed by another at once.
                             nowNanos + (sendsPrefixes() ? AFTER_PRESSURE_NANOS : PIN_AGAIN_NANOS),
-                            "no clear answer to the pin, so it is taken back before it is tried again: "
-                                    + outcome.reason());
+                            backends.chosen().traits().endsInTime()
+                                    ? "no clear answer to the pin, which is tried again: " + outcome.reason()
+                                    : "no clear answer to the pin, so it is taken back before it is tried again: "
+                                            + outcome.reason());
             };
             holds.update(next);
             holds.decided(next);

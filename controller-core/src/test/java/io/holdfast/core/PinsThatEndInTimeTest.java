@@ -100,6 +100,22 @@ final class PinsThatEndInTimeTest {
     }
 
     @Test
+    void useOfItsBeginning_keepsThatAlone() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        release(held);
+        later(Duration.ofSeconds(40));
+        harness.storedUnder(1, 9);
+        later(Duration.ofSeconds(40));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.EXPIRING);
+        assertThat(harness.holdNow(held.id()).reason()).contains("so its 16 tokens count until then");
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(16);
+        later(Duration.ofSeconds(25));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
+    }
+
+    @Test
     void prefixThatIsPinnedStill_isTakenUpAgain_andCountsOnce() {
         harness.stored(1, 2, 3);
         HoldView first = hold(1, 2, 3);

@@ -24,7 +24,7 @@ interface EngineFamily {
     /** How its events tell of its requests. */
     RequestRules requestRules();
 
-    /** The family's own backends by the name that configuration and ledger use,, those that are chosen among first, in that order. */
+    /** The family's own backends by the name that configuration and ledger use, those that are chosen among first, in that order. */
     SequencedMap<String, Function<BackendParts, Backend>> backends();
 
     /** What it is asked again and again. */

@@ -310,7 +310,10 @@ public final class Pins {
         this.renewals = new Renewals<>(calls, new Renewals.Then<>() {
             @Override
             public void renewed(Pin pin) {
-                List.copyOf(pin.holds.keySet()).forEach(results::renewed);
+                if (!pin.outside()) {
+                    // What is outside of the engine was not seen by anybody.
+                    List.copyOf(pin.holds.keySet()).forEach(results::renewed);
+                }
             }
 
             @Override
@@ -423,12 +426,14 @@ public final class Pins {
         nowNanos = nanos;
         catchUp();
         renewals.poll(nanos);
-        if (!ours()) {
-            return;
-        }
+        boolean ours = ours();
         for (Pin pin : List.copyOf(pins.values())) {
             if (endsInTime(pin)) {
+                // In no ledger, so whose that is does not matter.
                 runOut(pin);
+                continue;
+            }
+            if (!ours) {
                 continue;
             }
             if (!pin.releasable()) {
@@ -458,20 +463,37 @@ public final class Pins {
         return pin.backend.traits().endsInTime();
     }
 
-    /** Of a pin that ends by itself: whether a call or a use may keep it still. */
-    private boolean mayLast(Pin pin) {
-        long usedNanos = Math.max(0, tree.lastTouch(pin.block));
-        long byUse = usedNanos == 0
-                ? NEVER
-                : usedNanos + pin.backend.traits().endsAfter().toNanos();
-        long byCall = renewals.mayLastUntil(pin);
-        return byCall != NEVER && nowNanos < Math.max(byCall, byUse);
+    private void runOut(Pin pin) {
+        int left = pin.state == State.KEPT ? mayLast(pin) : pin.blocks;
+        if (left == 0) {
+            gone(pin);
+        } else if (left < pin.blocks) {
+            count(pin, tree.path(pin.block)[left - 1], left);
+            tellNotLeft(pin);
+        }
     }
 
-    private void runOut(Pin pin) {
-        if (pin.state == State.KEPT && !mayLast(pin)) {
-            gone(pin);
+    /**
+     * Of a pin that ends by itself: how many of its blocks a call or a use may keep still. A use prolongs what it passes, so
+     * of a path whose beginning is used on the rest runs out before.
+     */
+    private int mayLast(Pin pin) {
+        long byCall = renewals.mayLastUntil(pin);
+        if (byCall == NEVER || nowNanos < byCall) {
+            return byCall == NEVER ? 0 : pin.blocks;
         }
+        long[] path = tree.path(pin.block);
+        int left = Math.min(pin.blocks, path.length);
+        while (left > 0 && !usedOf(pin, path[left - 1])) {
+            left--;
+        }
+        return left;
+    }
+
+    private boolean usedOf(Pin pin, long block) {
+        long usedNanos = tree.lastTouch(block);
+        return usedNanos > 0
+                && nowNanos < usedNanos + pin.backend.traits().endsAfter().toNanos();
     }
 
     private void pinLost(Pin pin, String why, boolean there) {
@@ -916,7 +938,7 @@ public final class Pins {
             case REJECTED, MISSING, NOT_SENT -> {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
                 nobodyNeeds(pin);
-                if (pin.left.isPresent() || (endsInTime(pin) && mayLast(pin))) {
+                if (pin.left.isPresent() || (endsInTime(pin) && mayLast(pin) > 0)) {
                     keep(pin);
                 } else {
                     gone(pin);
