@@ -2,12 +2,14 @@ package io.holdfast.app;
 
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Analysis;
+import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.ExistingServer;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.SidecarHolder;
+import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.run.LoadTestRun;
 import io.holdfast.loadtest.run.LoadTestSettings;
@@ -18,6 +20,7 @@ import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.vertx.core.Vertx;
 import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,6 +29,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -37,8 +41,10 @@ import picocli.CommandLine.Spec;
         name = "loadtest",
         description = "Did pinning help, by how much, or can this data not tell?",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {LoadtestCommand.Run.class, LoadtestCommand.Analyze.class})
+        subcommands = {LoadtestAaCommand.class, LoadtestCommand.Run.class, LoadtestCommand.Analyze.class})
 final class LoadtestCommand implements Runnable {
+    private static final int MOST_PORT = 65_535;
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -64,6 +70,24 @@ final class LoadtestCommand implements Runnable {
         };
     }
 
+    /** The journal is begun when the engine has been asked already; this is said earlier. */
+    static void checkFolder(Path journal) {
+        Path folder = Optional.ofNullable(journal.toAbsolutePath().getParent())
+                .orElseThrow(() -> new CommandException("--journal is '" + journal + "'; name a file."));
+        if (!Files.isDirectory(folder)) {
+            throw new CommandException(
+                    "--journal is '" + journal + "', but there is no folder " + folder + "; make it first.");
+        }
+    }
+
+    static void checkAddress(String option, URI uri) {
+        if (!("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()))
+                || uri.getHost() == null
+                || uri.getPort() > MOST_PORT) {
+            throw new CommandException(option + " is '" + uri + "'; write an address such as http://127.0.0.1:30000.");
+        }
+    }
+
     /** Runs a load test against an engine and the sidecar beside it. */
     @Command(
             name = "run",
@@ -73,8 +97,6 @@ final class LoadtestCommand implements Runnable {
             },
             sortOptions = false)
     static final class Run implements Callable<Integer> {
-        private static final int MOST_PORT = 65_535;
-
         @ParentCommand
         private LoadtestCommand parent = new LoadtestCommand();
 
@@ -107,6 +129,9 @@ final class LoadtestCommand implements Runnable {
 
         @Option(names = "--model", paramLabel = "NAME", description = "The model's name, where the engine asks for it.")
         private @Nullable String model;
+
+        @Mixin
+        private ServerKey key = new ServerKey();
 
         @Option(
                 names = "--prefix-tokens",
@@ -206,16 +231,26 @@ final class LoadtestCommand implements Runnable {
                     .holdSlot(Duration.ofMillis(holdSlotMillis))
                     .statistic(statistic)
                     .rehearsal(true);
-            HttpSettings http = HttpSettings.defaults().withRoute(route);
+            HttpSettings http = HttpSettings.defaults().withRoute(route).withHeaders(key.headers(System.getenv()));
             HttpSettings asked = Optional.ofNullable(model).map(http::withModel).orElse(http);
+            if (!route.sendsTokenIds()) {
+                throw new CommandException("--route is " + route + ", which sends text, and a hold goes by token ids;"
+                        + " write SGLANG_GENERATE or OPENAI_COMPLETIONS.");
+            }
             checkAddress("--engine", engine);
             checkAddress("--sidecar", sidecar);
             checkFolder(journal);
             PrintStream progress = json ? System.err : System.out;
+            PrintWriter beside = json
+                    ? parent.spec.commandLine().getErr()
+                    : parent.spec.commandLine().getOut();
             boolean terminal = !json && TerminalText.onTerminal();
             Vertx vertx = Vertx.vertx();
             RunClock clock = RunClock.system();
-            try (HttpEngine tested = new HttpEngine(vertx, new ExistingServer(engine), asked, clock);
+            try (HttpEngine tested = new HttpEngine(vertx, new ExistingServer(engine), asked, clock, sentence -> {
+                        beside.println(sentence);
+                        beside.flush();
+                    });
                     SidecarHolder holder = new SidecarHolder(sidecar, engineId, Duration.ofHours(1), clock)) {
                 Result result = LoadTestRun.run(
                         new RunEnvironment(tested, holder, clock),
@@ -226,25 +261,6 @@ final class LoadtestCommand implements Runnable {
                 return parent.report(result, json, Optional.ofNullable(expected));
             } finally {
                 vertx.close().await();
-            }
-        }
-
-        /** The journal is begun when the engine has been asked already; this is said earlier. */
-        private static void checkFolder(Path journal) {
-            Path folder = Optional.ofNullable(journal.toAbsolutePath().getParent())
-                    .orElseThrow(() -> new CommandException("--journal is '" + journal + "'; name a file."));
-            if (!Files.isDirectory(folder)) {
-                throw new CommandException(
-                        "--journal is '" + journal + "', but there is no folder " + folder + "; make it first.");
-            }
-        }
-
-        private static void checkAddress(String option, URI uri) {
-            if (!("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()))
-                    || uri.getHost() == null
-                    || uri.getPort() > MOST_PORT) {
-                throw new CommandException(
-                        option + " is '" + uri + "'; write an address such as http://127.0.0.1:30000.");
             }
         }
     }
@@ -258,7 +274,7 @@ final class LoadtestCommand implements Runnable {
         @ParentCommand
         private LoadtestCommand parent = new LoadtestCommand();
 
-        @Parameters(paramLabel = "JOURNAL", description = "The file that 'loadtest run --journal' wrote.")
+        @Parameters(paramLabel = "JOURNAL", description = "The file that 'loadtest run' or 'loadtest aa' wrote.")
         private Path journal = Path.of("");
 
         @Option(
@@ -274,7 +290,16 @@ final class LoadtestCommand implements Runnable {
 
         @Override
         public Integer call() {
-            return parent.report(Analysis.of(journal), json, Optional.ofNullable(expected));
+            Journal.Contents run = Journal.read(journal);
+            if (!run.header().plan().isOnlyControls()) {
+                return parent.report(Analysis.of(run), json, Optional.ofNullable(expected));
+            }
+            if (expected != null) {
+                throw new CommandException("The journal " + journal
+                        + " is that of 'loadtest aa', which finds nothing to be expected; leave --expect out.");
+            }
+            return ControlReport.report(
+                    ControlAnalysis.of(run), json, parent.spec.commandLine().getOut());
         }
     }
 }

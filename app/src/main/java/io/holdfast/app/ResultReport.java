@@ -129,7 +129,7 @@ final class ResultReport {
         return value.isPresent() ? String.format(Locale.ROOT, format, value.getAsDouble()) : "unknown";
     }
 
-    private static void number(ObjectNode node, String key, OptionalDouble value) {
+    static void number(ObjectNode node, String key, OptionalDouble value) {
         value.ifPresentOrElse(known -> node.put(key, known), () -> node.putNull(key));
     }
 }

@@ -74,6 +74,17 @@ class BadInputTest {
                 "emulate --port nosuch|'--port': 'nosuch' is not an int; see 'holdfast emulate --help'.",
                 "emulate --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
                 "emulate --fault warming=0|The fault warming=REQUESTS wants REQUESTS as",
+                "loadtest aa|'--url=URL'; see 'holdfast loadtest aa --help'.",
+                "loadtest aa --url nosuch|--url is 'nosuch'; write an address such as http://127.0.0.1:30000.",
+                "loadtest aa --url http://127.0.0.1:1 --pairs 0|--pairs is 1 to 1000, not 0.",
+                "loadtest aa --url http://127.0.0.1:1 --api nosuch|[completions, chat]",
+                "loadtest aa --url http://127.0.0.1:1 --cycles 0|A workload needs at least 1 for its cycles, not 0.",
+                "loadtest aa --url http://127.0.0.1:1 --flush-path x|The flush path is x; it starts with a slash,",
+                "loadtest aa --url http://127.0.0.1:1 --api-key-env NOSUCH_KEY|--api-key-env names NOSUCH_KEY, in which"
+                        + " there is no key;",
+                "loadtest aa --url http://127.0.0.1:1 --journal /nosuch/aa.jsonl|there is no folder /nosuch; make it",
+                "loadtest aa --url http://127.0.0.1:1|The engine at http://127.0.0.1:1 is not ready: it does not"
+                        + " answer;",
                 "demo --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
                 "demo --rounds 0|--rounds and --cycles are 1 to 100, not 0 and 3.",
                 "demo --cycles 101|--rounds and --cycles are 1 to 100, not 4 and 101.",
@@ -103,6 +114,8 @@ class BadInputTest {
                 "--rounds 0|The rounds must be between 1 and 1000, not 0.",
                 "--concurrency 0|The concurrency must be between 1 and 4096, not 0.",
                 "--route nosuch|SGLANG_GENERATE",
+                "--route OPENAI_CHAT|--route is OPENAI_CHAT, which sends text, and a hold goes by token ids;",
+                "--api-key-env NOSUCH_KEY|--api-key-env names NOSUCH_KEY, in which there is no key;",
                 "--expect nosuch|NO_EXPOSURE"
             })
     void wrongOptionOfALoadTest_isNamed(String options, String sentence) {

@@ -3,7 +3,7 @@ package io.holdfast.evidence;
 import java.util.OptionalInt;
 import java.util.function.IntPredicate;
 
-/** How many pairs of each order an experiment needs before it can tell. */
+/** How many pairs of each order an experiment needs before it can tell, and what it can tell with so many. */
 public final class RequiredPairs {
     /** Nobody runs more server lives than this. */
     private static final int MOST = 100_000;
@@ -20,6 +20,20 @@ public final class RequiredPairs {
     public static OptionalInt toDetect(double sd, double effect) {
         double needed = square(sd / effect) / 2;
         return smallest(n -> n >= needed * square(t(n).quantile(0.975) + t(n).quantile(0.80)));
+    }
+
+    /**
+     * The smallest log ratio that so many pairs of each order find with 80 % power at a two-sided 5 % level.
+     *
+     * @param sd standard deviation of the log ratios of pairs
+     */
+    public static double detectable(double sd, int perOrder) {
+        if (perOrder < 2) {
+            throw new IllegalArgumentException(
+                    "An effect is found by at least 2 pairs of each order, not " + perOrder + ".");
+        }
+        StudentT t = t(perOrder);
+        return sd * (t.quantile(0.975) + t.quantile(0.80)) / Math.sqrt(2.0 * perOrder);
     }
 
     /** The pairs per order whose 90 % interval reaches less than {@code distance} to either side. */

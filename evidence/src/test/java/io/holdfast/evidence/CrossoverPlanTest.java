@@ -58,4 +58,17 @@ final class CrossoverPlanTest {
                 .isThrownBy(() -> CrossoverPlan.draw(rounds, new SplittableRandom(0)))
                 .withMessageContaining("at least one round");
     }
+
+    @Test
+    void onlyControls_areAaPairsAndNothingElse() {
+        CrossoverPlan plan = CrossoverPlan.onlyControls(3);
+        assertThat(plan.lives()).containsExactly(PairOrder.AA, PairOrder.AA, PairOrder.AA);
+        assertThat(plan.isOnlyControls()).isTrue();
+        assertThat(CrossoverPlan.draw(1, new SplittableRandom(1)).isOnlyControls())
+                .isFalse();
+        assertThatIllegalArgumentException().isThrownBy(() -> CrossoverPlan.onlyControls(0));
+        assertThatIllegalArgumentException()
+                .as("controls among rounds")
+                .isThrownBy(() -> new CrossoverPlan(List.of(List.of(PairOrder.AA), List.of(PairOrder.values()))));
+    }
 }

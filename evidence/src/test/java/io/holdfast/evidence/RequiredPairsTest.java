@@ -1,6 +1,7 @@
 package io.holdfast.evidence;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,5 +36,16 @@ final class RequiredPairsTest {
 
     private static double halfWidth90(double sd, int perOrder) {
         return new StudentT(2 * perOrder - 2).quantile(0.95) * sd / Math.sqrt(2 * perOrder);
+    }
+
+    @Test
+    void detectableEffect_isWhatThatManyPairsDetect() {
+        for (int perOrder : new int[] {4, 5, 9, 40}) {
+            double effect = RequiredPairs.detectable(0.03, perOrder);
+            assertThat(RequiredPairs.toDetect(0.03, effect * 1.0001)).hasValue(perOrder);
+            assertThat(RequiredPairs.toDetect(0.03, effect * 0.9999)).hasValue(perOrder + 1);
+        }
+        assertThat(RequiredPairs.detectable(0, 5)).isZero();
+        assertThatIllegalArgumentException().isThrownBy(() -> RequiredPairs.detectable(0.03, 1));
     }
 }

@@ -11,17 +11,17 @@ import java.io.UncheckedIOException;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** How an engine is asked for tokens, by token ids, and how its stream is read. */
+/** How an engine is asked for tokens, by token ids or by text, and how its stream is read. */
 public enum CompletionRoute {
     /** SGLang's own route. Always tells the cached tokens; the default, because a proof needs them. */
     SGLANG_GENERATE("/generate") {
         @Override
-        ObjectNode question(Optional<String> model, ArrayNode tokens, int maxTokens) {
+        ObjectNode question(Optional<String> model, LoadRequest request) {
             ObjectNode body = JSON.createObjectNode();
-            body.set("input_ids", tokens);
+            body.set("input_ids", ids(request));
             body.putObject("sampling_params")
                     .put("temperature", 0.0)
-                    .put("max_new_tokens", maxTokens)
+                    .put("max_new_tokens", request.maxTokens())
                     .put("ignore_eos", true);
             return body.put("stream", true);
         }
@@ -50,30 +50,57 @@ public enum CompletionRoute {
      */
     OPENAI_COMPLETIONS("/v1/completions") {
         @Override
-        ObjectNode question(Optional<String> model, ArrayNode tokens, int maxTokens) {
+        ObjectNode question(Optional<String> model, LoadRequest request) {
             ObjectNode body = JSON.createObjectNode();
             model.ifPresent(name -> body.put("model", name));
-            body.set("prompt", tokens);
-            body.put("max_tokens", maxTokens)
-                    .put("temperature", 0.0)
-                    .put("ignore_eos", true)
-                    .put("stream", true);
-            body.putObject("stream_options").put("include_usage", true);
-            return body;
+            body.set("prompt", ids(request));
+            return likeOthers(body, request);
         }
 
         @Override
         StreamEvent read(JsonNode event) {
             JsonNode choice = event.path("choices").path(0);
-            JsonNode usage = event.path("usage");
             String text = choice.path("text").asText("");
-            return new StreamEvent(
-                    !text.isEmpty(),
-                    !text.isBlank(),
-                    choice.path("finish_reason").isTextual(),
-                    count(usage.path("prompt_tokens")),
-                    count(usage.path("completion_tokens")),
-                    count(usage.path("prompt_tokens_details").path("cached_tokens")));
+            return openAi(event, !text.isEmpty(), !text.isBlank());
+        }
+    },
+
+    /** The same route by text: for any server that speaks OpenAI's language, whatever its tokenizer. */
+    OPENAI_TEXT("/v1/completions") {
+        @Override
+        ObjectNode question(Optional<String> model, LoadRequest request) {
+            ObjectNode body = JSON.createObjectNode();
+            model.ifPresent(name -> body.put("model", name));
+            return likeOthers(body.put("prompt", PlainWords.text(request.tokens())), request);
+        }
+
+        @Override
+        StreamEvent read(JsonNode event) {
+            JsonNode choice = event.path("choices").path(0);
+            String text = choice.path("text").asText("");
+            return openAi(event, !text.isEmpty() || lastByLength(choice), !text.isBlank());
+        }
+    },
+
+    /** OpenAI's chat route, by one message of a user. The chunk that only names the role is no token. */
+    OPENAI_CHAT("/v1/chat/completions") {
+        @Override
+        ObjectNode question(Optional<String> model, LoadRequest request) {
+            ObjectNode body = JSON.createObjectNode();
+            model.ifPresent(name -> body.put("model", name));
+            body.putArray("messages").addObject().put("role", "user").put("content", PlainWords.text(request.tokens()));
+            return likeOthers(body, request);
+        }
+
+        @Override
+        StreamEvent read(JsonNode event) {
+            JsonNode choice = event.path("choices").path(0);
+            JsonNode delta = choice.path("delta");
+            // What a model thinks before it speaks is output that was waited for, under either of its names.
+            String text = delta.path("reasoning_content").asText("")
+                    + delta.path("reasoning").asText("")
+                    + delta.path("content").asText("");
+            return openAi(event, !text.isEmpty() || lastByLength(choice), !text.isBlank());
         }
     };
 
@@ -89,18 +116,19 @@ public enum CompletionRoute {
         return path;
     }
 
-    abstract ObjectNode question(Optional<String> model, ArrayNode tokens, int maxTokens);
+    /** Whether it sends token ids, so that what a hold names by its tokens is what the load asks for. */
+    public boolean sendsTokenIds() {
+        return this == SGLANG_GENERATE || this == OPENAI_COMPLETIONS;
+    }
+
+    abstract ObjectNode question(Optional<String> model, LoadRequest request);
 
     abstract StreamEvent read(JsonNode event);
 
     /** The request's body; the same request always has the same bytes. */
     byte[] body(Optional<String> model, LoadRequest request) {
-        ArrayNode tokens = JSON.createArrayNode();
-        for (int token : request.tokens()) {
-            tokens.add(token);
-        }
         try {
-            return JSON.writeValueAsBytes(question(model, tokens, request.maxTokens()));
+            return JSON.writeValueAsBytes(question(model, request));
         } catch (JsonProcessingException e) {
             throw new UncheckedIOException(e);
         }
@@ -121,6 +149,40 @@ public enum CompletionRoute {
             throw new IOException("the engine reported " + error.path("message").asText(error.toString()));
         }
         return read(event);
+    }
+
+    private static ArrayNode ids(LoadRequest request) {
+        ArrayNode tokens = JSON.createArrayNode();
+        for (int token : request.tokens()) {
+            tokens.add(token);
+        }
+        return tokens;
+    }
+
+    /** What all of OpenAI's routes are told alike. */
+    private static ObjectNode likeOthers(ObjectNode body, LoadRequest request) {
+        body.put("max_tokens", request.maxTokens())
+                .put("temperature", 0.0)
+                .put("ignore_eos", true)
+                .put("stream", true);
+        body.putObject("stream_options").put("include_usage", true);
+        return body;
+    }
+
+    private static StreamEvent openAi(JsonNode event, boolean content, boolean visible) {
+        JsonNode usage = event.path("usage");
+        return new StreamEvent(
+                content,
+                visible,
+                event.path("choices").path(0).path("finish_reason").isTextual(),
+                count(usage.path("prompt_tokens")),
+                count(usage.path("completion_tokens")),
+                count(usage.path("prompt_tokens_details").path("cached_tokens")));
+    }
+
+    /** An answer that was cut off by its length has a last token, even one without any text, as half a character. */
+    private static boolean lastByLength(JsonNode choice) {
+        return "length".equals(choice.path("finish_reason").asText(""));
     }
 
     private static OptionalInt count(JsonNode number) {

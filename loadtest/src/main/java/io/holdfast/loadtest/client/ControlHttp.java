@@ -23,6 +23,9 @@ import java.util.concurrent.TimeoutException;
 final class ControlHttp implements AutoCloseable {
     static final ObjectMapper JSON = new ObjectMapper();
 
+    /** An address that nobody has is known sooner than an engine that is slow to answer. */
+    private static final Duration CONNECT_LIMIT = Duration.ofSeconds(4);
+
     private final HttpClient http;
     private final String base;
     private final Map<String, String> headers;
@@ -32,7 +35,7 @@ final class ControlHttp implements AutoCloseable {
     ControlHttp(URI base, Map<String, String> headers, Duration limit) {
         this.http = HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
-                .connectTimeout(limit)
+                .connectTimeout(limit.compareTo(CONNECT_LIMIT) < 0 ? limit : CONNECT_LIMIT)
                 .build();
         this.base = withoutEndSlashes(base.toString());
         this.headers = Map.copyOf(headers);
@@ -46,6 +49,12 @@ final class ControlHttp implements AutoCloseable {
             end--;
         }
         return text.substring(0, end);
+    }
+
+    /** What a person was told by a server, as part of a sentence of ours. */
+    static String withoutEnd(String told) {
+        String text = told.strip();
+        return text.endsWith(".") ? text.substring(0, text.length() - 1) : text;
     }
 
     Answer get(String path) throws IOException {
@@ -111,7 +120,12 @@ final class ControlHttp implements AutoCloseable {
             if (error.isTextual()) {
                 return error.asText();
             }
-            return status + " " + text.strip().lines().findFirst().orElse("");
+            String message = error.path("message").asText(json().path("message").asText(""));
+            if (!message.isEmpty()) {
+                return status + " " + message;
+            }
+            String line = text.strip().lines().findFirst().orElse("");
+            return line.isEmpty() || line.startsWith("<") ? String.valueOf(status) : status + " " + line;
         }
     }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.client;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.journal.EngineFacts;
@@ -13,68 +14,142 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 
 /** The engine's routes beside the load: is it ready, what is it, empty its cache. */
 final class EngineControl implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final long PAUSE_NANOS = 20_000_000;
+    private static final long MOST_PAUSE_NANOS = 500_000_000;
+    /** How often a person who waits is told what for. */
+    private static final long WORD_NANOS = 10_000_000_000L;
+
     private static final LoadRequest SMALLEST = new LoadRequest(Role.PRIME, 0, new int[] {7, 8, 9, 10}, 1);
 
     private final URI engine;
     private final HttpSettings settings;
     private final RunClock clock;
+    private final Consumer<String> waiting;
     private final ControlHttp http;
 
-    EngineControl(URI engine, HttpSettings settings, RunClock clock) {
+    /** @param waiting told what is being waited for */
+    EngineControl(URI engine, HttpSettings settings, RunClock clock, Consumer<String> waiting) {
         this.engine = engine;
         this.settings = settings;
         this.clock = clock;
+        this.waiting = waiting;
         this.http = new ControlHttp(engine, settings.headers(), LIMIT);
     }
 
     /**
-     * Waits for a healthy answer and one real completion.
+     * Waits for one real completion, and for a healthy answer where there is a route for that.
      *
-     * @param starting whether the engine may still be on its way up; if not, silence is final
+     * @param starting whether the engine may still be on its way up; if not, silence is final, and so is an answer that
+     *     waiting does not change
      */
     void awaitReady(boolean starting) {
-        long until = clock.nanos() + settings.readyTimeout().toNanos();
-        String last;
+        long began = clock.nanos();
+        long until = began + settings.readyTimeout().toNanos();
+        long nextWord = began + (starting ? WORD_NANOS : 0);
+        long pause = PAUSE_NANOS;
+        Readiness last;
         do {
-            try {
-                Answer health = http.get("/health");
-                Optional<String> problem = health.isOk() ? complete() : Optional.of(health.problem());
-                if (problem.isEmpty()) {
-                    return;
-                }
-                last = "its last answer was " + problem.get();
-            } catch (IOException e) {
-                last = "it does not answer";
-                if (!starting) {
-                    break;
-                }
+            last = readiness();
+            if (last instanceof Readiness.Ready) {
+                return;
             }
-            clock.sleep(PAUSE_NANOS);
+            if (!starting && last.isFinal()) {
+                break;
+            }
+            if (clock.nanos() >= nextWord) {
+                waiting.accept("Waiting for the engine at " + engine + ": " + last.text() + ".");
+                nextWord = clock.nanos() + WORD_NANOS;
+            }
+            clock.sleep(pause);
+            pause = Math.min(2 * pause, MOST_PAUSE_NANOS);
         } while (clock.nanos() < until);
-        throw new LoadTestException("The engine at " + engine + " is not ready: " + last
-                + "; check that it runs and that the address is right.");
+        throw new LoadTestException(
+                "The engine at " + engine + " is not ready: " + last.text() + "; " + last.mend() + ".");
     }
 
-    /** Asks for one token, and tells why the engine did not give it, if so: an answer of 200 can still be a failure. */
-    private Optional<String> complete() throws IOException {
-        Exchange exchange = new Exchange(0, SMALLEST, settings.route(), clock::nanos);
-        byte[] body = settings.route().body(settings.model(), SMALLEST);
-        Answer answer = http.post(settings.route().path(), new String(body, StandardCharsets.UTF_8));
-        if (!answer.isOk()) {
-            return Optional.of(answer.problem());
+    private Readiness readiness() {
+        try {
+            Answer health = http.get("/health");
+            if (isPassing(health.status())) {
+                return new Readiness.NotYet("its last answer was " + health.problem());
+            }
+            // Any other answer says nothing: not every server has the route.
+            Answer answer = http.post(
+                    settings.route().path(),
+                    new String(settings.route().body(settings.model(), SMALLEST), StandardCharsets.UTF_8));
+            if (answer.isOk() && !answer.text().contains("data:")) {
+                return new Readiness.Refused(
+                        "POST " + settings.route().path() + " was answered with " + answer.status()
+                                + ", but with no stream of tokens",
+                        "check that the address is that of an inference server and that nothing before it holds streams"
+                                + " back");
+            }
+            if (answer.isOk()) {
+                Optional<String> problem = problemOf(answer);
+                return problem.<Readiness>map(why -> new Readiness.NotYet("its last answer was " + why))
+                        .orElseGet(Readiness.Ready::new);
+            }
+            String asked = "POST " + settings.route().path() + " was answered with "
+                    + ControlHttp.withoutEnd(answer.problem());
+            return isPassing(answer.status())
+                    ? new Readiness.NotYet(asked)
+                    : new Readiness.Refused(asked, mend(answer));
+        } catch (IOException e) {
+            return new Readiness.Silent();
         }
+    }
+
+    /** Why an answer of 200 is a failure all the same, if so. */
+    private Optional<String> problemOf(Answer answer) {
+        Exchange exchange = new Exchange(0, SMALLEST, settings.route(), clock::nanos);
         exchange.head(answer.status());
         exchange.body(Buffer.buffer(answer.text()));
         RequestRecord record = exchange.whole();
         return record.isOk() ? Optional.empty() : Optional.of(record.problem());
+    }
+
+    /** Whether such an answer may be another one soon: too many requests, or a server that is not up yet. */
+    private static boolean isPassing(int status) {
+        return switch (status) {
+            case 408, 425, 429 -> true;
+            case 501, 505 -> false;
+            default -> status >= 500;
+        };
+    }
+
+    private String mend(Answer answer) {
+        boolean model = answer.problem().toLowerCase(Locale.ROOT).contains("model");
+        return switch (answer.status()) {
+            case 401, 403 -> "give its key, by --api-key-env";
+            case 404, 405, 501 ->
+                model
+                        ? "name a model that it serves, by --model"
+                        : "check that the address is that of an inference server and that it has this route";
+            default -> model ? "name a model that it serves, by --model" : "check the address and the route";
+        };
+    }
+
+    /** The name of the model that the engine serves, or of the first of several; absent where it does not tell. */
+    Optional<String> firstModel() {
+        try {
+            Answer answer = http.get("/v1/models");
+            JsonNode name = answer.isOk() ? answer.json().path("data").path(0).path("id") : MissingNode.getInstance();
+            return name.isTextual() ? Optional.of(name.asText()) : Optional.empty();
+        } catch (IOException e) {
+            throw new LoadTestException(
+                    "The engine at " + engine + " is not ready: " + new Readiness.Silent().text() + "; "
+                            + new Readiness.Silent().mend() + ".",
+                    e);
+        }
     }
 
     /** Empties the cache; an engine refuses while it is busy, so it is asked again for a while. */
@@ -127,5 +202,35 @@ final class EngineControl implements AutoCloseable {
     @Override
     public void close() {
         http.close();
+    }
+
+    /** What an engine that was asked for a completion is found to be. */
+    private sealed interface Readiness {
+        record Ready() implements Readiness {}
+
+        /** It answers, and later it may do better. */
+        record NotYet(String text) implements Readiness {}
+
+        /** It answers, and will not answer otherwise. */
+        record Refused(String text, String mend) implements Readiness {}
+
+        record Silent() implements Readiness {}
+
+        default boolean isFinal() {
+            return this instanceof Refused || this instanceof Silent;
+        }
+
+        default String text() {
+            return switch (this) {
+                case Ready ready -> "it is ready";
+                case NotYet not -> not.text;
+                case Refused refused -> refused.text;
+                case Silent silent -> "it does not answer";
+            };
+        }
+
+        default String mend() {
+            return this instanceof Refused refused ? refused.mend : "check that it runs and that the address is right";
+        }
     }
 }

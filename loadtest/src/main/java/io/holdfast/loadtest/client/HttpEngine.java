@@ -10,6 +10,7 @@ import io.holdfast.loadtest.workload.LoadRequest;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import java.net.URI;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /** An engine behind HTTP: what is measured goes through an {@link EngineClient}, all else through plain blocking calls. */
 public final class HttpEngine implements EngineUnderTest {
@@ -30,13 +32,28 @@ public final class HttpEngine implements EngineUnderTest {
 
     /** @param vertx runs the client */
     public HttpEngine(Vertx vertx, ServerUnit unit, HttpSettings settings, RunClock clock) {
+        this(vertx, unit, settings, clock, sentence -> {});
+    }
+
+    /**
+     * @param vertx runs the client
+     * @param waiting told, in a sentence, what is being waited for when a life is long in beginning
+     */
+    public HttpEngine(Vertx vertx, ServerUnit unit, HttpSettings settings, RunClock clock, Consumer<String> waiting) {
         if (Context.isOnEventLoopThread()) {
             throw new IllegalStateException("A load test blocks for long; run it on a thread of its own.");
         }
         this.unit = unit;
         this.settings = settings;
-        this.control = new EngineControl(unit.uri(), settings, clock);
+        this.control = new EngineControl(unit.uri(), settings, clock, waiting);
         this.client = new EngineClient(vertx, unit.uri(), settings, clock::nanos);
+    }
+
+    /** The name of the first model that a server says it serves; absent where it does not say. */
+    public static Optional<String> firstModel(URI server, HttpSettings settings, RunClock clock) {
+        try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
+            return control.firstModel();
+        }
     }
 
     @Override

@@ -33,7 +33,15 @@ public record RunHeader(
         EngineFacts engine) {
     public static final int FORMAT = 2;
 
+    /** Among what tells about the client: the nonce of what each leg's texts begin with, where they do. */
+    public static final String SALT = "salt";
+
     public RunHeader {
         client = Map.copyOf(client);
+    }
+
+    /** Whether texts were told apart by a salt in place of emptying the cache. */
+    public boolean isSalted() {
+        return client.containsKey(SALT);
     }
 }

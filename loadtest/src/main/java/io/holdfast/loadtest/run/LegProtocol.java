@@ -79,7 +79,7 @@ final class LegProtocol {
             this.order = order;
             this.position = position;
             this.arm = Arm.of(order, position);
-            this.load = engine.prepare(workload.requests(position));
+            this.load = engine.prepare(settings.requests(workload, life, position));
             this.origin = clock.nanos();
         }
 

@@ -5,6 +5,8 @@ import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.ArmSummary;
+import io.holdfast.loadtest.analysis.ControlAnalysis;
+import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Gates;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.journal.EngineFacts;
@@ -16,14 +18,19 @@ import io.holdfast.loadtest.run.Progress.LifeStarted;
 import io.holdfast.loadtest.run.Progress.RunFinished;
 import io.holdfast.loadtest.run.Progress.RunStarted;
 import io.holdfast.loadtest.run.Progress.StepStarted;
+import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.loadtest.workload.Workload;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 
 /*
  * The experiment
@@ -36,6 +43,9 @@ import java.util.SplittableRandom;
  *
  * What comes before. A burn-in leg in each life takes what a fresh process does only once (compilation, allocation). A
  * rehearsal life takes what our own process does only once, and tells how long the run will take.
+ *
+ * A/A alone. `controls` runs baseline pairs and nothing else, with the same protocol and the same journal. Nothing in it
+ * can show an effect, so it ends in the figures of the measurement itself: order bias, and the spread of a pair.
  *
  * When it stops early. A gate that a leg fails by itself decides the verdict (INVALID), so no further life is spent.
  * The legs so far are in the journal like any others.
@@ -51,16 +61,22 @@ public final class LoadTestRun {
     private final Progress progress;
     private final CrossoverPlan plan;
     private final List<LegRecord> legs = new ArrayList<>();
+    private final Set<Integer> broken = new HashSet<>();
     private final int legsPlanned;
     private final int legsPerLife;
     private long began;
 
-    private LoadTestRun(RunEnvironment environment, Workload workload, LoadTestSettings settings, Progress progress) {
+    private LoadTestRun(
+            RunEnvironment environment,
+            Workload workload,
+            LoadTestSettings settings,
+            CrossoverPlan plan,
+            Progress progress) {
         this.environment = environment;
         this.workload = workload;
         this.settings = settings;
         this.progress = progress;
-        this.plan = CrossoverPlan.draw(settings.rounds(), new SplittableRandom(settings.seed()));
+        this.plan = plan;
         this.legsPerLife = settings.burnIn() ? 3 : 2;
         this.legsPlanned = legsPerLife * (plan.lives().size() + (settings.rehearsal() ? 1 : 0));
     }
@@ -72,11 +88,27 @@ public final class LoadTestRun {
      */
     public static Result run(
             RunEnvironment environment, Workload workload, LoadTestSettings settings, Path journal, Progress progress) {
-        Journal.refuseExisting(journal);
-        return new LoadTestRun(environment, workload, settings, progress).run(journal);
+        CrossoverPlan plan = CrossoverPlan.draw(settings.rounds(), new SplittableRandom(settings.seed()));
+        new LoadTestRun(environment, workload, settings, plan, progress).measure(journal);
+        Result result = Analysis.of(journal);
+        progress.on(new RunFinished(result));
+        return result;
     }
 
-    private Result run(Path file) {
+    /**
+     * Runs A/A pairs alone, which show what the measurement does by itself; nothing is held, so there is no verdict.
+     *
+     * @param journal a file that does not exist yet
+     */
+    public static ControlResult controls(
+            RunEnvironment environment, Workload workload, LoadTestSettings settings, Path journal, Progress progress) {
+        CrossoverPlan plan = CrossoverPlan.onlyControls(settings.rounds());
+        new LoadTestRun(environment, workload, settings, plan, progress).measure(journal);
+        return ControlAnalysis.of(journal);
+    }
+
+    private void measure(Path file) {
+        Journal.refuseExisting(file);
         EngineUnderTest engine = environment.engine();
         environment.holder().check();
         began = environment.clock().nanos();
@@ -93,9 +125,6 @@ public final class LoadTestRun {
                             progress.on(new StepStarted(life, position, arm, kind, cycle)));
             runLives(protocol, journal, new Gates(header));
         }
-        Result result = Analysis.of(file);
-        progress.on(new RunFinished(result));
-        return result;
     }
 
     private void runLives(LegProtocol protocol, Journal journal, Gates gates) {
@@ -109,8 +138,9 @@ public final class LoadTestRun {
                 progress.on(new RunStarted(plan, legsPerLife * lives.size(), left()));
             }
             // The rehearsal takes every path that the experiment will take.
-            PairOrder order = life == 0 ? PairOrder.BP : lives.get(life - 1);
-            progress.on(new LifeStarted(life, lives.size(), order));
+            PairOrder rehearsed = plan.isOnlyControls() ? PairOrder.AA : PairOrder.BP;
+            PairOrder order = life == 0 ? rehearsed : lives.get(life - 1);
+            progress.on(new LifeStarted(life, lives.size(), order, plan.isOnlyControls()));
             for (int position = settings.burnIn() ? 0 : 1; position < Workload.LEGS_OF_A_LIFE; position++) {
                 LegRecord leg = protocol.run(life, order, position);
                 journal.append(leg);
@@ -118,10 +148,24 @@ public final class LoadTestRun {
                 progress.on(new LegFinished(
                         leg, leg.probeMillis(), ArmSummary.cachedTokens(leg.probes()), left().orElse(Duration.ZERO)));
                 if (leg.isMeasured() && !gates.failedBy(leg).isEmpty()) {
-                    return;
+                    broken.add(life);
+                    if (isDecided()) {
+                        return;
+                    }
                 }
             }
         }
+    }
+
+    /**
+     * Whether what is broken already says how it ends: with a verdict a single leg does, since which legs break may lie
+     * with the arm; A/A pairs stand or fall one by one, until too few are left.
+     */
+    private boolean isDecided() {
+        int most = plan.isOnlyControls()
+                ? Math.max(0, plan.lives().size() - settings.criteria().minimumPerOrder())
+                : 0;
+        return broken.size() > most;
     }
 
     /** What the rest takes if it goes on as it did; unknown before the first leg. */
@@ -136,11 +180,12 @@ public final class LoadTestRun {
     private void refuseWrongSizes(EngineFacts facts) {
         int prefix = workload.facts().prefixTokens();
         int page = facts.pageTokensOrUsual();
-        if (prefix <= page) {
+        if (prefix <= page && !plan.isOnlyControls()) {
             throw new LoadTestException("A prefix of " + prefix + " tokens is not longer than one page of " + page
                     + " tokens, so nothing of it could be held for sure; use a longer one.");
         }
-        long longest = workload.longestRequest();
+        long longest = workload.longestRequest()
+                + settings.salt().map(salt -> Salt.tokens()).orElse(0);
         long accepted = Math.min(
                 facts.longestPrompt().orElse(Long.MAX_VALUE),
                 facts.capacityTokens().orElse(Long.MAX_VALUE));
@@ -154,7 +199,7 @@ public final class LoadTestRun {
         return new RunHeader(
                 RunHeader.FORMAT,
                 environment.clock().now().truncatedTo(ChronoUnit.SECONDS).toString(),
-                environment.engine().client(),
+                client(),
                 workload.facts(),
                 plan,
                 settings.seed(),
@@ -169,5 +214,11 @@ public final class LoadTestRun {
                 environment.engine().givesFreshLives(),
                 environment.holder().name(),
                 facts);
+    }
+
+    private Map<String, String> client() {
+        Map<String, String> client = new TreeMap<>(environment.engine().client());
+        settings.salt().ifPresent(salt -> client.put(RunHeader.SALT, salt.text()));
+        return client;
     }
 }

@@ -3,12 +3,17 @@ package io.holdfast.loadtest.run;
 import io.holdfast.evidence.Criteria;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.workload.LoadRequest;
+import io.holdfast.loadtest.workload.Salt;
+import io.holdfast.loadtest.workload.Workload;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * How a load test is run and judged, whatever engine it runs against.
  *
- * @param rounds rounds of one AA, one BP and one PB pair each
+ * @param rounds rounds of one AA, one BP and one PB pair each; where nothing is held, AA pairs
  * @param seed draws the order of the pairs
  * @param concurrency requests of a flood that are under way at a time
  * @param burnIn whether each server life begins with a leg that is not measured
@@ -17,6 +22,7 @@ import java.time.Duration;
  * @param criteria what counts as an effect
  * @param holdSlot how long the hold step takes in both arms
  * @param slotTolerance by how much a hold step may differ from its slot
+ * @param salt what every leg's texts begin with, where the cache cannot be emptied between legs
  */
 public record LoadTestSettings(
         int rounds,
@@ -27,7 +33,8 @@ public record LoadTestSettings(
         Statistic statistic,
         Criteria criteria,
         Duration holdSlot,
-        Duration slotTolerance) {
+        Duration slotTolerance,
+        Optional<Salt> salt) {
 
     private static final int MOST_ROUNDS = 1_000;
     private static final int MOST_LANES = 4_096;
@@ -46,6 +53,12 @@ public record LoadTestSettings(
 
     public Builder toBuilder() {
         return new Builder(this);
+    }
+
+    /** What the leg at a position in a life sends. */
+    List<LoadRequest> requests(Workload workload, int life, int position) {
+        List<LoadRequest> requests = workload.requests(position);
+        return salt.map(each -> each.on(requests, life, position)).orElse(requests);
     }
 
     private static void between(String what, int value, int least, int most) {
@@ -72,6 +85,7 @@ public record LoadTestSettings(
         private Criteria criteria = Criteria.standard();
         private Duration holdSlot = Duration.ofMillis(150);
         private Duration slotTolerance = Duration.ofMillis(50);
+        private Optional<Salt> salt = Optional.empty();
 
         private Builder() {}
 
@@ -85,6 +99,7 @@ public record LoadTestSettings(
             criteria = from.criteria;
             holdSlot = from.holdSlot;
             slotTolerance = from.slotTolerance;
+            salt = from.salt;
         }
 
         public Builder rounds(int value) {
@@ -132,9 +147,14 @@ public record LoadTestSettings(
             return this;
         }
 
+        public Builder salt(Salt value) {
+            salt = Optional.of(value);
+            return this;
+        }
+
         public LoadTestSettings build() {
             return new LoadTestSettings(
-                    rounds, seed, concurrency, burnIn, rehearsal, statistic, criteria, holdSlot, slotTolerance);
+                    rounds, seed, concurrency, burnIn, rehearsal, statistic, criteria, holdSlot, slotTolerance, salt);
         }
     }
 }

@@ -35,8 +35,9 @@ public interface Progress {
      * A server life begins.
      *
      * @param life from 1; 0 is the rehearsal
+     * @param onlyControls whether all pairs of the run are A/A
      */
-    record LifeStarted(int life, int lives, PairOrder order) implements Event {}
+    record LifeStarted(int life, int lives, PairOrder order, boolean onlyControls) implements Event {}
 
     record StepStarted(int life, int position, Arm arm, Step.Kind step, int cycle) implements Event {}
 

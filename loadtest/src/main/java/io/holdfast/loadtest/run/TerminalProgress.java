@@ -20,6 +20,7 @@ public final class TerminalProgress implements Progress {
     private final boolean terminal;
     private final LongSupplier nanos;
     private int lives;
+    private boolean onlyControls;
     private int shown;
     private long lastUpdate;
     private boolean updatedBefore;
@@ -39,7 +40,10 @@ public final class TerminalProgress implements Progress {
                                 run.plan().lives().size(),
                                 run.legs(),
                                 run.left().map(left -> ", about " + clock(left)).orElse("")));
-            case LifeStarted life -> lives = life.lives();
+            case LifeStarted life -> {
+                lives = life.lives();
+                onlyControls = life.onlyControls();
+            }
             case StepStarted step -> {
                 if (terminal) {
                     update(step);
@@ -86,6 +90,9 @@ public final class TerminalProgress implements Progress {
     }
 
     private String place(int life, int position, Arm arm) {
+        if (onlyControls) {
+            return (life == 0 ? "rehearsal" : "pair " + life + "/" + lives) + ", leg " + position;
+        }
         return (life == 0 ? "rehearsal" : "life " + life + "/" + lives)
                 + (position == 0 ? ", burn-in, " : ", leg " + position + ", ")
                 + arm.name().toLowerCase(Locale.ROOT);

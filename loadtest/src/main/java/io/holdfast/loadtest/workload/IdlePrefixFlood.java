@@ -69,9 +69,13 @@ public final class IdlePrefixFlood {
         int[] tokens = new int[length];
         tokens[0] = first;
         for (int i = 1; i < length; i++) {
-            tokens[i] = FIRST_TOKEN + random.nextInt(TOKENS);
+            tokens[i] = anyToken(random);
         }
         return tokens;
+    }
+
+    static int anyToken(SplittableRandom random) {
+        return FIRST_TOKEN + random.nextInt(TOKENS);
     }
 
     private static int[] join(int[] head, int[] tail) {

@@ -37,6 +37,13 @@ public final class LoadRequest {
         return maxTokens;
     }
 
+    /** The same request with these tokens before its own. */
+    LoadRequest behind(int[] head) {
+        int[] all = Arrays.copyOf(head, head.length + tokens.length);
+        System.arraycopy(tokens, 0, all, head.length, tokens.length);
+        return new LoadRequest(role, cycle, all, maxTokens);
+    }
+
     @Override
     public boolean equals(Object other) {
         return other instanceof LoadRequest that

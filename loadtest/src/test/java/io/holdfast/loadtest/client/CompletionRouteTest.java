@@ -35,6 +35,52 @@ final class CompletionRouteTest {
     }
 
     @Test
+    void textRoutes_sendOneWordForEachToken() {
+        assertThat(body(CompletionRoute.OPENAI_TEXT, Optional.of("m")))
+                .isEqualTo("{\"model\":\"m\",\"prompt\":\"again agree ahead\",\"max_tokens\":16,\"temperature\":0.0,"
+                        + "\"ignore_eos\":true,\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
+        assertThat(body(CompletionRoute.OPENAI_CHAT, Optional.empty()))
+                .startsWith("{\"messages\":[{\"role\":\"user\",\"content\":\"again agree ahead\"}],\"max_tokens\":16,");
+        assertThat(CompletionRoute.OPENAI_TEXT.sendsTokenIds()).isFalse();
+        assertThat(CompletionRoute.OPENAI_CHAT.sendsTokenIds()).isFalse();
+    }
+
+    @Test
+    void chatChunkOfTheRole_isNoToken() throws IOException {
+        StreamEvent role = read(
+                CompletionRoute.OPENAI_CHAT,
+                "{\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}");
+        assertThat(role.content()).isFalse();
+        assertThat(role.finished()).isFalse();
+    }
+
+    @Test
+    void chatChunkOfThought_isAToken() throws IOException {
+        for (String key : new String[] {"content", "reasoning_content", "reasoning"}) {
+            StreamEvent event =
+                    read(CompletionRoute.OPENAI_CHAT, "{\"choices\":[{\"delta\":{\"" + key + "\":\" yes\"}}]}");
+            assertThat(event.content()).as(key).isTrue();
+            assertThat(event.visible()).as(key).isTrue();
+        }
+    }
+
+    @Test
+    void lastTokenWithoutText_isThereByTheReasonOfTheEnd() throws IOException {
+        StreamEvent cut = read(
+                CompletionRoute.OPENAI_CHAT,
+                "{\"choices\":[{\"delta\":{\"content\":null},\"finish_reason\":\"length\"}],"
+                        + "\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1,"
+                        + "\"prompt_tokens_details\":{\"cached_tokens\":4}}}");
+        assertThat(cut.content()).isTrue();
+        assertThat(cut.visible()).isFalse();
+        assertThat(cut.finished()).isTrue();
+        assertThat(cut.cachedTokens()).hasValue(4);
+        assertThat(read(CompletionRoute.OPENAI_TEXT, "{\"choices\":[{\"text\":\"\",\"finish_reason\":\"stop\"}]}")
+                        .content())
+                .isFalse();
+    }
+
+    @Test
     void sglangEvent_tellsItsCounts() throws IOException {
         StreamEvent event = read(
                 CompletionRoute.SGLANG_GENERATE,

@@ -85,9 +85,10 @@ final class EmulatorEndToEndTest {
     }
 
     @Test
-    void bothRoutes_tellTheCachedTokensOfARepeatedPrompt() {
+    void routesByIds_tellTheCachedTokensOfARepeatedPrompt() {
         try (EmulatedUnit unit = new EmulatedUnit(vertx, ENGINE)) {
-            for (CompletionRoute route : CompletionRoute.values()) {
+            for (CompletionRoute route : List.of(CompletionRoute.SGLANG_GENERATE, CompletionRoute.OPENAI_COMPLETIONS)) {
+                assertThat(route.sendsTokenIds()).isTrue();
                 HttpSettings settings = HttpSettings.defaults().withRoute(route).withModel("toy");
                 try (EngineClient client = new EngineClient(vertx, unit.uri(), settings, System::nanoTime)) {
                     EngineClient.await(client.open(1), LIMIT, "opening");

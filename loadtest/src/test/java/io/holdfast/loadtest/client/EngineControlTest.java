@@ -8,17 +8,24 @@ import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.vertx.core.Vertx;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class EngineControlTest {
     private static final HttpSettings SETTINGS = HttpSettings.defaults();
 
     private final Vertx vertx = Vertx.vertx();
     private final StubEngine engine = StubEngine.start(vertx, 64);
+    private final List<String> told = new ArrayList<>();
 
     @AfterEach
     void stop() throws Exception {
@@ -52,9 +59,93 @@ final class EngineControlTest {
                 .hasMessageContaining("is not ready: its last answer was the engine reported loading;");
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "400|{\"message\":\"no such field\"}|answered with 400 no such field; check the address and the route.",
+                "401|{\"error\":\"Unauthorized\"}|answered with Unauthorized; give its key, by --api-key-env.",
+                "403||answered with 403; give its key, by --api-key-env.",
+                "404|<html>nothing here</html>|answered with 404; check that the address is that of an inference"
+                        + " server",
+                "404|{\"error\":{\"message\":\"The model `x` does not exist.\"}}|answered with 404 The model `x` does"
+                        + " not exist; name a model that it serves, by --model.",
+                "405|{\"detail\":\"Method Not Allowed\"}|answered with 405 ",
+                "422|model is missing|answered with 422 model is missing; name a model that it serves, by --model.",
+                "501|<!DOCTYPE HTML>|answered with 501; check that the address is that of an inference server",
+                "200|<html>welcome</html>|answered with 200, but with no stream of tokens; check that the address"
+            })
+    void answerThatWaitingDoesNotChange_isFinalOfAServerNotOurs(int status, @Nullable String body, String sentence) {
+        engine.answers = asked -> StubEngine.status(status, body == null ? "" : body);
+        assertThatThrownBy(() -> awaitReady(SETTINGS, false))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageStartingWith(
+                        "The engine at " + engine.uri() + " is not ready: POST /generate was answered with")
+                .hasMessageContaining(sentence);
+        assertThat(engine.bodies).hasSize(1);
+        assertThat(told).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {429, 500, 503})
+    void answerThatMayChange_isWaitedOutWithALine(int status) {
+        AtomicInteger turn = new AtomicInteger();
+        engine.answers = body -> turn.getAndIncrement() < 3
+                ? StubEngine.status(status, "{\"message\":\"later.\"}")
+                : StubEngine.stream(4, 1, OptionalInt.of(0));
+        awaitReady(SETTINGS, false);
+        assertThat(turn).hasValue(4);
+        assertThat(told)
+                .containsExactly("Waiting for the engine at " + engine.uri() + ": POST /generate was answered with "
+                        + status + " later.");
+    }
+
+    @Test
+    void refusalOfAServerThatIsOurs_isWaitedOut() {
+        AtomicInteger turn = new AtomicInteger();
+        engine.answers = body ->
+                turn.getAndIncrement() == 0 ? StubEngine.status(404, "") : StubEngine.stream(4, 1, OptionalInt.of(0));
+        awaitReady(SETTINGS, true);
+        assertThat(turn).hasValue(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {404, 405, 401})
+    void serverWithoutAHealthRoute_isReadyByItsCompletion(int status) {
+        engine.health = status;
+        awaitReady(SETTINGS, false);
+        assertThat(engine.paths).containsExactly("GET /health", "POST /generate");
+    }
+
+    @Test
+    void serverThatIsNotHealthyYet_isAskedForNoCompletion() {
+        engine.health = 503;
+        assertThatThrownBy(() -> awaitReady(SETTINGS.withReadyTimeout(Duration.ofMillis(50)), false))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageContaining("is not ready: its last answer was 503;");
+        assertThat(engine.bodies).isEmpty();
+    }
+
+    @Test
+    void models_areAskedForTheFirst() {
+        engine.answers = body -> StubEngine.status(200, "no list of models");
+        assertThat(HttpEngine.firstModel(engine.uri(), SETTINGS, RunClock.system()))
+                .isEmpty();
+        engine.answers = body -> StubEngine.status(200, "{\"data\":[{\"id\":\"a\"},{\"id\":\"b\"}]}");
+        assertThat(HttpEngine.firstModel(engine.uri(), SETTINGS, RunClock.system()))
+                .hasValue("a");
+        engine.answers = body -> StubEngine.status(404, "no");
+        assertThat(HttpEngine.firstModel(engine.uri(), SETTINGS, RunClock.system()))
+                .isEmpty();
+    }
+
     private void awaitReady(HttpSettings settings) {
-        try (EngineControl control = new EngineControl(engine.uri(), settings, RunClock.system())) {
-            control.awaitReady(true);
+        awaitReady(settings, true);
+    }
+
+    private void awaitReady(HttpSettings settings, boolean starting) {
+        try (EngineControl control = new EngineControl(engine.uri(), settings, RunClock.system(), told::add)) {
+            control.awaitReady(starting);
         }
     }
 }

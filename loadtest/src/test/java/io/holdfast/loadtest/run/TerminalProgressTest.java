@@ -71,7 +71,7 @@ final class TerminalProgressTest {
     void noLine_isLongerThanEightyColumns() {
         for (boolean terminal : new boolean[] {true, false}) {
             TerminalProgress progress = progress(terminal);
-            progress.on(new LifeStarted(1_000_000_000, 1_000_000_000, PairOrder.AA));
+            progress.on(new LifeStarted(1_000_000_000, 1_000_000_000, PairOrder.AA, false));
             for (int i = 0; i < 5; i++) {
                 nanos.addAndGet(1_000_000_000);
                 progress.on(new StepStarted(1_000_000_000, 2, Arm.BASELINE, Step.Kind.CONNECT, Integer.MAX_VALUE));
@@ -88,7 +88,7 @@ final class TerminalProgressTest {
     @Test
     void rehearsalAndBurnIn_areNamed() {
         TerminalProgress progress = progress(false);
-        progress.on(new LifeStarted(0, 12, PairOrder.BP));
+        progress.on(new LifeStarted(0, 12, PairOrder.BP, false));
         progress.on(new LegFinished(
                 Legs.leg(0, PairOrder.BP, 0, 10, OptionalInt.of(0)),
                 OptionalDouble.empty(),
@@ -99,7 +99,7 @@ final class TerminalProgressTest {
 
     private void tell(TerminalProgress progress, int cycles) {
         progress.on(new RunStarted(Legs.header().plan(), 36, Optional.of(Duration.ofSeconds(65))));
-        progress.on(new LifeStarted(1, 12, PairOrder.AA));
+        progress.on(new LifeStarted(1, 12, PairOrder.AA, false));
         for (int cycle = 1; cycle <= cycles; cycle++) {
             nanos.addAndGet(1_000_000_000);
             progress.on(new StepStarted(1, 1, Arm.BASELINE, Step.Kind.FLOOD, cycle));

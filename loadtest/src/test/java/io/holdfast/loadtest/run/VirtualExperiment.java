@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
@@ -82,6 +83,19 @@ record VirtualExperiment(
         try (VirtualEngine tested = new VirtualEngine(engine, speed, faults, time)) {
             return LoadTestRun.run(
                     new RunEnvironment(tested, tested.holder(), time),
+                    IdlePrefixFlood.workload(seed, shape),
+                    settings.toBuilder().seed(seed).build(),
+                    journal,
+                    Progress.silent());
+        }
+    }
+
+    /** A/A pairs alone, so many as there are rounds, on the same engine. */
+    ControlResult controls(long seed, Path journal) {
+        VirtualTime time = new VirtualTime(seed, latenessMicros);
+        try (VirtualEngine tested = new VirtualEngine(engine, speed, faults, time)) {
+            return LoadTestRun.controls(
+                    new RunEnvironment(tested, new NoHold(true), time),
                     IdlePrefixFlood.workload(seed, shape),
                     settings.toBuilder().seed(seed).build(),
                     journal,

@@ -2,6 +2,7 @@ package io.holdfast.loadtest.testing;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -37,6 +38,7 @@ public final class StubEngine implements AutoCloseable {
     public final AtomicInteger mostInFlight = new AtomicInteger();
     public final AtomicInteger flushRefusals = new AtomicInteger();
     public final AtomicInteger flushes = new AtomicInteger();
+    public volatile int health = 200;
     public volatile boolean held;
     public volatile String serverInfo = "{\"page_size\":16,\"max_total_num_tokens\":200,\"version\":\"stub\"}";
     public volatile Function<JsonNode, Script> answers;
@@ -84,7 +86,7 @@ public final class StubEngine implements AutoCloseable {
     private void route(HttpServerRequest request) {
         paths.add(request.method() + " " + request.path());
         switch (String.valueOf(request.path())) {
-            case "/health" -> request.response().end();
+            case "/health" -> request.response().setStatusCode(health).end();
             case "/server_info" -> request.response().end(serverInfo);
             case "/flush_cache" -> {
                 boolean refused = flushRefusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
@@ -97,7 +99,7 @@ public final class StubEngine implements AutoCloseable {
             }
             default ->
                 request.bodyHandler(body -> {
-                    JsonNode json = parse(body.getBytes());
+                    JsonNode json = body.length() == 0 ? MissingNode.getInstance() : parse(body.getBytes());
                     bodies.add(json);
                     mostInFlight.accumulateAndGet(inFlight.incrementAndGet(), Math::max);
                     HttpServerResponse response = request.response();

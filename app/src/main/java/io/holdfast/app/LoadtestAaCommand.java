@@ -1,0 +1,253 @@
+package io.holdfast.app;
+
+import io.holdfast.loadtest.analysis.ControlResult;
+import io.holdfast.loadtest.client.CompletionRoute;
+import io.holdfast.loadtest.client.ExistingServer;
+import io.holdfast.loadtest.client.HttpEngine;
+import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.run.LoadTestRun;
+import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.run.NoHold;
+import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.loadtest.run.RunEnvironment;
+import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.run.TerminalProgress;
+import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
+import io.holdfast.loadtest.workload.Salt;
+import io.holdfast.loadtest.workload.Workload;
+import io.vertx.core.Vertx;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The same twice: what the measurement itself does on a server, before anything is tried on it. */
+@Command(
+        name = "aa",
+        description = {
+            "The same load twice, again and again, on any server that speaks OpenAI's language: by how much the second"
+                    + " leg differs though nothing was changed, how far pairs scatter, and how small an effect could be"
+                    + " seen. Nothing is held and nothing is judged.",
+            "Exit code 3 when fewer than 4 pairs stand."
+        },
+        sortOptions = false)
+final class LoadtestAaCommand implements Callable<Integer> {
+    private static final int MOST_PAIRS = 1_000;
+
+    /** How people write the address, after OpenAI's own. */
+    private static final String VERSION_PATH = "/v1";
+
+    private static final DateTimeFormatter STAMP =
+            DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss").withZone(ZoneOffset.UTC);
+
+    /** Which of OpenAI's routes is asked. */
+    enum Api {
+        completions(CompletionRoute.OPENAI_TEXT),
+        chat(CompletionRoute.OPENAI_CHAT);
+
+        private final CompletionRoute route;
+
+        Api(CompletionRoute route) {
+            this.route = route;
+        }
+    }
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Option(
+            names = "--url",
+            paramLabel = "URL",
+            required = true,
+            description = "The server's address, such as http://127.0.0.1:8000.")
+    private URI url = URI.create("http://127.0.0.1");
+
+    @Option(names = "--model", paramLabel = "NAME", description = "The model (default: the first of /v1/models).")
+    private @Nullable String model;
+
+    @Option(
+            names = "--api",
+            paramLabel = "NAME",
+            defaultValue = "completions",
+            description = "${COMPLETION-CANDIDATES}: by text or by one chat message (default: ${DEFAULT-VALUE}).")
+    private Api api = Api.completions;
+
+    @Mixin
+    private ServerKey key = new ServerKey();
+
+    @Option(
+            names = "--flush-path",
+            paramLabel = "PATH",
+            description = "The server's route that empties its cache, as /flush_cache, on a server that serves nobody"
+                    + " else (default: none is called; the texts of each leg begin with a salt of their own).")
+    private @Nullable String flushPath;
+
+    @Option(
+            names = "--pairs",
+            paramLabel = "N",
+            defaultValue = "8",
+            description = "Pairs of two legs that count (default: ${DEFAULT-VALUE}).")
+    private int pairs;
+
+    @Option(
+            names = "--prefix-tokens",
+            paramLabel = "N",
+            defaultValue = "1024",
+            description = "Words of the prefix that a leg sends first and its probes begin with (default:"
+                    + " ${DEFAULT-VALUE}).")
+    private int prefixTokens;
+
+    @Option(
+            names = "--suffix-tokens",
+            paramLabel = "N",
+            defaultValue = "64",
+            description = "Words that each probe has of its own (default: ${DEFAULT-VALUE}).")
+    private int suffixTokens;
+
+    @Option(
+            names = "--flood-requests",
+            paramLabel = "N",
+            defaultValue = "8",
+            description = "Unrelated requests before each probe (default: ${DEFAULT-VALUE}).")
+    private int floodRequests;
+
+    @Option(
+            names = "--flood-tokens",
+            paramLabel = "N",
+            defaultValue = "512",
+            description = "Words of each of them (default: ${DEFAULT-VALUE}).")
+    private int floodTokens;
+
+    @Option(
+            names = "--output-tokens",
+            paramLabel = "N",
+            defaultValue = "16",
+            description = "Tokens that a probe generates (default: ${DEFAULT-VALUE}).")
+    private int outputTokens;
+
+    @Option(
+            names = "--cycles",
+            paramLabel = "N",
+            defaultValue = "4",
+            description = "Floods and probes of a leg (default: ${DEFAULT-VALUE}).")
+    private int cycles;
+
+    @Option(
+            names = "--concurrency",
+            paramLabel = "N",
+            defaultValue = "8",
+            description = "Requests of a flood under way at a time (default: ${DEFAULT-VALUE}).")
+    private int concurrency;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "42",
+            description = "Draws the texts (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    @Option(
+            names = "--journal",
+            paramLabel = "FILE",
+            description = "A new file for every request of every leg; 'loadtest analyze' reads it again (default:"
+                    + " aa-TIME.jsonl in this folder).")
+    private @Nullable Path journal;
+
+    @Option(
+            names = "--plan",
+            description = "Say what would be sent and how long it would take, by a few requests, and end.")
+    private boolean planOnly;
+
+    @Option(names = "--json", description = "One JSON document on standard output; progress goes to the error stream.")
+    private boolean json;
+
+    LoadtestAaCommand() {}
+
+    @Override
+    public Integer call() {
+        LoadtestCommand.checkAddress("--url", url);
+        if (pairs < 1 || pairs > MOST_PAIRS) {
+            throw new CommandException("--pairs is 1 to " + MOST_PAIRS + ", not " + pairs + ".");
+        }
+        URI server = withoutVersion(url);
+        RunClock clock = RunClock.system();
+        Path file = Optional.ofNullable(journal).orElseGet(() -> Path.of("aa-" + STAMP.format(clock.now()) + ".jsonl"));
+        if (!planOnly) {
+            LoadtestCommand.checkFolder(file);
+            Journal.refuseExisting(file);
+        }
+        LoadTestSettings settings = settings();
+        Workload workload = IdlePrefixFlood.workload(
+                seed,
+                FloodShape.of(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles)
+                        .withOutputTokens(1, outputTokens));
+        HttpSettings http = HttpSettings.defaults().withRoute(api.route).withHeaders(key.headers(System.getenv()));
+        HttpSettings flushed =
+                Optional.ofNullable(flushPath).map(http::withFlushPath).orElse(http);
+        HttpSettings asked = Optional.ofNullable(model)
+                .or(() -> HttpEngine.firstModel(server, flushed, clock))
+                .map(flushed::withModel)
+                .orElse(flushed);
+        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter beside = json ? spec.commandLine().getErr() : out;
+        Vertx vertx = Vertx.vertx();
+        try (HttpEngine engine = new HttpEngine(vertx, new ExistingServer(server), asked, clock, sentence -> {
+            beside.println(sentence);
+            beside.flush();
+        })) {
+            RunEnvironment environment = new RunEnvironment(engine, new NoHold(flushPath != null), clock);
+            RunPlan plan = RunPlan.ofControls(environment, workload, settings);
+            if (planOnly) {
+                ControlReport.printPlan(server, asked, plan, flushPath != null, json, out);
+                return ExitCode.OK;
+            }
+            ControlReport.printPlan(server, asked, plan, flushPath != null, false, beside);
+            beside.flush();
+            PrintStream progress = json ? System.err : System.out;
+            ControlResult result = LoadTestRun.controls(
+                    environment,
+                    workload,
+                    settings,
+                    file,
+                    new TerminalProgress(progress, !json && TerminalText.onTerminal(), clock::nanos));
+            beside.println("The journal is " + file + ".");
+            return ControlReport.report(result, json, out);
+        } finally {
+            vertx.close().await();
+        }
+    }
+
+    private LoadTestSettings settings() {
+        LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
+                .rounds(pairs)
+                .seed(seed)
+                .concurrency(concurrency)
+                .burnIn(false)
+                .rehearsal(true);
+        return flushPath == null
+                ? settings.salt(new Salt(new SplittableRandom().nextLong())).build()
+                : settings.build();
+    }
+
+    private static URI withoutVersion(URI url) {
+        String text = url.toString();
+        while (text.endsWith("/")) {
+            text = text.substring(0, text.length() - 1);
+        }
+        return URI.create(
+                text.endsWith(VERSION_PATH) ? text.substring(0, text.length() - VERSION_PATH.length()) : text);
+    }
+}

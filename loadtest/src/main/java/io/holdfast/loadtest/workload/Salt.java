@@ -1,0 +1,41 @@
+package io.holdfast.loadtest.workload;
+
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * A head of its own for every text of a leg, where nobody can empty the server's cache: what earlier legs and earlier runs
+ * left there is then of no use to it. All heads are equally long, and a workload's id is taken without them.
+ *
+ * <p>The nonce is of one run. With the same nonce the same leg has the same head.
+ */
+public record Salt(long nonce) {
+    /** Few enough to lie within one block together with what follows, so that no two texts share a block by them. */
+    private static final int TOKENS = 4;
+
+    /** These requests as the leg at a position in a life sends them. */
+    public List<LoadRequest> on(List<LoadRequest> requests, int life, int position) {
+        int[] head = head(life, position);
+        return requests.stream().map(request -> request.behind(head)).toList();
+    }
+
+    /** By how many tokens each request becomes longer. */
+    public static int tokens() {
+        return TOKENS;
+    }
+
+    /** As it is written down. */
+    public String text() {
+        return Long.toHexString(nonce);
+    }
+
+    private int[] head(int life, int position) {
+        long leg = (long) life * Workload.LEGS_OF_A_LIFE + position;
+        SplittableRandom random = new SplittableRandom(new SplittableRandom(nonce).nextLong() + leg).split();
+        int[] head = new int[TOKENS];
+        for (int i = 0; i < TOKENS; i++) {
+            head[i] = IdlePrefixFlood.anyToken(random);
+        }
+        return head;
+    }
+}
