@@ -189,7 +189,9 @@ final class ObservePrinter {
         String worth = count == 1 ? "1 prefix is worth a hold. " : count + " prefixes are worth a hold. ";
         String automatic = seen.holding()
                 .noRoom()
-                .map(why -> " Automatic holds would have no room for it (" + why + "), requested ones may.")
+                .map(why -> " Automatic holds would have no room for "
+                        + (seen.holding().prefixes() == 1 ? "it" : "any of them") + " (" + why
+                        + "), requested ones may.")
                 .orElse("");
         return seen.holding().backend().equals("dry_run")
                 ? worth + "Holding would have saved " + saved + ". "

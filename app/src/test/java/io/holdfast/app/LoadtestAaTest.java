@@ -55,7 +55,12 @@ class LoadtestAaTest {
             CommandRun told = aa(emulator, "--pairs", "12", "--journal", journal());
             assertThat(told.code()).isEqualTo(ExitCode.OK);
             assertThat(told.out())
-                    .contains("model holdfast-emulated", "13", "texts of each leg begin with a salt", "order bias", "spread of a pair")
+                    .contains(
+                            "model holdfast-emulated",
+                            "13",
+                            "texts of each leg begin with a salt",
+                            "order bias",
+                            "spread of a pair")
                     .contains("that 5 pairs of each order could see", "of 12 pairs stand")
                     .doesNotContain("VERDICT", "REAL", "NO_EFFECT", "INCONCLUSIVE", "unknown");
             CommandRun again = CommandRun.by("loadtest", "analyze", journal());

@@ -163,6 +163,7 @@ public final class Controller {
     public void publishesNothing() {
         SilentCache cache = new SilentCache(events.tree(), () -> events.restarted(1));
         own.tell(cache::answered);
+        priming.nobodyElseTells();
         silent = Optional.of(cache);
     }
 
@@ -201,6 +202,7 @@ public final class Controller {
         observers.now(nowNanos);
         outcomes.now(nowNanos);
         own.now(nowNanos);
+        silent.ifPresent(cache -> cache.now(nowNanos));
         holds.now(nowNanos, blockTokens(effectiveReadings(clockNanos)));
         for (int rank = 0; rank < tree.count(); rank++) {
             Set<Long> removed = observers.rank(rank).takePinnedRemoved();
@@ -622,6 +624,7 @@ public final class Controller {
         measured().ifPresent(loop -> loop.tick(nowNanos, holding));
         priming.notice(this::pinnable, nowNanos);
         outcomes.tellOfQueued();
+        silent.ifPresent(cache -> cache.keepOnly(heldEnds()));
         holds.age(own.busyNanos());
         EngineReadings readings = effectiveReadings(clockNanos);
         if (backends.chosen().traits().needs(Need.TOKENS)) {
@@ -753,6 +756,12 @@ public final class Controller {
         if (suspended.isPresent()) {
             return suspended;
         }
+        if (silent.filter(cache -> !cache.counted()).isPresent()) {
+            return Optional.of(
+                    "the engine has not told how many requests and prompt tokens it served, by which alone its cache"
+                        + " is followed without KV events: it does so after its first request, where its metrics are"
+                        + " switched on");
+        }
         if (pins.areHard() && guard.hindrance(nowNanos).isPresent()) {
             return guard.hindrance(nowNanos);
         }
@@ -798,6 +807,9 @@ public final class Controller {
     }
 
     private String whyNotMeasured() {
+        if (silent.isPresent()) {
+            return "not measured: nothing is held automatically at an engine without KV events";
+        }
         return switchback.isEmpty()
                 ? "not measured: ttftWindowSeconds, the length of its windows, is not set"
                 : "not measured: what " + backends.chosen().name()
@@ -936,7 +948,8 @@ public final class Controller {
     }
 
     private EngineReadings plausible(EngineReadings readings) {
-        return readings.plausible(tree.size());
+        // What is known of a silent engine is never told to be gone.
+        return readings.plausible(silent.isPresent() ? 0 : tree.size());
     }
 
     private static long blockTokens(EngineReadings readings) {

@@ -202,7 +202,9 @@ final class KeepWarm {
     private boolean usedSince(Rest rest, Hold hold, Now now) {
         long touch = tree.lastTouch(hold.end());
         return now.silent
-                ? own.usersCached() - rest.usersCached >= hold.request().tokenCount()
+                // Fewer than before are another process's.
+                ? Math.abs(own.usersCached() - rest.usersCached)
+                        >= hold.request().tokenCount()
                 : rest.lastTouch < touch && own.busyNanos() < touch;
     }
 

@@ -24,12 +24,18 @@ final class Priming {
     /** Holds that wait for their time to be sent again. */
     private final Set<Long> sentInVain = new HashSet<>();
 
+    private long afterHarmNanos = NEVER_AGAIN_NANOS;
     private long restartedNanos = -MODEL_UNSURE_NANOS;
 
     Priming(OwnRequests own, Holds holds, TreeView tree) {
         this.own = own;
         this.holds = holds;
         this.tree = tree;
+    }
+
+    /** Of an engine without events, where no user's request ever shows that it is there. */
+    void nobodyElseTells() {
+        afterHarmNanos = 10 * AGAIN_NANOS;
     }
 
     void engineRestarted(long nowNanos) {
@@ -66,7 +72,7 @@ final class Priming {
                         .flatMap(why -> holds.living(done.holdId())
                                 .filter(Hold::waits)
                                 .map(hold -> hold.waiting(
-                                        nowNanos + (done.unclear() ? NEVER_AGAIN_NANOS : AGAIN_NANOS),
+                                        nowNanos + (done.unclear() ? afterHarmNanos : AGAIN_NANOS),
                                         "sent alone, in vain: " + why))))
                 .ifPresent(hold -> {
                     holds.update(hold);

@@ -15,6 +15,7 @@ import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.reading.Samples;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -63,6 +64,35 @@ final class SilentCacheTest {
             }
         }
         assertThat(blocks.size()).isZero();
+    }
+
+    @Test
+    void whatIsHeldNoMore_isGoneAfterAMoment_butNotWhatItShares() {
+        cache.answered(prefix(4), 4, DONE);
+        cache.answered(prefix(2), 2, DONE);
+        cache.now(9 * ControllerHarness.SECOND);
+        cache.keepOnly(Set.of(2L));
+        assertThat(blocks.match(prefix(4))).isEqualTo(4);
+        cache.now(11 * ControllerHarness.SECOND);
+        cache.keepOnly(Set.of(2L));
+        assertThat(blocks.match(prefix(4))).isEqualTo(2);
+        cache.keepOnly(Set.of());
+        assertThat(blocks.size()).isZero();
+    }
+
+    @Test
+    void promptTokensThatFall_areAnotherProcess() {
+        cache.readings(counted(2, 5_000, 0));
+        cache.readings(counted(2, 300, 0));
+        assertThat(another).isEqualTo(1);
+    }
+
+    @Test
+    void countersThatAreNotTold_areSaid() {
+        cache.readings(Samples.with(counted(1, 1, 0), "promptTokens", Reading.unknown("not told")));
+        assertThat(cache.counted()).isFalse();
+        cache.readings(counted(1, 1, 0));
+        assertThat(cache.counted()).isTrue();
     }
 
     @Test

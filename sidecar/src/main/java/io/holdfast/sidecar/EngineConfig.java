@@ -181,11 +181,12 @@ public record EngineConfig(
                 segment,
                 "write the segment's name or path, or leave the key out"));
         kvcachedCachedTokens.ifPresent(tokens -> require(
-                kvcachedSegment.isPresent() && tokens >= -1,
+                kvcachedSegment.isPresent() && (tokens >= 1 || tokens == -1),
                 "kvcachedCachedTokens",
                 tokens,
                 kvcachedSegment.isPresent()
-                        ? "write the engine's KVCACHED_MAX_CACHED_TOKENS, which is -1 or more, or leave the key out"
+                        ? "write the engine's KVCACHED_MAX_CACHED_TOKENS, 1 or more or -1 (with 0 it keeps nothing"
+                                + " that could be held), or leave the key out"
                         : "only an engine under kvcached has it: write its kvcachedSegment, or leave the key out"));
         require(
                 kvcachedLimit.isEmpty() || kvcachedSegment.isPresent(),

@@ -612,7 +612,7 @@ final class EngineLink implements AutoCloseable {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);
         }
         view().paused().ifPresent(sentence -> engine.put("pausedWhy", sentence));
-        limit.ifPresent(its -> engine.put("kvcached", ApiJson.limit(its)));
+        limit.ifPresent(its -> engine.put("certainty", EngineLimit.NO_EVENTS).put("kvcached", ApiJson.limit(its)));
         return engine;
     }
 

@@ -302,7 +302,9 @@ public final class Observer implements AutoCloseable {
                 worth.size(),
                 worth.isEmpty() ? OptionalDouble.empty() : lost,
                 spent,
-                !worth.isEmpty() && worth.stream().allMatch(each -> each.tokens() > budget.automaticTokens())
+                !worth.isEmpty()
+                                && budget.automaticUnknown().isEmpty()
+                                && worth.stream().allMatch(each -> each.tokens() > budget.automaticTokens())
                         ? Optional.of(budget.automaticWhy())
                         : Optional.empty());
     }
