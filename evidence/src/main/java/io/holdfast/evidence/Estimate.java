@@ -203,6 +203,34 @@ public final class Estimate {
         return pool.freedom() > 0 ? OptionalDouble.of(Math.sqrt(pool.variance())) : OptionalDouble.empty();
     }
 
+    /**
+     * The effect to show with its interval: that of both orders, or, where pinned legs were shown to leave something behind,
+     * that of the normal order, which is free of it.
+     *
+     * <p>Whether something is left behind is itself decided by the data, by chance in one experiment of twenty, and just those
+     * have a normal order that lies far off. Its interval alone would cover too seldom then; so it is stretched to hold that of
+     * both orders as well.
+     */
+    public Optional<Shown> shown() {
+        boolean leftBehind = carryOverCi95().filter(Interval::excludesZero).isPresent();
+        if (!leftBehind || ci95().isEmpty()) {
+            return ci95().map(ci -> new Shown(effect().orElseThrow(), ci, false));
+        }
+        Interval both = ci95().get();
+        return tauNormalCi95()
+                .map(normal -> new Shown(
+                        tauNormal().orElseThrow(),
+                        new Interval(Math.min(normal.low(), both.low()), Math.max(normal.high(), both.high())),
+                        true));
+    }
+
+    /**
+     * An effect with a 95 % interval.
+     *
+     * @param normalOrder whether it is that of the normal order against A/A
+     */
+    public record Shown(double effect, Interval ci95, boolean normalOrder) {}
+
     private boolean hasBothOrders() {
         return !bp.isEmpty() && !pb.isEmpty();
     }

@@ -8,19 +8,24 @@ import java.util.Set;
 /**
  * All that one experiment hands in to be judged, for one metric at one load.
  *
+ * @param claimsHold whether the arm that is judged claims to keep the prefix; what it does otherwise needs no proof of
+ *     cached tokens, and has none
  * @param failedGates one sentence for each condition that the measurement itself broke
  * @param otherPrimaryPValues the t p values of the other primary metrics and loads of the same experiment
  * @param doseResponse the sweep over memory pressure, when one was run
  * @param plannedPairs the pairs of all orders that were fixed beforehand, when a plan was
+ * @param lostHolds how many pinned legs did not keep what they held
  */
 public record Experiment(
         CrossoverData data,
         CacheProof cacheProof,
+        boolean claimsHold,
         List<String> failedGates,
         Set<Flag> flags,
         List<Double> otherPrimaryPValues,
         Optional<DoseResponse> doseResponse,
-        OptionalInt plannedPairs) {
+        OptionalInt plannedPairs,
+        LostHolds lostHolds) {
     public Experiment {
         failedGates = List.copyOf(failedGates);
         flags = Set.copyOf(flags);
@@ -32,31 +37,114 @@ public record Experiment(
         }
     }
 
+    /** Of the pinned legs, those whose prefix was gone before their end. */
+    public record LostHolds(int lost, int pinnedLegs) {
+        /** All were kept, as far as is known. */
+        public static final LostHolds NONE = new LostHolds(0, 0);
+    }
+
     /** An experiment of one primary metric that passed all gates. */
     public static Experiment of(CrossoverData data, CacheProof cacheProof) {
-        return new Experiment(data, cacheProof, List.of(), Set.of(), List.of(), Optional.empty(), OptionalInt.empty());
+        return new Experiment(
+                data,
+                cacheProof,
+                true,
+                List.of(),
+                Set.of(),
+                List.of(),
+                Optional.empty(),
+                OptionalInt.empty(),
+                LostHolds.NONE);
+    }
+
+    /** The same for another metric of the same legs. */
+    public Experiment withData(CrossoverData other) {
+        return new Experiment(
+                other,
+                cacheProof,
+                claimsHold,
+                failedGates,
+                flags,
+                otherPrimaryPValues,
+                doseResponse,
+                plannedPairs,
+                lostHolds);
+    }
+
+    /** The same for an arm that claims to hold nothing: a switch of any other kind, or none. */
+    public Experiment withoutHold() {
+        return new Experiment(
+                data,
+                cacheProof,
+                false,
+                failedGates,
+                flags,
+                otherPrimaryPValues,
+                doseResponse,
+                plannedPairs,
+                lostHolds);
     }
 
     public Experiment withFailedGates(List<String> gates) {
-        return new Experiment(data, cacheProof, gates, flags, otherPrimaryPValues, doseResponse, plannedPairs);
+        return new Experiment(
+                data, cacheProof, claimsHold, gates, flags, otherPrimaryPValues, doseResponse, plannedPairs, lostHolds);
     }
 
     public Experiment withFlags(Set<Flag> raised) {
-        return new Experiment(data, cacheProof, failedGates, raised, otherPrimaryPValues, doseResponse, plannedPairs);
+        return new Experiment(
+                data,
+                cacheProof,
+                claimsHold,
+                failedGates,
+                raised,
+                otherPrimaryPValues,
+                doseResponse,
+                plannedPairs,
+                lostHolds);
     }
 
     public Experiment withOtherPrimaryPValues(List<Double> pValues) {
-        return new Experiment(data, cacheProof, failedGates, flags, pValues, doseResponse, plannedPairs);
+        return new Experiment(
+                data, cacheProof, claimsHold, failedGates, flags, pValues, doseResponse, plannedPairs, lostHolds);
     }
 
     public Experiment withDoseResponse(DoseResponse sweep) {
         return new Experiment(
-                data, cacheProof, failedGates, flags, otherPrimaryPValues, Optional.of(sweep), plannedPairs);
+                data,
+                cacheProof,
+                claimsHold,
+                failedGates,
+                flags,
+                otherPrimaryPValues,
+                Optional.of(sweep),
+                plannedPairs,
+                lostHolds);
     }
 
     /** Says how many pairs were to be measured, so that fewer are seen to be fewer. */
     public Experiment withPlannedPairs(int pairs) {
         return new Experiment(
-                data, cacheProof, failedGates, flags, otherPrimaryPValues, doseResponse, OptionalInt.of(pairs));
+                data,
+                cacheProof,
+                claimsHold,
+                failedGates,
+                flags,
+                otherPrimaryPValues,
+                doseResponse,
+                OptionalInt.of(pairs),
+                lostHolds);
+    }
+
+    public Experiment withLostHolds(LostHolds holds) {
+        return new Experiment(
+                data,
+                cacheProof,
+                claimsHold,
+                failedGates,
+                flags,
+                otherPrimaryPValues,
+                doseResponse,
+                plannedPairs,
+                holds);
     }
 }

@@ -27,6 +27,9 @@ import java.util.OptionalInt;
  * INCONCLUSIVE(unmeasured)) nor rule the exposure out (NO_EXPOSURE needs a reading). Rules 7 and 8 stand without a
  * reading, since they claim no cause; a warning says what was not known.
  *
+ * What claims no hold needs none shown. An arm that switches something else than a hold is judged by the latency alone:
+ * rules 5 and 6 do not apply to it, and rule 4 asks for neither exposure nor mechanism, and for everything else.
+ *
  * A plan is kept. Whoever may stop when the numbers please finds an effect where there is none, so data that ends before
  * its plan does gives its estimates and no finding.
  *
@@ -45,6 +48,9 @@ import java.util.OptionalInt;
 /** Says what the data of an experiment allows us to say. */
 public final class Judge {
     private static final double PERMUTATION_LEVEL = 0.05;
+
+    /** How many times the pairs that find an effect are worth running to show that there is none. */
+    private static final int MOST_FOR_MARGINS = 5;
 
     private final Experiment experiment;
     private final Criteria criteria;
@@ -98,7 +104,10 @@ public final class Judge {
                     OptionalInt.empty());
         }
         List<String> doubts = doubtsAboutGain(of);
-        Answer exposed = experiment.cacheProof().exposed();
+        if (doubts.isEmpty() && !experiment.claimsHold()) {
+            return shownByLatency(of);
+        }
+        Answer exposed = experiment.claimsHold() ? experiment.cacheProof().exposed() : Answer.YES;
         if (doubts.isEmpty()) {
             Optional<Verdict> explained = explain(of, exposed);
             if (explained.isPresent()) {
@@ -126,13 +135,14 @@ public final class Judge {
         if (doubtsAboutHarm.isEmpty()) {
             return give(
                     Finding.HARMFUL,
-                    "Pinning changed the value by %s (95 %% CI %s), which is worse, outside %s and so in both orders (normal %s, reversed %s)."
-                            .formatted(
-                                    Words.percent(of.effect),
-                                    Words.percent(of.ci95),
-                                    Words.margins(delta),
-                                    Words.percent(of.tauNormal),
-                                    Words.percent(of.tauReversed)));
+                    subject()
+                            + " changed the value by %s (95 %% CI %s), which is worse, outside %s and so in both orders (normal %s, reversed %s)."
+                                    .formatted(
+                                            Words.percent(of.effect),
+                                            Words.percent(of.ci95),
+                                            Words.margins(delta),
+                                            Words.percent(of.tauNormal),
+                                            Words.percent(of.tauReversed)));
         }
         return tooImprecise(of, of.effect < 0 ? doubts : doubtsAboutHarm);
     }
@@ -186,6 +196,23 @@ public final class Judge {
 
     private static String shownByReversedOrder(Complete of) {
         return "the reversed order against A/A shows " + Words.percent(of.tauReversed);
+    }
+
+    /** The verdict on a gain in latency of an arm that claims no cause in the cache. */
+    private Verdict shownByLatency(Complete of) {
+        return give(
+                Finding.REAL,
+                "The switch changed the value by %s (95 %% CI %s), in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %s/%s by permutation); it claims to hold nothing, so no cached tokens were asked for; the naive comparison says %s."
+                        .formatted(
+                                Words.percent(of.effect),
+                                Words.percent(of.ci95),
+                                Words.percent(of.tauNormal),
+                                Words.percent(of.tauReversed),
+                                Words.number(of.tPValue),
+                                of.permutation.extreme(),
+                                of.permutation.relabelings(),
+                                Words.percent(of.naive)),
+                Math.abs(of.orderBias) >= criteria.delta());
     }
 
     /** The verdict on a gain in latency by its cause; absent when the baseline kept its prefix. */
@@ -247,7 +274,7 @@ public final class Judge {
                                     Words.percent(of.orderBiasCi),
                                     effect));
         }
-        return give(Finding.NO_EFFECT, "Pinning made no difference that matters: " + effect + ".");
+        return give(Finding.NO_EFFECT, subject() + " made no difference that matters: " + effect + ".");
     }
 
     private Verdict tooFewPairs() {
@@ -264,30 +291,61 @@ public final class Judge {
     }
 
     private Verdict tooImprecise(Complete of, List<String> doubts) {
-        OptionalInt required = required(of);
-        String advice = required.isPresent()
-                ? "run about " + required.getAsInt() + " pairs of each order"
-                : "no practical number of pairs would tell";
+        Advice advice = advice(of);
         return lacking(
                 Shortfall.PRECISION,
                 "The effect of %s cannot be told from noise: %s; %s."
-                        .formatted(Words.percent(of.effect), String.join(", ", doubts), advice),
-                required);
+                        .formatted(Words.percent(of.effect), String.join(", ", doubts), advice.text()),
+                advice.perOrder());
     }
 
     /**
      * The pairs of each order that would find an effect of delta with 80 % power, and that would also show an effect
      * as small as the measured one to lie inside the margins. More than there are, in any case.
+     *
+     * <p>It is advice only where pairs are what is lacking. Legs that lost their holds differ from those that kept them by more
+     * than noise, however many there are. And the nearer the effect lies under its margin, the more pairs it takes to set the two
+     * apart, without an end.
      */
-    private OptionalInt required(Complete of) {
+    private Advice advice(Complete of) {
+        int lost = experiment.lostHolds().lost();
+        if (lost > 0) {
+            return Advice.of("%d of %d pinned legs did not keep their prefix, so find out why before running more pairs"
+                    .formatted(lost, experiment.lostHolds().pinnedLegs()));
+        }
         double room = criteria.delta() - Math.abs(of.effect);
         OptionalInt forPower = RequiredPairs.toDetect(of.pairSd, criteria.delta());
-        OptionalInt forMargins = room > 0 ? RequiredPairs.toNarrow(of.pairSd, room) : OptionalInt.of(0);
-        if (forPower.isEmpty() || forMargins.isEmpty()) {
-            return OptionalInt.empty();
+        if (forPower.isEmpty()) {
+            return Advice.of("no practical number of pairs would tell");
         }
-        int more = Math.max(criteria.minimumPerOrder(), estimate.data().fewest() + 1);
-        return OptionalInt.of(Math.max(more, Math.max(forPower.getAsInt(), forMargins.getAsInt())));
+        int more = Math.max(
+                forPower.getAsInt(),
+                Math.max(criteria.minimumPerOrder(), estimate.data().fewest() + 1));
+        if (room <= 0) {
+            return Advice.pairs(more);
+        }
+        OptionalInt forMargins = RequiredPairs.toNarrow(of.pairSd, room);
+        return forMargins.isPresent() && forMargins.getAsInt() <= MOST_FOR_MARGINS * more
+                ? Advice.pairs(Math.max(more, forMargins.getAsInt()))
+                : Advice.of(
+                        ("it lies too close to the margin of %s for more pairs to decide, so either leave it at that or"
+                                        + " run again with another margin")
+                                .formatted(Words.margins(criteria.delta())));
+    }
+
+    /** @param text a clause */
+    private record Advice(String text, OptionalInt perOrder) {
+        static Advice pairs(int perOrder) {
+            return new Advice("run about " + perOrder + " pairs of each order", OptionalInt.of(perOrder));
+        }
+
+        static Advice of(String text) {
+            return new Advice(text, OptionalInt.empty());
+        }
+    }
+
+    private String subject() {
+        return experiment.claimsHold() ? "Pinning" : "The switch";
     }
 
     private boolean hasProvenOrderBias(Complete of) {
@@ -300,7 +358,14 @@ public final class Judge {
 
     private Verdict give(Finding finding, String reason, boolean withOrderBias) {
         return new Verdict(
-                finding, Optional.empty(), reason, withOrderBias, warnings(finding), OptionalInt.empty(), estimate);
+                finding,
+                Optional.empty(),
+                reason,
+                withOrderBias,
+                experiment.flags(),
+                warnings(finding),
+                OptionalInt.empty(),
+                estimate);
     }
 
     private Verdict lacking(Shortfall shortfall, String reason, OptionalInt required) {
@@ -309,6 +374,7 @@ public final class Judge {
                 Optional.of(shortfall),
                 reason,
                 false,
+                experiment.flags(),
                 warnings(Finding.INCONCLUSIVE),
                 required,
                 estimate);
@@ -326,13 +392,16 @@ public final class Judge {
         estimate.carryOverCi95()
                 .filter(Interval::excludesZero)
                 .ifPresent(ci -> warnings.add(
-                        "A pinned leg leaves something behind: the leg after it changes by %s (95 %% CI %s)."
+                        ("A pinned leg leaves something behind: the leg after it changes by %s (95 %% CI %s), so what"
+                                        + " is shown as the effect is that of the normal order, which is free of it.")
                                 .formatted(Words.percent(estimate.carryOver().orElseThrow()), Words.percent(ci))));
         estimate.orderBias().stream()
                 .filter(bias -> Math.abs(bias) >= criteria.delta())
                 .forEach(bias -> warnings.add("Being second alone changes the value by " + Words.percent(bias)
                         + ", so no single order can be trusted."));
-        if (experiment.cacheProof().exposed() == Answer.UNKNOWN) {
+        if (experiment.claimsHold()
+                && estimate.data().pairs() > 0
+                && experiment.cacheProof().exposed() == Answer.UNKNOWN) {
             warnings.add("The server reported no cached tokens, so whether the baseline lost its prefix is unknown.");
         }
         if (finding == Finding.NO_EXPOSURE

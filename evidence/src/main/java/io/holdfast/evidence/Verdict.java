@@ -3,6 +3,7 @@ package io.holdfast.evidence;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 
 /**
  * What the data of one experiment allows us to say, and why.
@@ -10,6 +11,7 @@ import java.util.OptionalInt;
  * @param shortfall what is lacking, when the finding is INCONCLUSIVE
  * @param reason one sentence with the numbers that decided
  * @param withOrderBias whether the order of the legs alone moves the value by as much as an effect that matters
+ * @param flags what is odd about the experiment; each has its sentence among the warnings
  * @param warnings sentences that the reader must know and that did not decide
  * @param requiredPerOrder pairs of each order that a repetition needs, when more would help
  * @param estimate the numbers, printed whatever the finding
@@ -19,10 +21,12 @@ public record Verdict(
         Optional<Shortfall> shortfall,
         String reason,
         boolean withOrderBias,
+        Set<Flag> flags,
         List<String> warnings,
         OptionalInt requiredPerOrder,
         Estimate estimate) {
     public Verdict {
+        flags = Set.copyOf(flags);
         warnings = List.copyOf(warnings);
     }
 

@@ -232,4 +232,23 @@ final class EstimateTest {
                 .isThrownBy(() -> CrossoverData.of(NONE, new double[] {-0.1, value}, NONE))
                 .withMessageContaining("Value 2 of 2 in the BP log ratios is " + value);
     }
+
+    @Test
+    void shown_isTheNormalOrderWhereSomethingIsLeftBehind() {
+        Estimate calm = Estimate.of(Pairs.model(0, -0.2, 0, 0.01));
+        assertThat(calm.shown())
+                .hasValue(new Estimate.Shown(
+                        calm.effect().orElseThrow(), calm.ci95().orElseThrow(), false));
+        Estimate left = Estimate.of(Pairs.model(0, -0.2, 0.1, 0.01));
+        Estimate.Shown shown = left.shown().orElseThrow();
+        assertThat(shown.normalOrder()).isTrue();
+        assertThat(shown.effect()).isEqualTo(left.tauNormal().orElseThrow());
+        assertThat(shown.ci95().contains(-0.2)).isTrue();
+        assertThat(shown.ci95().low()).isEqualTo(left.ci95().orElseThrow().low());
+        assertThat(shown.ci95().high())
+                .isEqualTo(left.tauNormalCi95().orElseThrow().high());
+        assertThat(Estimate.of(CrossoverData.of(new double[0], new double[0], new double[0]))
+                        .shown())
+                .isEmpty();
+    }
 }

@@ -39,6 +39,49 @@ final class JudgeTest {
     }
 
     @Nested
+    final class ArmThatClaimsNoHold {
+        private static Verdict judgeSwitch(CrossoverData data, CacheProof proof) {
+            return Judge.judge(Experiment.of(data, proof).withoutHold(), Criteria.standard());
+        }
+
+        @Test
+        void gain_isRealWithoutCachedTokens() {
+            Verdict verdict = judgeSwitch(gain(), CacheProof.unknown());
+            assertThat(verdict.headline()).isEqualTo("REAL");
+            assertThat(verdict.reason())
+                    .startsWith("The switch changed the value by -18.1 %")
+                    .contains("in both orders", "it claims to hold nothing")
+                    .doesNotContain("prefix");
+            assertThat(verdict.warnings()).isEmpty();
+        }
+
+        @Test
+        void cacheThatSaysNo_takesNothingAway() {
+            CacheProof no = new CacheProof(Optional.of(NOTHING), Optional.of(NOTHING), CacheProof.FINEST_THRESHOLD);
+            assertThat(judgeSwitch(gain(), no).finding()).isEqualTo(Finding.REAL);
+            assertThat(judgeSwitch(Pairs.model(0, 0.001, 0, CALM), no).finding())
+                    .isEqualTo(Finding.NO_EFFECT);
+            assertThat(judgeSwitch(Pairs.model(-0.2, 0.001, 0, CALM), no).finding())
+                    .isEqualTo(Finding.ORDER_ARTEFACT);
+            assertThat(judgeSwitch(Pairs.model(0, 0.2, 0, CALM), no).finding()).isEqualTo(Finding.HARMFUL);
+        }
+
+        @Test
+        void gainThatOneOrderDoesNotShow_isNotReal() {
+            CrossoverData oneOrder = Pairs.model(-0.2, -0.01, 0, EIGHTH);
+            assertThat(judgeSwitch(oneOrder, CacheProof.unknown()).finding()).isEqualTo(Finding.INCONCLUSIVE);
+        }
+
+        @Test
+        void failedGate_isInvalidAllTheSame() {
+            Experiment experiment = Experiment.of(gain(), CacheProof.unknown())
+                    .withFailedGates(List.of("A gate."))
+                    .withoutHold();
+            assertThat(Judge.judge(experiment, Criteria.standard()).finding()).isEqualTo(Finding.INVALID);
+        }
+    }
+
+    @Nested
     final class Rule1Gates {
         @Test
         void failedGate_evenWithAPerfectGain_isInvalidAndNamesIt() {
@@ -513,6 +556,33 @@ final class JudgeTest {
                     Pairs.balanced(needed, 0.01, 0.09),
                     Pairs.balanced(needed, -0.01, 0.09));
             assertThat(judge(repeated).finding()).isEqualTo(Finding.NO_EFFECT);
+        }
+
+        @Test
+        void effectCloseUnderTheMargin_getsNoNumberOfPairs() {
+            Verdict verdict = judge(Pairs.model(0, Math.log(0.956), 0, 0.06));
+            assertThat(verdict.shortfall()).contains(Shortfall.PRECISION);
+            assertThat(verdict.requiredPerOrder()).isEmpty();
+            assertThat(verdict.reason()).contains("it lies too close to the margin of -4.8 % to +5.0 %");
+        }
+
+        @Test
+        void lostHolds_areToBeMendedBeforeMorePairsAreRun() {
+            Verdict verdict = Judge.judge(
+                    Experiment.of(Pairs.model(0, -0.045, 0, 0.09), Pairs.CONFIRMED)
+                            .withLostHolds(new Experiment.LostHolds(4, 8)),
+                    Criteria.standard());
+            assertThat(verdict.requiredPerOrder()).isEmpty();
+            assertThat(verdict.reason())
+                    .endsWith(
+                            "4 of 8 pinned legs did not keep their prefix, so find out why before running more pairs.");
+        }
+
+        @Test
+        void experimentWithoutPairs_saysNothingOfCachedTokens() {
+            double[] none = {};
+            Verdict verdict = judge(CrossoverData.of(none, none, none), CacheProof.unknown());
+            assertThat(verdict.warnings()).isEmpty();
         }
 
         @Test
