@@ -125,7 +125,7 @@ public final class EngineHttp implements AutoCloseable {
     }
 
     public CompletionStage<Reply> get(String path) {
-        return repeat(request(path).GET().build(), guards.attempts());
+        return repeat(request(path).GET().build(), guards.attempts()).thenApply(Attempt::reply);
     }
 
     public CompletionStage<Reply> post(String path, String json) {
@@ -156,12 +156,15 @@ public final class EngineHttp implements AutoCloseable {
         return HttpRequest.newBuilder(template, (name, value) -> true).uri(URI.create(base + path));
     }
 
-    private CompletableFuture<Reply> repeat(HttpRequest request, Retry.AsyncContext<Attempt> attempts) {
+    /** What an attempt that was sent came to says more than that the next one was turned away here. */
+    private CompletableFuture<Attempt> repeat(HttpRequest request, Retry.AsyncContext<Attempt> attempts) {
         return attempt(request).thenCompose(attempt -> {
             long pauseMillis = attempts.onResult(attempt);
             return pauseMillis < 1 || closed.get()
-                    ? CompletableFuture.completedFuture(attempt.reply())
-                    : pause(pauseMillis).thenCompose(paused -> repeat(request, attempts));
+                    ? CompletableFuture.completedFuture(attempt)
+                    : pause(pauseMillis)
+                            .thenCompose(paused -> repeat(request, attempts))
+                            .thenApply(later -> later.sent() ? later : attempt);
         });
     }
 
@@ -206,12 +209,13 @@ public final class EngineHttp implements AutoCloseable {
     }
 
     private static Attempt turnedAway(String why) {
-        return new Attempt(new Reply.NoAnswer(why, false), false, false);
+        return new Attempt(new Reply.NoAnswer(why, false), false, false, false);
     }
 
     private static Attempt answered(HttpResponse<String> response) {
         int status = response.statusCode();
-        return new Attempt(new Reply.Answer(status, response.body()), status >= 500, status >= 502 && status <= 504);
+        return new Attempt(
+                new Reply.Answer(status, response.body()), true, status >= 500, status >= 502 && status <= 504);
     }
 
     private Attempt lost(HttpRequest request, @Nullable Throwable failure) {
@@ -221,7 +225,10 @@ public final class EngineHttp implements AutoCloseable {
         String what = request.method() + " " + request.uri();
         if (closed.get()) {
             return new Attempt(
-                    new Reply.NoAnswer(what + " was given up: the connection was closed here.", true), false, false);
+                    new Reply.NoAnswer(what + " was given up: the connection was closed here.", true),
+                    true,
+                    false,
+                    false);
         }
         return switch (cause) {
             case HttpConnectTimeoutException e ->
@@ -247,6 +254,6 @@ public final class EngineHttp implements AutoCloseable {
     }
 
     private static Attempt failed(String why, boolean maybeDone, boolean again) {
-        return new Attempt(new Reply.NoAnswer(why, maybeDone), true, again);
+        return new Attempt(new Reply.NoAnswer(why, maybeDone), true, true, again);
     }
 }

@@ -140,10 +140,11 @@ final class Guards {
     /**
      * One try of a call.
      *
+     * @param sent whether it left this machine; else it was turned away here
      * @param failed whether the engine is to blame
      * @param again whether another try may fare better at once
      */
-    record Attempt(Reply reply, boolean failed, boolean again) {}
+    record Attempt(Reply reply, boolean sent, boolean failed, boolean again) {}
 
     /** The breaker wants a wall clock for what is a duration; a monotonic one cannot be set back. */
     private static final class MonotonicClock extends Clock {

@@ -1,6 +1,7 @@
 package io.holdfast.http;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,24 +25,49 @@ public final class MetricsText {
         }
     }
 
-    private final Map<String, List<Sample>> samples = new HashMap<>();
+    private final String page;
+    /** Where its lines begin, those left out that are empty or a comment. */
+    private final int[] lines;
 
-    private MetricsText() {}
+    private MetricsText(String page, int[] lines) {
+        this.page = page;
+        this.lines = lines;
+    }
 
+    /** Only what is asked for is read: a page has a thousand lines, a reading wants fifteen of them, twice a second. */
     public static MetricsText parse(String page) {
-        MetricsText metrics = new MetricsText();
-        page.lines()
-                .forEach(line -> new Line(line)
-                        .sample()
-                        .ifPresent(sample -> metrics.samples
-                                .computeIfAbsent(sample.name, name -> new ArrayList<>())
-                                .add(new Sample(sample.labels, sample.value))));
-        return metrics;
+        int[] lines = new int[64];
+        int count = 0;
+        int next;
+        for (int from = 0; from < page.length(); from = next) {
+            int end = page.indexOf('\n', from);
+            next = end < 0 ? page.length() : end + 1;
+            int start = from;
+            while (start < next && Character.isWhitespace(page.charAt(start))) {
+                start++;
+            }
+            if (start < next && page.charAt(start) != '#') {
+                if (count == lines.length) {
+                    lines = Arrays.copyOf(lines, count << 1);
+                }
+                lines[count++] = start;
+            }
+        }
+        return new MetricsText(page, Arrays.copyOf(lines, count));
     }
 
     /** All samples of this name, in the order of the page. */
     public List<Sample> samples(String name) {
-        return List.copyOf(samples.getOrDefault(name, List.of()));
+        List<Sample> samples = new ArrayList<>();
+        for (int line : lines) {
+            if (page.startsWith(name, line)) {
+                int end = page.indexOf('\n', line);
+                new Line(page.substring(line, end < 0 ? page.length() : end))
+                        .sample(name)
+                        .ifPresent(samples::add);
+            }
+        }
+        return List.copyOf(samples);
     }
 
     /** The sum over all samples of this name; empty when there is none. */
@@ -62,8 +88,6 @@ public final class MetricsText {
                 : OptionalDouble.of(samples.stream().mapToDouble(Sample::value).sum());
     }
 
-    private record Named(String name, Map<String, String> labels, double value) {}
-
     /** Reads one line from left to right; label values may hold any character, quotes and newlines escaped. */
     private static final class Line {
         private final String text;
@@ -73,11 +97,11 @@ public final class MetricsText {
             this.text = text.strip();
         }
 
-        Optional<Named> sample() {
-            if (text.isEmpty() || text.charAt(0) == '#') {
+        /** The sample, where that is its whole name. */
+        Optional<Sample> sample(String name) {
+            if (!word().equals(name)) {
                 return Optional.empty();
             }
-            String name = word();
             Map<String, String> labels = new HashMap<>();
             if (at < text.length() && text.charAt(at) == '{' && !labels(labels)) {
                 return Optional.empty();
@@ -85,9 +109,7 @@ public final class MetricsText {
             String[] rest = text.substring(at).strip().split("\\s+", 2);
             try {
                 double value = Double.parseDouble(rest[0]);
-                return name.isEmpty() || !Double.isFinite(value)
-                        ? Optional.empty()
-                        : Optional.of(new Named(name, labels, value));
+                return Double.isFinite(value) ? Optional.of(new Sample(labels, value)) : Optional.empty();
             } catch (NumberFormatException e) {
                 return Optional.empty();
             }

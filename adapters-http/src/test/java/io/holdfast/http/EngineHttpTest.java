@@ -210,14 +210,25 @@ final class EngineHttpTest {
 
     @Test
     void nobodyListening_isOneSentence_andCertainlyNotDone() throws IOException {
-        URI nowhere;
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            nowhere = URI.create("http://127.0.0.1:" + socket.getLocalPort());
-        }
+        URI nowhere = unused();
         try (EngineHttp http = http(EngineHttpSettings.of(nowhere))) {
             Reply refused = new Reply.NoAnswer("Nothing listens at " + nowhere + ": is the engine running?", false);
             assertThat(await(http.get("/health"))).isEqualTo(refused);
             assertThat(await(http.post("/pin", "{}"))).isEqualTo(refused);
+        }
+    }
+
+    @Test
+    void attemptThatFailed_isTheAnswer_whereTheNextIsTurnedAway() throws IOException {
+        EngineHttpSettings nowhere = EngineHttpSettings.of(unused());
+        try (EngineHttp http = http(nowhere)) {
+            for (int i = 1; i < nowhere.breakerCalls(); i++) {
+                await(http.post("/pin", "{}"));
+            }
+            assertThat(await(http.get("/health")))
+                    .isEqualTo(new Reply.NoAnswer(
+                            "Nothing listens at " + nowhere.base() + ": is the engine running?", false));
+            assertThat(await(http.get("/health")).toString()).contains("are suspended");
         }
     }
 
@@ -379,6 +390,12 @@ final class EngineHttpTest {
 
     private interface Handler {
         void handle(HttpExchange exchange) throws IOException;
+    }
+
+    private static URI unused() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return URI.create("http://127.0.0.1:" + socket.getLocalPort());
+        }
     }
 
     private void serve(Handler handler) {

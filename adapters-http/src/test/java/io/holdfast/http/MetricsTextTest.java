@@ -58,4 +58,13 @@ final class MetricsTextTest {
         assertThat(MetricsText.parse(line).sum("m")).isEmpty();
         assertThat(MetricsText.parse(line + "\nm{} 4").sum("m")).hasValue(4);
     }
+
+    @Test
+    void name_isThatOfTheWholeSample() {
+        MetricsText metrics = MetricsText.parse(
+                "m 1\r\n  m{of=\"m 2\"} 3\nmm 4\nm_sum 5\n# HELP m m 6\nn{m=\"1\"} 7 \n\tm{of=\"\\nm 8\"}\t9");
+        assertThat(metrics.samples("m")).extracting(MetricsText.Sample::value).containsExactly(1.0, 3.0, 9.0);
+        assertThat(metrics.sum("m_sum")).hasValue(5);
+        assertThat(metrics.sum("n")).hasValue(7);
+    }
 }

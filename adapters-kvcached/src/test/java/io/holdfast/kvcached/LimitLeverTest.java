@@ -328,6 +328,32 @@ final class LimitLeverTest {
     }
 
     @Test
+    void afterALimitWasTakenBack_noneIsLoweredForAMinute() {
+        busySeconds(10);
+        ask(800 * MIB);
+        busySeconds(2);
+        engine.preemptions += 3;
+        busySecond();
+        ask(1232 * MIB);
+        busySeconds(50);
+        assertThat(written).containsExactly(1232 * MIB, STARTUP + 8);
+        assertThat(lever.view().sentence()).contains("waits a minute after a smaller limit was taken back");
+        busySeconds(15);
+        assertThat(written).containsExactly(1232 * MIB, STARTUP + 8, 1232 * MIB);
+    }
+
+    @Test
+    void preemptionsAMinuteAfterASmallerLimit_areNotItsDoing() {
+        busySeconds(10);
+        ask(1232 * MIB);
+        busySeconds(70);
+        engine.preemptions += 3;
+        busySeconds(3);
+        assertThat(written).containsExactly(1232 * MIB);
+        assertThat(lever.view().rollbacks()).isZero();
+    }
+
+    @Test
     void longerTtftAfterASmallerLimit_takesItBack_andOneThatIsAsLongDoesNot() {
         for (int second = 0; second < 10; second++) {
             engine.ttftCount += 2;
@@ -372,6 +398,15 @@ final class LimitLeverTest {
         assertThat(lever.restore()).isEmpty();
         busySeconds(3);
         assertThat(engine.inForce()).isEqualTo(STARTUP);
+    }
+
+    @Test
+    void restoredLimit_isNothingThatTheNextHasToKnow() {
+        engine.restart(64, true);
+        begin(Optional.of(new LimitRecord(STARTUP, 800 * MIB, STARTUP + 8, OptionalLong.empty())));
+        busySecond();
+        assertThat(state()).isEqualTo(State.IN_FORCE);
+        assertThat(lever.view().startupBytes()).hasValue(1024 * MIB);
     }
 
     @Test
@@ -424,6 +459,7 @@ final class LimitLeverTest {
         pool.ended(lever, move, new WriteResult.Busy("Others had the lock."), clock.nanos());
         assertThat(lever.view().busy()).isEqualTo(1);
         assertThat(lever.view().sentence()).isEqualTo("Others had the lock.");
+        assertThat(pool.next(lever, clock.nanos())).as("not at once").isEmpty();
         busySeconds(3);
         assertThat(engine.limit).isEqualTo(1232 * MIB);
     }

@@ -11,15 +11,20 @@ import io.holdfast.core.backend.PinCommand;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.Reply;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 
 /** Holds prefixes in the storage that LMCache shares between engines, by pins at its coordinator; unproven. */
 public final class LmcacheBackend implements Backend {
@@ -31,7 +36,12 @@ public final class LmcacheBackend implements Backend {
      * storage. So nothing of it counts in the engine, and the engine's events and restarts say nothing of it.
      *
      * Keys are counted: each pin of a chunk takes an unpin, whoever pinned it, and an unpin too many takes the pin of somebody
-     * else and is answered with the same yes. So a call is sent once; where it had no clear answer nobody asks again.
+     * else and is answered with the same yes. The sidecars of a fleet pin the same prefixes at one coordinator, so its counts do
+     * not tell whether a pin of ours is there. Its marker does (PinHandle): an unpin looks for that first. So whatever is not
+     * known of a pin, whether it was made, or taken back by a call that had no clear answer or by a process that was killed, is
+     * settled by asking again as soon as no earlier call can arrive any more.
+     *
+     * A pin that was made in part has no marker. It is taken back once, at once, and just that part.
      *
      * The coordinator finds the keys by itself, by tokens, model and world size, and pins them whether they are stored or not.
      * Where these are not those of LMCache in the engine, it says yes and protects nothing. Nor does it tell of a pin that it
@@ -44,12 +54,15 @@ public final class LmcacheBackend implements Backend {
     private static final BackendTraits TRAITS = BackendTraits.soft()
             .needing(Need.TOKENS)
             .byCall()
-            .withSilentCount()
+            .lookingFirst()
             .outsideTheEngine()
             .askedAfterEvery(Duration.ofSeconds(30))
             .namedOnly();
     private static final String MODELS = "/v1/models";
     private static final long ASK_AGAIN_MILLIS = 500;
+    /** Tokens below this are in any vocabulary. */
+    private static final int SMALL_VOCABULARY = 0x7fff;
+
     private static final String NOWHERE = "Where the LMCache coordinator is is not known: write lmcache: {url:"
             + " http://HOST:9300} for this engine.";
 
@@ -59,8 +72,14 @@ public final class LmcacheBackend implements Backend {
     private final int worldSize;
     private final ScheduledExecutorService timer;
     private final Optional<String> written;
+    /** What the markers of this process begin with. */
+    private final int[] own;
+    /** What there is to take back of pins that were made in part. */
+    private final Map<String, PinHandle> parts = new ConcurrentHashMap<>();
     /** As it was written, or as the engine told it first: what is pinned is found again by no other. */
     private volatile Optional<String> model;
+    /** In a chunk; 0 before the coordinator told. */
+    private volatile int chunkTokens;
 
     /**
      * Beside one engine.
@@ -70,6 +89,7 @@ public final class LmcacheBackend implements Backend {
      * @param worldSize of the engine's tensor parallelism
      * @param caches how many caches the engine has
      * @param timer paces the probes of what does not answer; once it is shut down, silence is taken for a no
+     * @param random tells the pins of this process from those of any other
      */
     public LmcacheBackend(
             Optional<EngineHttp> coordinator,
@@ -77,7 +97,8 @@ public final class LmcacheBackend implements Backend {
             int worldSize,
             EngineHttp engine,
             Supplier<CompletionStage<Integer>> caches,
-            ScheduledExecutorService timer) {
+            ScheduledExecutorService timer,
+            RandomGenerator random) {
         this.coordinator = coordinator.map(Coordinator::new);
         this.written = model;
         this.model = model;
@@ -85,6 +106,7 @@ public final class LmcacheBackend implements Backend {
         this.engine = engine;
         this.caches = caches;
         this.timer = timer;
+        this.own = random.ints(PinHandle.OWN_TOKENS, 1, SMALL_VOCABULARY).toArray();
     }
 
     @Override
@@ -149,7 +171,10 @@ public final class LmcacheBackend implements Backend {
             switch (route) {
                 case Coordinator.Route.Unanswered unanswered -> again(at, answer, unanswered.why());
                 case Coordinator.Route.Missing missing -> answer.complete(new Capabilities(false, missing.why()));
-                case Coordinator.Route.There there -> answer.complete(can(at, name, ranks));
+                case Coordinator.Route.There there -> {
+                    chunkTokens = there.chunkTokens();
+                    answer.complete(can(at, name, ranks));
+                }
             }
             return null;
         });
@@ -184,11 +209,16 @@ public final class LmcacheBackend implements Backend {
     }
 
     private PinHandle pinOf(PinCommand command) {
+        int[] prefix = command.prefix().tokens().isPresent() ? command.prefix().tokensOf(command.blocks()) : new int[0];
+        int[] marker = PinHandle.marker(own, chunkTokens);
+        int[] tokens = Arrays.copyOf(prefix, prefix.length + marker.length);
+        System.arraycopy(marker, 0, tokens, prefix.length, marker.length);
         return new PinHandle(
                 coordinator.map(Coordinator::address).orElse(engine.base()),
                 worldSize,
                 model.orElse(""),
-                command.prefix().tokens().isPresent() ? command.prefix().tokensOf(command.blocks()) : new int[0]);
+                tokens,
+                marker.length);
     }
 
     @Override
@@ -199,7 +229,26 @@ public final class LmcacheBackend implements Backend {
         if (model.isEmpty()) {
             return rejected("The engine's model is not known, by which LMCache finds what is to be pinned.");
         }
-        return coordinator.map(at -> at.pin(pinOf(command))).orElseGet(() -> rejected(NOWHERE));
+        if (coordinator.isEmpty()) {
+            return rejected(NOWHERE);
+        }
+        if (chunkTokens == 0) {
+            return CompletableFuture.completedFuture(
+                    new Outcome(Kind.NOT_SENT, "How large the LMCache coordinator's chunks are is not known yet."));
+        }
+        PinHandle pin = pinOf(command);
+        if (pin.prefixTokens() < chunkTokens) {
+            return rejected(String.format(
+                    Locale.ROOT,
+                    "The prefix has %,d tokens, which is less than one of the LMCache coordinator's chunks of %,d (its"
+                            + " --chunk-size).",
+                    pin.prefixTokens(),
+                    chunkTokens));
+        }
+        return coordinator.get().pin(pin).thenApply(pinned -> {
+            pinned.part().ifPresent(part -> parts.put(pin.text(), part));
+            return pinned.outcome();
+        });
     }
 
     @Override
@@ -223,13 +272,13 @@ public final class LmcacheBackend implements Backend {
     }
 
     private CompletionStage<Outcome> unpin(String text) {
-        Optional<PinHandle> pin = PinHandle.of(text);
+        Optional<PinHandle> pin = PinHandle.of(text).filter(read -> read.leastChunks() > 0);
         if (pin.isEmpty()) {
             return rejected("The ledger's entry does not say what was pinned.");
         }
         Optional<Coordinator> at =
                 coordinator.filter(known -> known.address().equals(pin.get().coordinator()));
-        return at.map(same -> same.unpin(pin.get()))
+        return at.map(same -> unpin(same, text, pin.get()))
                 .orElseGet(() -> rejected("It was pinned at the LMCache coordinator at "
                         + pin.get().coordinator()
                         + ", and "
@@ -238,6 +287,21 @@ public final class LmcacheBackend implements Backend {
                                 .orElse("the configuration names none")
                         + ": name it again (lmcache: {url: " + pin.get().coordinator()
                         + "}), so that it is released."));
+    }
+
+    private CompletionStage<Outcome> unpin(Coordinator at, String text, PinHandle pin) {
+        PinHandle part = parts.remove(text);
+        if (part == null) {
+            return at.isThere(pin)
+                    .thenCompose(there ->
+                            there.kind() == Kind.ACCEPTED ? at.unpin(pin) : CompletableFuture.completedFuture(there));
+        }
+        return at.unpin(part).thenApply(outcome -> {
+            if (outcome.kind() == Kind.NOT_SENT || outcome.kind() == Kind.REJECTED) {
+                parts.put(text, part);
+            }
+            return outcome;
+        });
     }
 
     private static CompletionStage<Outcome> rejected(String why) {

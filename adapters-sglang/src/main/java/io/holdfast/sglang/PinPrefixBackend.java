@@ -29,8 +29,8 @@ public final class PinPrefixBackend implements Backend {
      *
      * The GPU copy is evicted as any other. A use after that pays for loading it from host memory, and for no prefill.
      *
-     * The engine has a budget for pins of its own, a part of its host memory. What goes beyond is pinned in part, or not at
-     * all, and its message says so. When the host memory itself is full it drops pins without a word; its events then say
+     * The engine has a budget for pins of its own, a part of its host memory. What goes beyond is pinned in part, with a yes
+     * that says so, or not at all, with a no: then there is nothing that lasts a minute, and the next try waits for room. When the host memory itself is full it drops pins without a word; its events then say
      * that the blocks are gone, since this version announces a removal only when both copies are.
      */
 
@@ -109,7 +109,7 @@ public final class PinPrefixBackend implements Backend {
         Optional<Outcome> trouble = trouble(pin);
         if (trouble.isPresent()
                 && trouble.get().kind() != Kind.MISSING
-                && trouble.get().kind() != Kind.CLIPPED) {
+                && !trouble.get().forNow()) {
             return new Capabilities(false, trouble.get().reason());
         }
         if (ServerInfo.read(info) instanceof ServerInfo.Read.Done done
@@ -193,7 +193,7 @@ public final class PinPrefixBackend implements Backend {
             return missing();
         }
         if (isOverBudget(said)) {
-            return new Outcome(Kind.CLIPPED, "The engine pinned nothing of the prefix: " + said + MORE);
+            return Outcome.refusedForNow("The engine pinned nothing of the prefix: " + said + MORE);
         }
         if (said.contains("requires admin API key")) {
             return new Outcome(Kind.REJECTED, ADMIN_KEY);

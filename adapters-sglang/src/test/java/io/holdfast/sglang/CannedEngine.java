@@ -13,8 +13,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -27,17 +29,25 @@ final class CannedEngine implements AutoCloseable {
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     private final Map<String, Canned> answers = new ConcurrentHashMap<>();
     private final List<String> asked = new CopyOnWriteArrayList<>();
+    private final Set<String> slow = ConcurrentHashMap.newKeySet();
+    private final Set<String> refused = ConcurrentHashMap.newKeySet();
+    private final CountDownLatch goesOn = new CountDownLatch(1);
     private HttpServer server;
     private final EngineHttp http;
 
     CannedEngine() throws IOException {
+        this(Duration.ofSeconds(20));
+    }
+
+    /** One that nobody waits for longer than this, as a rule. */
+    CannedEngine(Duration timeLimit) throws IOException {
         server = serve(0);
         http = new EngineHttp(
                 new EngineHttpSettings(
                         URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
                         Map.of(),
                         Duration.ofSeconds(5),
-                        Duration.ofSeconds(20),
+                        timeLimit,
                         16,
                         1000,
                         1,
@@ -56,7 +66,13 @@ final class CannedEngine implements AutoCloseable {
             String path = exchange.getRequestURI().getPath();
             String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
             asked.add(exchange.getRequestMethod() + " " + path + (body.isEmpty() ? "" : " " + body));
+            if (slow.contains(path)) {
+                await(goesOn);
+            }
             Canned canned = answers.getOrDefault(path, new Canned(404, "{\"detail\":\"Not Found\"}"));
+            if (refused.stream().anyMatch(body::contains)) {
+                canned = new Canned(503, "{\"message\":\"busy\"}");
+            }
             byte[] bytes = canned.body.getBytes(StandardCharsets.UTF_8);
             exchange.sendResponseHeaders(canned.status, bytes.length == 0 ? -1 : bytes.length);
             exchange.getResponseBody().write(bytes);
@@ -83,6 +99,28 @@ final class CannedEngine implements AutoCloseable {
         return this;
     }
 
+    /** Does not answer this before it goes on. */
+    void makesWait(String path) {
+        slow.add(path);
+    }
+
+    /** Is too busy for a request that has this in its body. */
+    void isTooBusyFor(String part) {
+        refused.add(part);
+    }
+
+    void goesOn() {
+        goesOn.countDown();
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** Goes away: nothing listens at its address any more. */
     void dies() {
         server.stop(0);
@@ -101,6 +139,7 @@ final class CannedEngine implements AutoCloseable {
 
     @Override
     public void close() {
+        goesOn();
         server.stop(0);
         http.close();
         executor.shutdownNow();

@@ -59,9 +59,6 @@ final class PinPrefixBackendTest {
                         + " tokens pinned) | CLIPPED | The engine pinned a part of the prefix only: Pinned 2 nodes"
                         + " (ttl=60s); prefix partially pinned; Pin budget exhausted (900/1000 tokens pinned). A larger"
                         + " SGLANG_HICACHE_MAX_PINNED_RATIO of the engine leaves more to pins.",
-                "400 | error | 0 | Pin budget exhausted (1000/1000 tokens pinned) | CLIPPED | The engine pinned nothing"
-                        + " of the prefix: Pin budget exhausted (1000/1000 tokens pinned). A larger"
-                        + " SGLANG_HICACHE_MAX_PINNED_RATIO of the engine leaves more to pins.",
                 "400 | error | 0 | No matching prefix found in cache to pin | MISSING | The engine has nothing of the"
                         + " prefix to pin: it was evicted in the meantime.",
                 "200 | ok | 0 | Pinned 0 nodes | MISSING | The engine has nothing of the prefix to pin: it was evicted"
@@ -90,6 +87,19 @@ final class PinPrefixBackendTest {
                 status,
                 "{\"status\":\"" + word + "\",\"nodes_pinned\":" + nodes + ",\"message\":\"" + message + "\"}");
         assertThat(pinned()).isEqualTo(new Outcome(kind, sentence));
+    }
+
+    @Test
+    void pin_beyondTheEnginesBudget_isRefusedForNow() {
+        engine.answers(
+                ROUTE,
+                400,
+                "{\"status\":\"error\",\"nodes_pinned\":0,\"message\":\"Pin budget exhausted (1000/1000 tokens"
+                        + " pinned)\"}");
+        assertThat(pinned())
+                .isEqualTo(Outcome.refusedForNow("The engine pinned nothing of the prefix: Pin budget exhausted"
+                        + " (1000/1000 tokens pinned). A larger SGLANG_HICACHE_MAX_PINNED_RATIO of the engine leaves"
+                        + " more to pins."));
     }
 
     @Test

@@ -6,11 +6,13 @@ import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.http.Reply;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -91,6 +93,24 @@ final class PriorityTouchBackendTest {
     }
 
     @Test
+    void pin_waitsForItsTurn_longerThanForAnAnswer() throws IOException {
+        try (CannedEngine busy = new CannedEngine(Duration.ofMillis(300))) {
+            busy.answers("/generate", 200, "{\"text\":\"a\"}").answers("/info", 200, "{}");
+            busy.makesWait("/generate");
+            busy.makesWait("/info");
+            CompletableFuture<Outcome> pin = new PriorityTouchBackend(busy.http(), busy.timer(), OptionalInt.of(10))
+                    .pin(COMMAND)
+                    .toCompletableFuture();
+            assertThat(busy.http().get("/info").toCompletableFuture().join())
+                    .as("begun after it, and given up")
+                    .isInstanceOf(Reply.NoAnswer.class);
+            assertThat(pin).isNotDone();
+            busy.goesOn();
+            assertThat(pin.join().kind()).isEqualTo(Outcome.Kind.ACCEPTED);
+        }
+    }
+
+    @Test
     void pin_engineGone_isNotSent() {
         engine.dies();
         Outcome outcome = backend.pin(COMMAND).toCompletableFuture().join();
@@ -101,6 +121,8 @@ final class PriorityTouchBackendTest {
     @Test
     void unpin_isNeverSaidToHaveWorked() {
         assertThat(backend.traits().releasable()).isFalse();
+        assertThat(backend.traits().sendsPrefix()).isTrue();
+        assertThat(backend.traits().takesMemory()).isFalse();
         assertThat(backend.traits().needsLedger()).isTrue();
         assertThat(backend.traits().needsReleaseAtStart()).isFalse();
         assertThat(backend.unpin(List.of("11")).toCompletableFuture().join())
@@ -134,6 +156,9 @@ final class PriorityTouchBackendTest {
                 "'radix_eviction_policy':'priority','abort_on_priority_when_disabled':true,'enable_priority_scheduling':true"
                     + " | true | The engine evicts by priority, and what is held is sent at 12, two above what clients"
                     + " send; it cannot be released again, only evicted.",
+                "'radix_eviction_policy':'priority','schedule_low_priority_values_first':true | true | The engine"
+                        + " evicts by priority, and what is held is sent at 12, two above what clients send; it cannot"
+                        + " be released again, only evicted.",
                 "'radix_eviction_policy':'priority','schedule_low_priority_values_first':true,"
                         + "'enable_priority_scheduling':true | false | The engine serves low priorities first, so a"
                         + " request above all clients' would wait for all of them: start it without"

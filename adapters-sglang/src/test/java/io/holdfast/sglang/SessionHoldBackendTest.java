@@ -6,10 +6,13 @@ import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.http.Reply;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -31,12 +34,34 @@ final class SessionHoldBackendTest {
 
     @Test
     void pin_sendsWholeBlocksInASessionOfTheirOwn() {
-        engine.answers("/generate", 200, "{\"text\":\"a\"}");
-        assertThat(backend.pin(COMMAND).toCompletableFuture().join().kind()).isEqualTo(Outcome.Kind.ACCEPTED);
+        engine.answers("/generate", 200, "{\"text\":\"a\",\"meta_info\":{\"cached_tokens\":3}}");
+        assertThat(backend.pin(COMMAND).toCompletableFuture().join())
+                .isEqualTo(new Outcome(
+                        Outcome.Kind.ACCEPTED,
+                        "The engine stored 4 tokens in a session of their own.",
+                        OptionalLong.of(3)));
         assertThat(engine.asked())
                 .containsExactly("POST /generate {\"session_id\":\"" + backend.handle(COMMAND)
                         + "\",\"input_ids\":[1, 2, 3,"
                         + " 4],\"sampling_params\":{\"max_new_tokens\":1,\"temperature\":0}}");
+    }
+
+    @Test
+    void pin_waitsForItsTurn_longerThanForAnAnswer() throws IOException {
+        try (CannedEngine busy = new CannedEngine(Duration.ofMillis(300))) {
+            busy.answers("/generate", 200, "{\"text\":\"a\"}").answers("/info", 200, "{}");
+            busy.makesWait("/generate");
+            busy.makesWait("/info");
+            CompletableFuture<Outcome> pin = new SessionHoldBackend(busy.http(), busy.timer(), new SplittableRandom(1))
+                    .pin(COMMAND)
+                    .toCompletableFuture();
+            assertThat(busy.http().get("/info").toCompletableFuture().join())
+                    .as("begun after it, and given up")
+                    .isInstanceOf(Reply.NoAnswer.class);
+            assertThat(pin).isNotDone();
+            busy.goesOn();
+            assertThat(pin.join().kind()).isEqualTo(Outcome.Kind.ACCEPTED);
+        }
     }
 
     @Test
@@ -65,6 +90,34 @@ final class SessionHoldBackendTest {
         assertThat(engine.asked())
                 .containsExactlyInAnyOrder(
                         "POST /close_session {\"session_id\":\"one\"}", "POST /close_session {\"session_id\":\"two\"}");
+    }
+
+    @Test
+    void unpin_ofWhichOneIsNotClosed_isNoYes() {
+        engine.answers("/close_session", 200, "");
+        engine.isTooBusyFor("two");
+        for (List<String> handles : List.of(List.of("one", "two"), List.of("two", "one"))) {
+            assertThat(backend.unpin(handles).toCompletableFuture().join().kind())
+                    .isEqualTo(Outcome.Kind.DEFERRED);
+        }
+    }
+
+    @Test
+    void pin_enginesTrouble_isSaid() {
+        engine.answers("/generate", 503, "{\"message\":\"busy\"}");
+        assertThat(backend.pin(COMMAND).toCompletableFuture().join())
+                .isEqualTo(new Outcome(
+                        Outcome.Kind.DEFERRED,
+                        "The engine answered HTTP 503: busy. The engine may have carried it out all the same."));
+    }
+
+    @Test
+    void traits_closeSilently_andMayBeClosedTwice() {
+        assertThat(backend.traits().releaseTells()).isFalse();
+        assertThat(backend.traits().unpinsOnce()).isFalse();
+        assertThat(backend.traits().needsReleaseAtStart()).isTrue();
+        assertThat(backend.traits().takesMemory()).isFalse();
+        assertThat(backend.traits().sendsPrefix()).isTrue();
     }
 
     @Test
