@@ -65,6 +65,9 @@ import java.util.stream.Stream;
  */
 public final class Controller {
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
+    private static final long IDLE_TICK_NANOS = 500_000_000;
+    /** Of what events alone changed. */
+    private static final long PICTURE_NANOS = 100_000_000;
 
     private final ControllerSettings settings;
     private final Backends backends;
@@ -99,6 +102,7 @@ public final class Controller {
     private Budget budget = Budget.none();
     private Plan plan = new Plan(0, List.of());
     private long seenBatches;
+    private long picturedNanos = -PICTURE_NANOS;
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(true);
     private volatile EngineView view;
 
@@ -131,7 +135,7 @@ public final class Controller {
             Executor acting,
             RandomGenerator random) {
         this.own = new OwnRequests(backends.sender(), acting, mailbox::outcome);
-        this.observers = new EngineObservers(requests, own::isOwn, this::engineForgot);
+        this.observers = new EngineObservers(requests, own::isOwn, backends.sendsTokens(), this::engineForgot);
         this.events = observers.first();
         this.tree = observers.trees();
         this.settings = settings;
@@ -231,8 +235,9 @@ public final class Controller {
             work++;
         }
         long batches = observers.batches();
-        if (work > 0 || seenBatches != batches) {
+        if (work > 0 || (seenBatches != batches && nowNanos - picturedNanos >= PICTURE_NANOS)) {
             seenBatches = batches;
+            picturedNanos = nowNanos;
             view = picture(effectiveReadings(clockNanos));
         }
         return work;
@@ -544,7 +549,7 @@ public final class Controller {
         mailbox.readings(readings);
     }
 
-    /** The newest published picture; any thread. */
+    /** The newest published picture, which may be a tenth of a second behind the events; any thread. */
     public EngineView view() {
         return view;
     }
@@ -566,6 +571,7 @@ public final class Controller {
     private void accept(EngineReadings readings) {
         silent.ifPresent(cache -> cache.readings(readings));
         lastReadings = own.usersOnly(readings, originNanos);
+        planNow |= idle();
         probing.answering(readings.runningRequests().number().isPresent());
         observers.readings(lastReadings, originNanos);
         lookAt(plausible(lastReadings));
@@ -618,7 +624,7 @@ public final class Controller {
 
     private void tick(long clockNanos) {
         planNow = false;
-        nextTickNanos = nowNanos + settings.tick().toNanos();
+        nextTickNanos = nowNanos + Math.max(settings.tick().toNanos(), idle() ? IDLE_TICK_NANOS : 0);
         tick++;
         boolean holding = holds.living().stream().anyMatch(hold -> hold.automatic() && hold.state() == HoldState.HELD);
         measured().ifPresent(loop -> loop.tick(nowNanos, holding));
@@ -671,6 +677,11 @@ public final class Controller {
             outcomes.giveUp(hold, "withdrawn: nothing became of it in time");
         }
         noticeCalls();
+    }
+
+    /** Whether there is nothing that a plan could be about: it is made for its budget then, when readings come. */
+    private boolean idle() {
+        return !settings.automaticHolds() && holds.living().isEmpty() && pins.quiet();
     }
 
     /** That of the tightest cache. What is pinned counts in each as if all of it were there. */

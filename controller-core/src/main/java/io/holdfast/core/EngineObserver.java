@@ -40,6 +40,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final VisibleRequests requests;
     private final SharedPrefixes prefixes;
     private final BlockTokens tokens = new BlockTokens();
+    private final boolean keepsTokens;
     private final InvisibleShare invisible = new InvisibleShare();
     private final PromptSizes prompts = new PromptSizes();
     private final PromptSizes answers = new PromptSizes();
@@ -70,9 +71,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
      * Of one cache.
      *
      * @param own knows requests that we sent ourselves, which teach nothing
+     * @param keepsTokens whether anybody may want to send what is in the cache
      * @param onEmptied called when the engine's cache was emptied, before the tree is
      */
-    EngineObserver(RequestRules rules, Predicate<VisibleRequest> own, Runnable onEmptied) {
+    EngineObserver(RequestRules rules, Predicate<VisibleRequest> own, boolean keepsTokens, Runnable onEmptied) {
+        this.keepsTokens = keepsTokens;
         // Who stores what was generated when a request ends is SGLang.
         this.tree = new EngineBlocks(
                 rules.decoding() == RequestRules.Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), this);
@@ -247,7 +250,9 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         }
         if (tree.lastStore().decides() && stores.tier() == Tier.GPU) {
             allocated += stores.count();
-            tokens.stored(stores);
+            if (keepsTokens) {
+                tokens.stored(stores);
+            }
         }
         examples.stored(stores);
         long before = requests.seen();

@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 final class EngineObservers implements WantedPrefixes {
     private final RequestRules rules;
     private final Predicate<VisibleRequest> own;
+    private final boolean keepTokens;
     private final IntConsumer onEmptied;
     /** By rank. */
     private final List<EngineObserver> ranks = new ArrayList<>();
@@ -32,18 +33,20 @@ final class EngineObservers implements WantedPrefixes {
      * Of an engine with one rank so far.
      *
      * @param own tells requests of our own, which teach nothing
+     * @param keepTokens whether anybody may want to send what is in the cache
      * @param onEmptied takes a rank whose cache was emptied
      */
-    EngineObservers(RequestRules rules, Predicate<VisibleRequest> own, IntConsumer onEmptied) {
+    EngineObservers(RequestRules rules, Predicate<VisibleRequest> own, boolean keepTokens, IntConsumer onEmptied) {
         this.rules = rules;
         this.own = own;
+        this.keepTokens = keepTokens;
         this.onEmptied = onEmptied;
         trees = new EngineCaches(observeNext().tree());
     }
 
     private EngineObserver observeNext() {
         int rank = ranks.size();
-        EngineObserver next = new EngineObserver(rules, own, () -> onEmptied.accept(rank));
+        EngineObserver next = new EngineObserver(rules, own, keepTokens, () -> onEmptied.accept(rank));
         next.now(nowNanos);
         ranks.add(next);
         return next;

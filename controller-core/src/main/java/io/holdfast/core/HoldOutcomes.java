@@ -26,12 +26,17 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
      * A requested hold that is not pinned, or not any more, waits for its next chance with the reason; an automatic one was
      * only wanted because its prefix was there, and ends. Whatever ends a hold first makes it EXPIRING: it is over when its
      * last pin is known to be gone.
+     *
+     * A refusal ends a requested hold, unless it is one for now: room that others have, and may give back. That is tried again
+     * ever more rarely, since a try that comes too early costs the engine a call and may take a part of what others wait for.
      */
     /** Until what went for want of room comes back. */
     static final long AFTER_PRESSURE_NANOS = 10_000_000_000L;
 
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
     private static final long REFUSED_AGAIN_NANOS = 300_000_000_000L;
+    private static final long REFUSED_FOR_NOW_NANOS = 10_000_000_000L;
+    private static final int LONGEST_BACK_OFF_LOG2 = 5;
     private static final long NEVER_AGAIN_NANOS = 365L * 86_400 * 1_000_000_000;
     private static final long AFTER_RESTART_NANOS = 2_000_000_000L;
     private static final int LOOKS_UNTIL_LOST = 3;
@@ -45,6 +50,9 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     private final Runnable replan;
     private final Runnable probeAgain;
     private final Map<Long, PinRequest> pinsUnderWay = new HashMap<>();
+    /** How often in a row there was no room for a hold. */
+    private final Map<Long, Integer> withoutRoom = new HashMap<>();
+
     private Optional<ReleaseAll> releasing = Optional.empty();
     private int looksShort;
     private long nowNanos;
@@ -314,6 +322,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
             if (backends.chosen().traits().lasting()) {
                 now = now.proven(holds.provenNanos(block));
             }
+            withoutRoom.remove(holdId);
             boolean stillThere = pins.outside(holdId)
                     || (pins.onRanks() ? isThere(now) : tree.match(hold.request()) >= now.heldBlocks());
             holds.update(now);
@@ -351,10 +360,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     public void notPinned(long holdId, Outcome outcome) {
         holds.living(holdId).filter(Hold::waits).ifPresent(hold -> {
             Hold next = switch (outcome.kind()) {
-                case REJECTED ->
-                    hold.automatic()
-                            ? hold.waiting(nowNanos + REFUSED_AGAIN_NANOS, "refused: " + outcome.reason())
-                            : hold.ended("refused: " + outcome.reason());
+                case REJECTED -> refused(hold, outcome);
                 case MISSING -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, outcome.reason());
                 case NOT_SENT -> hold.waiting(nowNanos + PIN_AGAIN_NANOS, "its pin was not sent: " + outcome.reason());
                 case CLIPPED -> clipped(hold, outcome, backends.chosen().traits());
@@ -372,10 +378,26 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
         });
     }
 
+    private Hold refused(Hold hold, Outcome outcome) {
+        if (outcome.forNow()) {
+            return hold.waiting(nowNanos + backOff(hold.id()), "refused for now, and tried again: " + outcome.reason());
+        }
+        return hold.automatic()
+                ? hold.waiting(nowNanos + REFUSED_AGAIN_NANOS, "refused: " + outcome.reason())
+                : hold.ended("refused: " + outcome.reason());
+    }
+
+    /** How long a hold waits that there was no room for once more. */
+    private long backOff(long holdId) {
+        withoutRoom.keySet().removeIf(id -> holds.living(id).isEmpty());
+        int times = withoutRoom.merge(holdId, 1, Integer::sum);
+        return Math.min(REFUSED_AGAIN_NANOS, REFUSED_FOR_NOW_NANOS << Math.min(times - 1, LONGEST_BACK_OFF_LOG2));
+    }
+
     private Hold clipped(Hold hold, Outcome outcome, BackendTraits traits) {
         return traits.endsInTime()
                 ? hold.waiting(
-                        nowNanos + traits.endsAfter().toNanos(),
+                        nowNanos + Math.max(traits.endsAfter().toNanos(), backOff(hold.id())),
                         "pinned otherwise than asked, and tried again when that has run out: " + outcome.reason())
                 : hold.waiting(
                         nowNanos + PIN_AGAIN_NANOS,

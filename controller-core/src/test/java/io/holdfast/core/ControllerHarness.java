@@ -126,6 +126,8 @@ public final class ControllerHarness {
         public final List<Integer> caches = new ArrayList<>();
         /** In how many caches a pin was made that is answered as clipped; 0 for none. */
         public int clippedIn;
+        /** What is refused is refused for now. */
+        public boolean forNow;
 
         @Override
         public String name() {
@@ -166,14 +168,20 @@ public final class ControllerHarness {
             if (kind == Outcome.Kind.ACCEPTED || kind == Outcome.Kind.DEFERRED || clipped) {
                 pins.merge(command.lastBlock(), 1, Integer::sum);
             }
-            return answer(new Outcome(kind, "pin " + kind, clipped ? clippedIn : 0));
+            return answer(
+                    forNow && kind == Outcome.Kind.REJECTED
+                            ? Outcome.refusedForNow("pin " + kind)
+                            : new Outcome(kind, "pin " + kind, clipped ? clippedIn : 0));
         }
 
         @Override
         public CompletionStage<Outcome> renew(PinCommand command) {
             log.add("renew " + command.lastBlock());
             Outcome.Kind kind = renewAnswers.isEmpty() ? Outcome.Kind.ACCEPTED : renewAnswers.remove();
-            return answer(new Outcome(kind, "renew " + kind));
+            return answer(
+                    forNow && kind == Outcome.Kind.REJECTED
+                            ? Outcome.refusedForNow("renew " + kind)
+                            : new Outcome(kind, "renew " + kind));
         }
 
         @Override

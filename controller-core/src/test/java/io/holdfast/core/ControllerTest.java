@@ -427,7 +427,7 @@ final class ControllerTest {
     @Test
     void view_firstBatchIsNumberZero_isCertain() {
         harness.stored(1);
-        harness.settle();
+        harness.pass(Duration.ofMillis(100));
         assertThat(harness.controller.view().certain()).isTrue();
         assertThat(harness.controller.view().blocks()).isEqualTo(1);
     }
@@ -651,7 +651,7 @@ final class ControllerTest {
     void removals_ofUnknownBlocks_areCountedWhileCertain() {
         harness.stored(1, 2);
         harness.removed(2, 77);
-        harness.settle();
+        harness.pass(Duration.ofMillis(100));
         assertThat(harness.controller.view().counters().removedBlocks()).isEqualTo(2);
         assertThat(harness.controller.view().counters().removedUnknown()).isEqualTo(1);
         assertThat(harness.controller.view().ghosts()).isEqualTo(1);

@@ -28,7 +28,7 @@ final class EngineObserverTest {
     private static final long MILLI = 1_000_000;
     private static final long ORIGIN = 7_000_000_000L;
 
-    private final EngineObserver events = new EngineObserver(RequestRules.vllm(), request -> false, () -> {});
+    private final EngineObserver events = new EngineObserver(RequestRules.vllm(), request -> false, true, () -> {});
     private long nanos = MILLI;
     private long sequence;
 
@@ -160,7 +160,7 @@ final class EngineObserverTest {
 
     @Test
     void reuse_ownRequests_teachNothing() {
-        EngineObserver own = new EngineObserver(RequestRules.vllm(), request -> true, () -> {});
+        EngineObserver own = new EngineObserver(RequestRules.vllm(), request -> true, true, () -> {});
         own.now(1_000 * MILLI);
         own.batchStarted(0, 1);
         own.stored(chain(1, 3));

@@ -11,6 +11,9 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Released;
+import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.pin.LedgerLine.Header;
 import io.holdfast.core.pin.LedgerLine.Step;
 import java.io.IOException;
 import java.time.Duration;
@@ -18,7 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Holds by a backend that keeps a copy outside of the engine, counts pins and does not tell what an unpin found. */
+/** Holds by a backend that keeps a copy outside of the engine, and looks first whether a pin is there that it unpins. */
 final class OutsidePinsTest {
     private static final Duration HOUR = Duration.ofHours(1);
 
@@ -30,7 +33,7 @@ final class OutsidePinsTest {
         engine.traits = BackendTraits.soft()
                 .needing(Need.TOKENS)
                 .byCall()
-                .withSilentCount()
+                .lookingFirst()
                 .outsideTheEngine()
                 .askedAfterEvery(Duration.ofSeconds(30));
         ControllerHarness fresh = new ControllerHarness(SETTINGS, disk, engine);
@@ -92,17 +95,30 @@ final class OutsidePinsTest {
     }
 
     @Test
-    void unclearAnswerToThePin_isUnpinnedOnce_whenItCanArriveNoMore() {
+    void unclearAnswerToThePin_isUnpinnedOnce_whereItIsThere() {
         harness.stored(1, 2, 3);
         engine.pinAnswers.add(Outcome.Kind.DEFERRED);
         HoldView waits = hold(1, 2, 3);
         assertThat(waits.reason())
                 .isEqualTo("no clear answer to the pin, so it is taken back before it is tried again: pin DEFERRED");
-        harness.pass(Duration.ofSeconds(58));
-        assertThat(harness.takeLog()).doesNotContain("unpin 3");
+        assertThat(harness.takeLog()).containsOnlyOnce("unpin 3");
+        assertThat(engine.pins).isEmpty();
+        harness.pass(Duration.ofSeconds(2));
+        assertThat(harness.holdNow(waits.id()).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void unclearPinThatIsNotThereYet_isLookedForWhenItCanArriveNoMore() {
+        harness.stored(1, 2, 3);
+        engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        engine.unpinAnswers.add(Outcome.Kind.MISSING);
+        HoldView waits = hold(1, 2, 3);
         CompletableFuture<Optional<HoldView>> released =
                 harness.controller.release(waits.id()).toCompletableFuture();
         harness.settle();
+        harness.takeLog();
+        harness.pass(Duration.ofSeconds(58));
+        assertThat(harness.takeLog()).doesNotContain("unpin 3");
         harness.pass(Duration.ofSeconds(3));
         assertThat(harness.takeLog()).containsOnlyOnce("unpin 3");
         assertThat(engine.pins).isEmpty();
@@ -110,27 +126,93 @@ final class OutsidePinsTest {
     }
 
     @Test
-    void unclearAnswerToTheUnpin_isNotRepeated_andStaysInTheLedger() throws IOException {
+    void unclearAnswerToTheUnpin_isAskedAgain_whenItCanArriveNoMore() throws IOException {
         harness.stored(1, 2, 3);
         HoldView held = hold(1, 2, 3);
         engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
         HoldView released = release(held);
         assertThat(released.state()).isEqualTo(HoldState.EXPIRING);
         assertThat(released.reason())
-                .isEqualTo(
-                        "no clear answer to the unpin, which is not repeated, since that could take a pin of somebody"
-                                + " else: the ledger keeps it until somebody has looked at the pins there: unpin"
-                                + " DEFERRED");
-        for (int i = 0; i < 5; i++) {
-            harness.served(0);
-            harness.pass(Duration.ofSeconds(100));
-        }
-        assertThat(harness.log).containsOnlyOnce("unpin 3");
+                .isEqualTo("no clear answer to the unpin, which may still be carried out; in a minute it is looked"
+                        + " whether the pin is there, and unpinned if it is: unpin DEFERRED");
+        assertThat(harness.controller.view().pins().unsure()).isEqualTo(1);
         assertThat(disk.outstanding())
                 .singleElement()
-                .satisfies(entry -> assertThat(entry.step())
-                        .as("what the engine has at rest says nothing of it")
-                        .isEqualTo(Step.UNSURE));
+                .satisfies(entry -> assertThat(entry.step()).isEqualTo(Step.UNSURE));
+        harness.served(0);
+        harness.pass(Duration.ofSeconds(50));
+        release(held);
+        CompletableFuture<Released> all = harness.controller.releaseAll("test").toCompletableFuture();
+        harness.settle();
+        assertThat(all.join().pending()).isEqualTo(1);
+        assertThat(harness.log).as("nobody's impatience makes it safe before").containsOnlyOnce("unpin 3");
+        harness.pass(Duration.ofSeconds(11));
+        assertThat(harness.log.stream().filter("unpin 3"::equals)).hasSize(2);
+        assertThat(engine.pins).isEmpty();
+        assertThat(disk.outstanding()).isEmpty();
+    }
+
+    @Test
+    void unclearUnpinThatWasDone_isFoundOut_andThePrefixIsHeldAgain() throws IOException {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        release(held);
+        engine.pins.clear();
+        HoldView again = hold(1, 2, 3);
+        assertThat(again.state()).isEqualTo(HoldState.REQUESTED);
+        harness.pass(Duration.ofSeconds(63));
+        assertThat(harness.holdNow(again.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(engine.pins).containsEntry(3L, 1);
+        assertThat(disk.outstanding()).hasSize(1);
+    }
+
+    @Test
+    void nextLife_looksForAnUnpinWithoutAnswer_whenItCanArriveNoMore() throws IOException {
+        disk.append(Step.UNSURE, 1, 3, 3);
+        engine.pins.put(3L, 1);
+        harness = started();
+        harness.stored(4, 5);
+        assertThat(hold(4, 5).state()).as("nothing else waits for it").isEqualTo(HoldState.HELD);
+        harness.pass(Duration.ofSeconds(50));
+        assertThat(harness.takeLog()).doesNotContain("unpin 3");
+        harness.pass(Duration.ofSeconds(11));
+        assertThat(harness.takeLog()).containsOnlyOnce("unpin 3");
+        assertThat(engine.pins).containsOnlyKeys(5L);
+    }
+
+    @Test
+    void earlierPinsThatNobodyAnswersFor_areNotInTheWay() throws IOException {
+        disk.append(Step.PINNED, 1, 3, 3);
+        engine.pins.put(3L, 1);
+        for (int i = 0; i < 3; i++) {
+            engine.unpinAnswers.add(Outcome.Kind.NOT_SENT);
+        }
+        harness = started();
+        harness.stored(4, 5);
+        assertThat(hold(4, 5).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.controller.view().pins().leftovers()).isEqualTo(1);
+        for (int i = 0; i < 3; i++) {
+            harness.pass(Duration.ofSeconds(30));
+        }
+        assertThat(engine.pins).containsOnlyKeys(5L);
+    }
+
+    @Test
+    void ledgerOfAnotherModel_isReleasedAllTheSame() throws IOException {
+        disk.append(new Header(Header.VERSION, identity("one")));
+        disk.append(Step.PINNED, 1, 3, 3);
+        engine.pins.put(3L, 1);
+        harness = started();
+        harness.controller.engineIs(identity("another"));
+        harness.settle();
+        assertThat(harness.takeLog()).contains("unpin 3");
+        assertThat(engine.pins).isEmpty();
+        assertThat(disk.outstanding()).isEmpty();
+    }
+
+    private static EngineIdentity identity(String model) {
+        return new EngineIdentity("http://one:1", "http://10.0.0.1:1", Optional.of(model));
     }
 
     @Test
@@ -145,14 +227,16 @@ final class OutsidePinsTest {
     }
 
     @Test
-    void nextLife_unpinsAPinThatMayArrive_onlyWhenItCannotAnyMore() throws IOException {
+    void nextLife_looksForAPinThatMayArrive_asLongAsItMay() throws IOException {
         disk.append(Step.PINNING, 1, 3, 3);
-        engine.pins.put(3L, 1);
         harness = started();
         harness.pass(Duration.ofSeconds(50));
-        assertThat(harness.takeLog()).doesNotContain("unpin 3");
+        assertThat(harness.takeLog()).containsOnlyOnce("unpin 3");
+        assertThat(disk.outstanding()).hasSize(1);
+        engine.pins.put(3L, 1);
         harness.pass(Duration.ofSeconds(11));
         assertThat(harness.takeLog()).containsOnlyOnce("unpin 3");
+        assertThat(engine.pins).isEmpty();
         assertThat(disk.outstanding()).isEmpty();
     }
 

@@ -163,6 +163,47 @@ final class PinsThatEndInTimeTest {
     }
 
     @Test
+    void pinRefusedForNow_countsNothing_andIsTriedEverMoreRarely() {
+        harness.stored(1, 2, 3);
+        engine.forNow = true;
+        for (int i = 0; i < 8; i++) {
+            engine.pinAnswers.add(Outcome.Kind.REJECTED);
+        }
+        HoldView waits = hold(1, 2, 3);
+        assertThat(waits.state()).isEqualTo(HoldState.REQUESTED);
+        assertThat(waits.reason()).isEqualTo("refused for now, and tried again: pin REJECTED");
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
+        assertThat(harness.controller.view().pins().runningOut()).isZero();
+        harness.takeLog();
+        later(Duration.ofSeconds(75));
+        assertThat(harness.takeLog()).as("10, 20 and 40 s later").hasSize(3);
+        later(Duration.ofMinutes(10));
+        assertThat(harness.takeLog()).as("80, 160 and 300 s later").hasSize(3);
+        later(Duration.ofMinutes(10));
+        assertThat(harness.holdNow(waits.id()).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void renewalRefusedForNow_isTriedUntilTheTimeOfTheLastYes() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.forNow = true;
+        for (int i = 0; i < 3; i++) {
+            engine.renewAnswers.add(Outcome.Kind.REJECTED);
+        }
+        later(Duration.ofSeconds(50));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.holdNow(held.id()).timesLost()).isZero();
+        for (int i = 0; i < 20; i++) {
+            engine.renewAnswers.add(Outcome.Kind.REJECTED);
+        }
+        engine.pinAnswers.add(Outcome.Kind.REJECTED);
+        later(Duration.ofSeconds(65));
+        assertThat(harness.holdNow(held.id()).timesLost()).isEqualTo(1);
+    }
+
+    @Test
     void renewalThatIsClippedOrRefused_isALoss_withTheEnginesReason() {
         harness.stored(1, 2, 3);
         HoldView held = hold(1, 2, 3);

@@ -46,6 +46,11 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         RELEASE_TELLS,
         /** An unpin names what nobody else has, so that it does no harm a second time. */
         RELEASE_REPEATABLE,
+        /**
+         * An unpin looks first whether the pin is there, by what nobody else has. So it does no harm a second time, once an
+         * earlier one without a clear answer cannot be carried out any more.
+         */
+        LOOKS_FIRST,
         /** It is worth nothing once the cache was filled again since, so it is made again before that. */
         FADING,
         /** The tokens go to the engine in a call, not in a request of the prefix: nothing is computed, and nothing used. */
@@ -85,9 +90,9 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         return without(Quality.RELEASE_TELLS).with(Quality.RELEASE_REPEATABLE);
     }
 
-    /** The same whose unpins take back one pin each, whoever's it is, and do not tell whether there was one. */
-    public BackendTraits withSilentCount() {
-        return without(Quality.RELEASE_TELLS);
+    /** The same whose unpins look first whether the pin is there. */
+    public BackendTraits lookingFirst() {
+        return with(Quality.LOOKS_FIRST);
     }
 
     /** The same whose pins end by themselves when they are not made again in time. */
@@ -162,6 +167,10 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         return qualities.contains(Quality.RELEASE_TELLS);
     }
 
+    public boolean looksFirst() {
+        return qualities.contains(Quality.LOOKS_FIRST);
+    }
+
     public boolean fading() {
         return qualities.contains(Quality.FADING);
     }
@@ -176,7 +185,7 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
 
     /** Whether an unpin without a clear answer is not made again, since a second one could take a pin of somebody else's. */
     public boolean unpinsOnce() {
-        return !qualities.contains(Quality.RELEASE_REPEATABLE);
+        return !qualities.contains(Quality.RELEASE_REPEATABLE) && !looksFirst();
     }
 
     /** Whether a pin is a request of the prefix, which the engine computes and which shows among its requests. */

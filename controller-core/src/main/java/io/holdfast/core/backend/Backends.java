@@ -1,7 +1,9 @@
 package io.holdfast.core.backend;
 
+import io.holdfast.core.backend.BackendTraits.Need;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The backends of one engine: the one that pins, and those that release what the ledger says they pinned earlier.
@@ -18,6 +20,13 @@ public record Backends(Backend chosen, List<Backend> earlier, Optional<PrefixSen
     /** One backend for everything; what another one pinned is left alone. */
     public static Backends only(Backend backend) {
         return new Backends(backend, List.of(), Optional.empty());
+    }
+
+    /** Whether prefixes may have to be sent to the engine, for which their tokens are needed. */
+    public boolean sendsTokens() {
+        return sender.isPresent()
+                || Stream.concat(Stream.of(chosen), earlier.stream())
+                        .anyMatch(backend -> backend.traits().needs(Need.TOKENS));
     }
 
     public Optional<Backend> named(String name) {

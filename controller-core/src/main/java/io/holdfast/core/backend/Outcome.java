@@ -8,18 +8,24 @@ import java.util.OptionalLong;
  * @param reason one sentence that a person can act on
  * @param cachedTokens of a prefix that was sent, the tokens that the engine found in its cache; absent where it does not tell
  * @param caches of a pin that went otherwise than asked: in how many caches it was done; 0 where that is not told
+ * @param forNow of a refusal: what was in the way may go, so that asking again later may help
  */
-public record Outcome(Kind kind, String reason, OptionalLong cachedTokens, int caches) {
+public record Outcome(Kind kind, String reason, OptionalLong cachedTokens, int caches, boolean forNow) {
     public Outcome(Kind kind, String reason, OptionalLong cachedTokens) {
-        this(kind, reason, cachedTokens, 0);
+        this(kind, reason, cachedTokens, 0, false);
     }
 
     public Outcome(Kind kind, String reason, int caches) {
-        this(kind, reason, OptionalLong.empty(), caches);
+        this(kind, reason, OptionalLong.empty(), caches, false);
     }
 
     public Outcome(Kind kind, String reason) {
-        this(kind, reason, OptionalLong.empty(), 0);
+        this(kind, reason, OptionalLong.empty(), 0, false);
+    }
+
+    /** Refused and not done, for want of what others have and may give back. */
+    public static Outcome refusedForNow(String reason) {
+        return new Outcome(Kind.REJECTED, reason, OptionalLong.empty(), 0, true);
     }
 
     /** The six answers. */

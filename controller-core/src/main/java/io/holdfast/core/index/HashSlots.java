@@ -9,24 +9,24 @@ import java.util.Arrays;
  * leaves 0 for empty and every hash, 0 and negative ones too, an ordinary key. Hashes are mixed by one multiplication:
  * engines send good ones, but a test or a peer may send 1, 2, 3.
  */
-final class HashSlots {
-    static final int NONE = -1;
+public final class HashSlots {
+    public static final int NONE = -1;
     private static final long PHI = 0x9E3779B97F4A7C15L;
 
     private int[] slots;
     private int shift;
 
     /** Has this many slots, a power of two; the owner calls {@link #grow} before they are three quarters full. */
-    HashSlots(int slotCount) {
+    public HashSlots(int slotCount) {
         slots = new int[slotCount];
         shift = Long.numberOfLeadingZeros(slotCount) + 1;
     }
 
-    int length() {
+    public int length() {
         return slots.length;
     }
 
-    int find(long[] hashes, long hash) {
+    public int find(long[] hashes, long hash) {
         int mask = slots.length - 1;
         for (int slot = home(hash); ; slot = (slot + 1) & mask) {
             int position = slots[slot] - 1;
@@ -40,7 +40,7 @@ final class HashSlots {
     }
 
     /** The hash must not be in the table. */
-    void insert(long hash, int position) {
+    public void insert(long hash, int position) {
         int mask = slots.length - 1;
         int slot = home(hash);
         while (slots[slot] != 0) {
@@ -50,7 +50,7 @@ final class HashSlots {
     }
 
     /** The position must be in the table. */
-    void remove(long[] hashes, int position) {
+    public void remove(long[] hashes, int position) {
         int mask = slots.length - 1;
         int hole = home(hashes[position]);
         while (slots[hole] != position + 1) {
@@ -67,11 +67,11 @@ final class HashSlots {
         slots[hole] = 0;
     }
 
-    void clear() {
+    public void clear() {
         Arrays.fill(slots, 0);
     }
 
-    void grow(long[] hashes) {
+    public void grow(long[] hashes) {
         int[] old = slots;
         slots = new int[old.length << 1];
         shift--;

@@ -67,6 +67,8 @@ public final class Pins {
      * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what somebody
      *   else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at rest shows
      *   less than its path alone would take.
+     * * Where an unpin looks first whether the pin is there, one without a clear answer is repeated when it cannot arrive
+     *   any more: before that it could be carried out between the look and the next one.
      *
      * Twins
      * -----
@@ -94,7 +96,8 @@ public final class Pins {
      * Outside
      * -------
      * What keeps a copy outside of the engine is not in the engine's memory: it counts nothing there, outlives the engine's
-     * cache, and what the engine evicts or has at rest says nothing of it. It is asked after (Renewals) instead.
+     * cache, and what the engine evicts or has at rest says nothing of it. It is asked after (Renewals) instead. Its handle
+     * says all that its unpin takes, so it is released whichever engine answers, and also while none does.
      *
      * Written ahead
      * -------------
@@ -180,6 +183,9 @@ public final class Pins {
         boolean counted;
         /** Until when a call without a clear answer may still pin. */
         long mayArriveUntilNanos = NEVER;
+
+        /** Until when an unpin without a clear answer may still be carried out, where it is to be repeated. */
+        long unpinMayArriveUntilNanos = NEVER;
 
         long dueNanos;
         long askedNanos = NEVER;
@@ -356,7 +362,14 @@ public final class Pins {
                 pin.trouble = entry.note().isEmpty() ? TWINS : entry.note();
             }
             case UNSURE -> {
-                if (pin.state != State.KEPT) {
+                if (pin.backend.traits().looksFirst()) {
+                    pin.state = State.UNPIN_DUE;
+                    pin.written = Step.UNSURE;
+                    pin.trouble = entry.note();
+                    pin.answered = true;
+                    pin.unpinMayArriveUntilNanos = ARRIVAL_NANOS;
+                    pin.dueNanos = ARRIVAL_NANOS;
+                } else if (pin.state != State.KEPT) {
                     pin.state = State.UNSURE;
                     pin.written = Step.UNSURE;
                     pin.trouble = entry.note();
@@ -433,7 +446,7 @@ public final class Pins {
                 runOut(pin);
                 continue;
             }
-            if (!ours) {
+            if (!ours && !pin.outside()) {
                 continue;
             }
             if (!pin.releasable()) {
@@ -473,27 +486,8 @@ public final class Pins {
         }
     }
 
-    /**
-     * Of a pin that ends by itself: how many of its blocks a call or a use may keep still. A use prolongs what it passes, so
-     * of a path whose beginning is used on the rest runs out before.
-     */
     private int mayLast(Pin pin) {
-        long byCall = renewals.mayLastUntil(pin);
-        if (byCall == NEVER || nowNanos < byCall) {
-            return byCall == NEVER ? 0 : pin.blocks;
-        }
-        long[] path = tree.path(pin.block);
-        int left = Math.min(pin.blocks, path.length);
-        while (left > 0 && !usedOf(pin, path[left - 1])) {
-            left--;
-        }
-        return left;
-    }
-
-    private boolean usedOf(Pin pin, long block) {
-        long usedNanos = tree.lastTouch(block);
-        return usedNanos > 0
-                && nowNanos < usedNanos + pin.backend.traits().endsAfter().toNanos();
+        return renewals.mayLast(pin, pin.backend.traits(), pin.blocks, () -> tree.path(pin.block), tree::lastTouch);
     }
 
     private void pinLost(Pin pin, String why, boolean there) {
@@ -641,6 +635,15 @@ public final class Pins {
         return engine.isPresent() && ledger.engine().map(engine.get()::sameAs).orElse(true);
     }
 
+    /** Entries of the ledger that are pins in another engine than the one that answers, where that is another one. */
+    private int foreign() {
+        return (int) ledger.outstanding().stream()
+                .filter(entry -> backends.named(entry.backend())
+                        .filter(backend -> backend.traits().outside())
+                        .isEmpty())
+                .count();
+    }
+
     /** Why nothing may be pinned, whatever it is; absent when nothing is in the way. */
     public Optional<String> hindrance() {
         if (!backends.chosen().traits().needsLedger()) {
@@ -653,7 +656,8 @@ public final class Pins {
         if (trouble.isPresent()) {
             return trouble;
         }
-        long leftovers = leftovers();
+        // What is outside is counted by nobody here, and whoever has it may be gone for longer than the engine.
+        int leftovers = count(pin -> isLeftover(pin) && !pin.outside());
         return leftovers == 0
                 ? Optional.empty()
                 : Optional.of("pins of an earlier life are released first, " + leftovers + " to go");
@@ -662,11 +666,14 @@ public final class Pins {
     /** Why entries of the ledger are left alone, so that a person has to look; absent when all are ours to release. */
     private Optional<String> trouble() {
         if (engine.isPresent() && !ours()) {
+            int foreign = foreign();
+            int outside = ledger.outstanding().size() - foreign;
             return Optional.of("the ledger belongs to the engine at "
                     + ledger.engine().map(EngineIdentity::shown).orElse("") + ", and this one is at "
-                    + engine.get().shown() + ": its " + ledger.outstanding().size()
+                    + engine.map(EngineIdentity::shown).orElse("") + ": its " + foreign
                     + " entries are neither released nor added to; name that engine again and start once, or delete the"
-                    + " ledger where that engine has ended");
+                    + " ledger where that engine has ended"
+                    + (outside > 0 ? ", as soon as its " + outside + " pins outside of the engine are released" : ""));
         }
         if (!abandoned.isEmpty()) {
             return Optional.of(abandoned.size() + " pins in the ledger were made by the backend "
@@ -680,7 +687,7 @@ public final class Pins {
     public PinsView view() {
         return new PinsView(
                 count(pin -> pin.state == State.PINNED),
-                leftovers(),
+                count(Pins::isLeftover),
                 count(pin -> pin.state == State.UNSURE || awaited(pin)),
                 count(pin -> pin.state == State.KEPT && pin.releasable()),
                 count(pin -> pin.refused && pin.leaving()),
@@ -692,17 +699,19 @@ public final class Pins {
 
     /** Unpinned once, and to be once more, since a call without a clear answer may still pin it. */
     private boolean awaited(Pin pin) {
-        return pin.state == State.UNPIN_DUE && pin.answered && !pin.refused && nowNanos < pin.mayArriveUntilNanos;
+        return pin.state == State.UNPIN_DUE
+                && pin.answered
+                && !pin.refused
+                && nowNanos < Math.max(pin.mayArriveUntilNanos, pin.unpinMayArriveUntilNanos);
     }
 
     private int count(Predicate<Pin> which) {
         return (int) pins.values().stream().filter(which).count();
     }
 
-    /** Pins from an earlier life of this process that the engine was not asked for yet, or has not answered for. */
-    private int leftovers() {
-        return count(pin ->
-                pin.fromEarlierLife && !pin.answered && (pin.state == State.UNPINNING || pin.state == State.UNPIN_DUE));
+    /** Whether it is from an earlier life of this process and was not asked for yet, or not answered for. */
+    private static boolean isLeftover(Pin pin) {
+        return pin.fromEarlierLife && !pin.answered && (pin.state == State.UNPINNING || pin.state == State.UNPIN_DUE);
     }
 
     /** Asks once more for what this hold waits for, since a person wants it; says why where that is not done. */
@@ -712,7 +721,7 @@ public final class Pins {
                 continue;
             }
             if (pin.state == State.UNPIN_DUE
-                    && ours()
+                    && mayAsk(pin)
                     && (pin.askedNanos == NEVER || nowNanos - pin.askedNanos >= SECOND)) {
                 unpin(pin);
             } else if (pin.state != State.UNPINNING) {
@@ -724,7 +733,7 @@ public final class Pins {
     /** The same for every hold, but not for what could take a pin that is not ours. */
     public void retryNow() {
         for (Pin pin : List.copyOf(pins.values())) {
-            if (pin.state == State.UNPIN_DUE && ours()) {
+            if (pin.state == State.UNPIN_DUE && mayAsk(pin)) {
                 unpin(pin);
             } else if (pin.state == State.UNPIN_DUE || pin.state == State.UNSURE || pin.state == State.KEPT) {
                 tellNotLeft(pin);
@@ -732,8 +741,13 @@ public final class Pins {
         }
     }
 
+    /** Whether its unpin reaches who has it: for what is in the engine, whether the right engine answers. */
+    private boolean mayAsk(Pin pin) {
+        return pin.outside() || ours();
+    }
+
     private String staying(Pin pin) {
-        if (!ours()) {
+        if (!mayAsk(pin)) {
             return trouble().orElse("the engine has not answered yet");
         }
         if (!pin.releasable()) {
@@ -1162,6 +1176,10 @@ public final class Pins {
             dueAt(pin, pin.mayArriveUntilNanos, pin.trouble);
             return;
         }
+        if (nowNanos < pin.unpinMayArriveUntilNanos) {
+            dueAt(pin, pin.unpinMayArriveUntilNanos, pin.trouble);
+            return;
+        }
         pin.state = State.UNPINNING;
         pin.askedNanos = nowNanos;
         if (gathering) {
@@ -1260,6 +1278,17 @@ public final class Pins {
                                 + outcome.reason());
             }
             case DEFERRED -> {
+                if (pin.backend.traits().looksFirst()) {
+                    pin.unpinMayArriveUntilNanos = nowNanos + ARRIVAL_NANOS;
+                    stay(
+                            pin,
+                            State.UNPIN_DUE,
+                            Step.UNSURE,
+                            "no clear answer to the unpin, which may still be carried out; in a minute it is looked"
+                                    + " whether the pin is there, and unpinned if it is: " + outcome.reason());
+                    pin.dueNanos = pin.unpinMayArriveUntilNanos;
+                    return;
+                }
                 if (!pin.backend.traits().unpinsOnce()) {
                     // What is named by a name of its own can be closed twice.
                     dueAt(
@@ -1273,10 +1302,7 @@ public final class Pins {
                         State.UNSURE,
                         Step.UNSURE,
                         "no clear answer to the unpin, which is not repeated, since that could take a pin of somebody"
-                                + " else: "
-                                + (pin.outside()
-                                        ? "the ledger keeps it until somebody has looked at the pins there: "
-                                        : "it counts until the engine, at rest, shows that it is gone: ")
+                                + " else: it counts until the engine, at rest, shows that it is gone: "
                                 + outcome.reason());
             }
         }

@@ -8,6 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongUnaryOperator;
+import java.util.function.Supplier;
 
 /** Renews pins that end by themselves, and asks after those that nothing else shows; belongs to the controller's thread. */
 final class Renewals<P> {
@@ -18,6 +20,8 @@ final class Renewals<P> {
      */
     private static final long SECOND = 1_000_000_000L;
     private static final long NEVER = Long.MIN_VALUE;
+    /** How often one that is refused for now is asked for in the time of one renewal. */
+    private static final int TRIES_A_RENEWAL = 4;
 
     private final PinCalls calls;
     private final Then<P> then;
@@ -86,9 +90,28 @@ final class Renewals<P> {
         }
     }
 
-    /** Until when the engine may have it; before all time where it surely has not. */
-    long mayLastUntil(P pin) {
-        return mayLast.getOrDefault(pin, NEVER);
+    /**
+     * How many blocks of its path a call or a use may keep still. A use prolongs what it passes, so of a path whose beginning is
+     * used on the rest runs out before.
+     *
+     * @param known the blocks of its path, or those that are known of it
+     * @param lastUse when a block was last used; 0 where it was not
+     */
+    int mayLast(P pin, BackendTraits traits, int blocks, Supplier<long[]> known, LongUnaryOperator lastUse) {
+        long byCall = mayLast.getOrDefault(pin, NEVER);
+        if (byCall == NEVER || nowNanos < byCall) {
+            return byCall == NEVER ? 0 : blocks;
+        }
+        long[] path = known.get();
+        int left = Math.min(blocks, path.length);
+        while (left > 0 && !mayLast(lastUse.applyAsLong(path[left - 1]), traits)) {
+            left--;
+        }
+        return left;
+    }
+
+    private boolean mayLast(long usedNanos, BackendTraits traits) {
+        return usedNanos > 0 && nowNanos < usedNanos + traits.endsAfter().toNanos();
     }
 
     /** It is gone. */
@@ -149,6 +172,12 @@ final class Renewals<P> {
                 term.trouble = outcome.reason();
             }
             case CLIPPED, REJECTED, MISSING -> {
+                if (outcome.forNow()) {
+                    // It is there until its time has run out, and what is in the way may go before.
+                    term.nextNanos = nowNanos + term.traits().renewedEvery().toNanos() / TRIES_A_RENEWAL;
+                    term.trouble = outcome.reason();
+                    return;
+                }
                 end(pin);
                 then.lost(pin, outcome.reason(), outcome.kind() != Outcome.Kind.MISSING);
             }

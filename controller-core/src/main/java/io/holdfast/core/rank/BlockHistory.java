@@ -1,0 +1,80 @@
+package io.holdfast.core.rank;
+
+import io.holdfast.core.index.HashSlots;
+import java.util.Arrays;
+
+/** What is remembered of each block: where it hangs, when and how often it was used, and by what kind of request. */
+final class BlockHistory {
+    static final int NONE = HashSlots.NONE;
+
+    private static final int FEWEST = 1 << 10;
+
+    private final HashSlots numbers = new HashSlots(2 * FEWEST);
+    long[] hashes = new long[FEWEST];
+    int[] parents = new int[FEWEST];
+    long[] usedNanos = new long[FEWEST];
+    /** 0 where nothing is remembered. */
+    int[] uses = new int[FEWEST];
+    /** Its class among {@link ReuseCurves}. */
+    byte[] classes = new byte[FEWEST];
+
+    byte[] hints = new byte[FEWEST];
+    /** The turn of the request that ended with this block; 0 where none did. */
+    byte[] endTurns = new byte[FEWEST];
+    /** The logarithm of its decayed uses, as of the moment 0. */
+    double[] frequencies = new double[FEWEST];
+
+    private int fresh;
+    private int[] free = new int[16];
+    private int freed;
+
+    int find(long hash) {
+        return numbers.find(hashes, hash);
+    }
+
+    /** Numbers given out so far are below this. */
+    int reach() {
+        return fresh;
+    }
+
+    int remembered() {
+        return fresh - freed;
+    }
+
+    /** A number for a block that is not remembered yet. */
+    int add(long hash) {
+        int block = freed > 0 ? free[--freed] : fresh++;
+        if (block == hashes.length) {
+            grow();
+        }
+        hashes[block] = hash;
+        parents[block] = NONE;
+        uses[block] = 0;
+        endTurns[block] = 0;
+        frequencies[block] = Double.NEGATIVE_INFINITY;
+        numbers.insert(hash, block);
+        return block;
+    }
+
+    void forget(int block) {
+        numbers.remove(hashes, block);
+        uses[block] = 0;
+        if (freed == free.length) {
+            free = Arrays.copyOf(free, 2 * freed);
+        }
+        free[freed++] = block;
+    }
+
+    private void grow() {
+        int length = 2 * hashes.length;
+        hashes = Arrays.copyOf(hashes, length);
+        parents = Arrays.copyOf(parents, length);
+        usedNanos = Arrays.copyOf(usedNanos, length);
+        uses = Arrays.copyOf(uses, length);
+        classes = Arrays.copyOf(classes, length);
+        hints = Arrays.copyOf(hints, length);
+        endTurns = Arrays.copyOf(endTurns, length);
+        frequencies = Arrays.copyOf(frequencies, length);
+        numbers.grow(hashes);
+    }
+}

@@ -1,0 +1,359 @@
+package io.holdfast.core.rank;
+
+import java.util.Arrays;
+
+/** Which blocks of one engine's cache to pin, told of its requests and removals as its events show them. */
+public final class RankedPins {
+    /*
+     * What it is told
+     * ---------------
+     * An engine announces what it stores and removes, never what it finds. But a store below a block says that a request
+     * walked the whole path to it, and how much of the path was there: per request that stores anything the events tell the
+     * exact hits. What stores nothing is not seen here, and not by the shadows either.
+     *
+     * Classes
+     * -------
+     * Blocks are alike whose last request was the same turn of a conversation, of like length, and that were used as often.
+     * A request is one turn further than the one whose last full block lies deepest on its path.
+     *
+     * Ghosts
+     * ------
+     * What was removed is remembered, or the gap that ends with it being stored again would be missing from the curves, and
+     * blocks would seem to be used sooner than they are. The oldest of them go when there are many caches' worth.
+     *
+     * The shadows
+     * -----------
+     * One is the engine's cache as it would be without pins, the other as it would be with them always. Ticks pin in the
+     * second by the same scores and the same budget as in the engine, whether the gate is open or not.
+     *
+     * The budget
+     * ----------
+     * Of the room that running requests leave, a share, and never so much that not eight long prompts fit beside it: a cache
+     * that turns over between two ticks serves new requests worse than pins serve old ones.
+     */
+
+    /** Takes what is to be done to the engine. */
+    public interface Pins {
+        void pin(long hash);
+
+        void unpin(long hash);
+    }
+
+    private static final int MOST_TURNS = 4;
+    private static final int COUNT_CLASSES = 5;
+    private static final int LENGTH_CLASSES = 3;
+    private static final double NANOS = 1e9;
+    private static final long FIT_EVERY_NANOS = 30_000_000_000L;
+    private static final double PEAK_SECONDS = 60;
+    private static final int RECENT_PATHS = 500;
+    private static final double LEAST_RESIDENCE_WEIGHT = 0.0005;
+    private static final double HALF_LIVES = 3;
+    private static final double LEAST_HALF_LIFE = 10;
+    private static final double USUAL_HALF_LIFE = 300;
+    private static final long ENOUGH_GAPS = 10_000;
+
+    private final RankSettings settings;
+    private final Score score;
+    private final BlockHistory history = new BlockHistory();
+    private final BlockSet resident = new BlockSet();
+    private final ReuseCurves curves = new ReuseCurves(MOST_TURNS * COUNT_CLASSES * LENGTH_CLASSES);
+    private final Ghosts ghosts = new Ghosts();
+    private final LruCache without;
+    private final LruCache with;
+    private final PinChoice shadowPins;
+    private final PinChoice enginePins;
+    private final ShadowGate gate = new ShadowGate();
+
+    private final int[] recentPaths = new int[RECENT_PATHS];
+    private long requests;
+    private final long[] gaps = new long[AgeBins.COUNT];
+    private long gapCount;
+    private double residenceLog;
+    private long evictions;
+    private double runningPeak;
+    private double runningPeakSeconds;
+
+    private int capacity;
+    private long nowNanos;
+    private long nextTickNanos;
+    private long nextFitNanos;
+    private boolean begun;
+    private int[] path = new int[1 << 8];
+
+    public RankedPins(RankSettings settings, int capacity, Pins pins) {
+        this.settings = settings;
+        this.capacity = capacity;
+        without = new LruCache(capacity, this::evictedWithout);
+        with = new LruCache(capacity, block -> {});
+        shadowPins = new PinChoice(history, with.blocks(), (block, pinned) -> {
+            if (pinned) {
+                with.keep(block);
+            } else if (with.has(block)) {
+                with.release(block);
+            }
+        });
+        enginePins = new PinChoice(history, resident, (block, pinned) -> {
+            if (pinned) {
+                pins.pin(history.hashes[block]);
+            } else {
+                pins.unpin(history.hashes[block]);
+            }
+        });
+        score = settings.score() == RankSettings.Score.REUSE_RATE ? this::reuseRate : this::frequency;
+    }
+
+    /** The blocks that the engine's cache has room for, where running requests take some of it. */
+    public void capacity(int blocks) {
+        if (blocks != without.capacity()) {
+            without.resize(blocks);
+            with.resize(blocks);
+        }
+    }
+
+    /** What running requests hold now. */
+    public void running(int blocks, long nanos) {
+        double seconds = nanos / NANOS;
+        runningPeak = Math.max(blocks, runningPeak * Math.exp(-(seconds - runningPeakSeconds) / PEAK_SECONDS));
+        runningPeakSeconds = seconds;
+    }
+
+    /** The engine evicted a block. */
+    public void removed(long hash, long nanos) {
+        nowNanos = nanos;
+        int block = history.find(hash);
+        if (block != BlockHistory.NONE && resident.has(block)) {
+            resident.remove(block);
+            enginePins.lost(block);
+            ghosts.add(block);
+            forgetSome();
+        }
+    }
+
+    /** The engine gave a pin up, though the block is there. */
+    public void unpinned(long hash) {
+        int block = history.find(hash);
+        if (block != BlockHistory.NONE) {
+            enginePins.lost(block);
+        }
+    }
+
+    /**
+     * A request that stored something, so that its whole path is known to have been used.
+     *
+     * @param hashes of its path, from the root
+     * @param blocks how many of them there are
+     * @param stored how many of them are in the cache now
+     * @param fullBlocks how many of them are full: a conversation goes on below the last of those
+     * @param tokens of its prompt
+     * @param hint what its owner says will come: 0 nothing, 1 that it goes on, 2 that it is over
+     */
+    public void request(long[] hashes, int blocks, int stored, int fullBlocks, int tokens, int hint, long nanos) {
+        nowNanos = nanos;
+        begin(nanos);
+        resolve(hashes, blocks);
+        learn(blocks);
+        int hitsWithout = without.hits(path, blocks);
+        int hitsWith = with.hits(path, blocks);
+        gate.request(blocks, hitsWithout, hitsWith, nanos / NANOS, residence());
+        without.use(path, blocks, nanos);
+        with.use(path, blocks, nanos);
+        use(blocks, stored, fullBlocks, tokens, hint);
+        recentPaths[(int) (requests++ % RECENT_PATHS)] = blocks;
+    }
+
+    /** Chooses anew where it is time to. */
+    public void tick(long nanos) {
+        begin(nanos);
+        while (nanos >= nextTickNanos) {
+            nowNanos = nextTickNanos;
+            if (nowNanos >= nextFitNanos) {
+                fit();
+                nextFitNanos = nowNanos + FIT_EVERY_NANOS;
+            }
+            int budget = budget();
+            shadowPins.choose(score, budget, nowNanos);
+            if (gate.decide(nowNanos / NANOS) || !settings.gate()) {
+                enginePins.choose(score, budget, nowNanos);
+            } else {
+                enginePins.releaseAll();
+            }
+            nextTickNanos = nowNanos + tickNanos();
+        }
+    }
+
+    /** How long a block stays that nobody uses, in seconds; 0 before anything was evicted. */
+    public double residence() {
+        return evictions == 0 ? 0 : Math.exp(residenceLog) - 1;
+    }
+
+    /** Half of the gaps between two uses of a block are shorter, in seconds; 0 before there was one. */
+    public double medianReuse() {
+        long below = 0;
+        for (int bin = 0; bin < AgeBins.COUNT; bin++) {
+            below += gaps[bin];
+            if (2 * below > gapCount) {
+                return AgeBins.edge(bin + 1);
+            }
+        }
+        return 0;
+    }
+
+    public boolean isOpen() {
+        return gate.isOpen();
+    }
+
+    public int gateChanges() {
+        return gate.changes();
+    }
+
+    public int pinned() {
+        return enginePins.pins();
+    }
+
+    private void begin(long nanos) {
+        if (!begun) {
+            begun = true;
+            nextTickNanos = nanos + tickNanos();
+            nextFitNanos = nanos + FIT_EVERY_NANOS;
+        }
+    }
+
+    private void resolve(long[] hashes, int blocks) {
+        if (path.length < blocks) {
+            path = new int[2 * blocks];
+        }
+        for (int depth = 0; depth < blocks; depth++) {
+            int block = history.find(hashes[depth]);
+            path[depth] = block == BlockHistory.NONE ? history.add(hashes[depth]) : block;
+        }
+    }
+
+    private void learn(int blocks) {
+        for (int depth = 0; depth < blocks; depth++) {
+            int block = path[depth];
+            if (history.uses[block] > 0) {
+                double age = age(block);
+                curves.usedAgain(history.classes[block], history.hints[block], age);
+                gaps[AgeBins.of(age)]++;
+                gapCount++;
+            }
+        }
+    }
+
+    private void use(int blocks, int stored, int fullBlocks, int tokens, int hint) {
+        int turn = turn(blocks);
+        int lengthClass = tokens < 8_192 ? 0 : tokens < 32_768 ? 1 : 2;
+        double halfLife = halfLife();
+        for (int depth = 0; depth < blocks; depth++) {
+            int block = path[depth];
+            history.frequencies[block] = decayed(block, halfLife) + 1;
+            history.uses[block]++;
+            history.usedNanos[block] = nowNanos;
+            history.parents[block] = depth == 0 ? BlockHistory.NONE : path[depth - 1];
+            history.hints[block] = (byte) hint;
+            history.classes[block] = (byte)
+                    (((Math.min(turn, MOST_TURNS) - 1) * COUNT_CLASSES + countClass(history.uses[block]))
+                                    * LENGTH_CLASSES
+                            + lengthClass);
+            if (depth < stored) {
+                resident.add(block);
+                ghosts.returned(block);
+            } else if (!resident.has(block)) {
+                ghosts.add(block);
+            }
+        }
+        if (fullBlocks > 0) {
+            history.endTurns[path[fullBlocks - 1]] = (byte) Math.min(turn, Byte.MAX_VALUE);
+        }
+    }
+
+    private int turn(int blocks) {
+        for (int depth = blocks - 1; depth > 0; depth--) {
+            if (history.endTurns[path[depth]] > 0) {
+                return history.endTurns[path[depth]] + 1;
+            }
+        }
+        return 1;
+    }
+
+    private static int countClass(int uses) {
+        return uses < 3 ? uses - 1 : uses < 5 ? 2 : uses < 9 ? 3 : 4;
+    }
+
+    private void evictedWithout(int block) {
+        double age = Math.log(age(block) + 1);
+        evictions++;
+        residenceLog += Math.max(1.0 / evictions, LEAST_RESIDENCE_WEIGHT) * (age - residenceLog);
+    }
+
+    private void forgetSome() {
+        long most = (long) settings.ghosts() * capacity;
+        for (int block = ghosts.oldestAbove(most); block != BlockHistory.NONE; block = ghosts.oldestAbove(most)) {
+            if (without.has(block) || with.has(block)) {
+                ghosts.add(block);
+                return;
+            }
+            curves.forgotten(history.classes[block], history.hints[block], age(block));
+            history.forget(block);
+        }
+    }
+
+    private void fit() {
+        curves.beginFit();
+        for (int block = 0; block < history.reach(); block++) {
+            if (history.uses[block] > 0) {
+                curves.notUsedYet(history.classes[block], history.hints[block], age(block));
+            }
+        }
+        curves.endFit();
+    }
+
+    private int budget() {
+        double room = capacity - runningPeak * Math.exp(-(nowNanos / NANOS - runningPeakSeconds) / PEAK_SECONDS);
+        return (int) Math.max(
+                0, Math.min(settings.shareOfRoom() * room, room - (double) settings.freePrompts() * longPath()));
+    }
+
+    private int longPath() {
+        int known = (int) Math.min(requests, RECENT_PATHS);
+        if (known == 0) {
+            return 0;
+        }
+        int[] sorted = Arrays.copyOf(recentPaths, known);
+        Arrays.sort(sorted);
+        return sorted[(int) Math.ceil(0.9 * known) - 1];
+    }
+
+    private long tickNanos() {
+        long longest = settings.longestTick().toNanos();
+        if (!settings.adaptsTick()) {
+            return longest;
+        }
+        double fastest = Math.min(orForever(medianReuse()), orForever(residence()));
+        return Math.max(settings.shortestTick().toNanos(), (long) Math.min((double) longest, fastest / 2 * NANOS));
+    }
+
+    private static double orForever(double seconds) {
+        return seconds > 0 ? seconds : Double.POSITIVE_INFINITY;
+    }
+
+    private float reuseRate(int block, long nanos) {
+        return curves.rate(history.classes[block], history.hints[block], (nanos - history.usedNanos[block]) / NANOS);
+    }
+
+    private float frequency(int block, long nanos) {
+        return history.uses[block] < 2 ? 0 : (float) decayed(block, halfLife());
+    }
+
+    private double decayed(int block, double halfLife) {
+        return history.uses[block] == 0 ? 0 : history.frequencies[block] * Math.pow(2, -age(block) / halfLife);
+    }
+
+    private double halfLife() {
+        return gapCount < ENOUGH_GAPS ? USUAL_HALF_LIFE : Math.max(LEAST_HALF_LIFE, HALF_LIVES * medianReuse());
+    }
+
+    private double age(int block) {
+        return (nowNanos - history.usedNanos[block]) / NANOS;
+    }
+}

@@ -1,0 +1,153 @@
+package io.holdfast.core.rank;
+
+import java.util.Arrays;
+
+/** How likely a block of a class is to be used again, the longer it has not been; learned from gaps between uses. */
+final class ReuseCurves {
+    /*
+     * Curve
+     * -----
+     * A block that is used again after some time is an event at that age. One that was not used again so far says only that
+     * it was not until now: it is censored at its age. Kaplan and Meier's estimate takes both into account: the hazard of an
+     * age is events over all that got so old. Classes with little data lean on all blocks together, with the weight of so
+     * many blocks as PRIOR says. A hint multiplies the hazard of an age by what blocks with that hint showed against what
+     * was to be expected of them; so one that tells nothing comes out at 1, whatever its owner says of it.
+     *
+     * Index
+     * -----
+     * To keep a block of age a until age t costs the block-seconds for which it stays unused, and wins a use if one comes
+     * until then. The best ratio of the two over all t is Gittins' index: the rate of reuse that the block promises for the
+     * time that pays best, which is what blocks of different classes can be compared by. It needs no horizon to be chosen.
+     *
+     * Blocks that are censored now are counted anew at each fit, from where they are; those that were forgotten stay
+     * counted at the age that they had.
+     */
+    static final int HINTS = 3;
+
+    private static final double PRIOR = 50;
+    private static final double HINT_PRIOR = 2_000;
+    private static final double MOST_HAZARD = 0.999;
+    /** How many bins ahead the best time to keep a block is looked for. */
+    private static final int AHEAD = 14;
+
+    private final int classes;
+    private final double[] events;
+    private final double[] forgotten;
+    private final double[] censored;
+    private final double[] hintEvents = new double[HINTS * AgeBins.COUNT];
+    private final double[] hintForgotten = new double[HINTS * AgeBins.COUNT];
+    private final double[] hintCensored = new double[HINTS * AgeBins.COUNT];
+    /** By hint, class and step of age. */
+    private final float[] rates;
+
+    ReuseCurves(int classes) {
+        this.classes = classes;
+        events = new double[classes * AgeBins.COUNT];
+        forgotten = new double[classes * AgeBins.COUNT];
+        censored = new double[classes * AgeBins.COUNT];
+        rates = new float[HINTS * classes * AgeBins.COUNT * AgeBins.STEPS];
+    }
+
+    void usedAgain(int blockClass, int hint, double age) {
+        int bin = AgeBins.of(age);
+        events[blockClass * AgeBins.COUNT + bin]++;
+        hintEvents[hint * AgeBins.COUNT + bin]++;
+    }
+
+    /** A block that nobody remembers any more had not been used again until this age. */
+    void forgotten(int blockClass, int hint, double age) {
+        int bin = AgeBins.of(age);
+        forgotten[blockClass * AgeBins.COUNT + bin]++;
+        hintForgotten[hint * AgeBins.COUNT + bin]++;
+    }
+
+    void beginFit() {
+        System.arraycopy(forgotten, 0, censored, 0, censored.length);
+        System.arraycopy(hintForgotten, 0, hintCensored, 0, hintCensored.length);
+    }
+
+    void notUsedYet(int blockClass, int hint, double age) {
+        int bin = AgeBins.of(age);
+        censored[blockClass * AgeBins.COUNT + bin]++;
+        hintCensored[hint * AgeBins.COUNT + bin]++;
+    }
+
+    void endFit() {
+        double[] pooled = pooledHazard();
+        double[] ratio = new double[AgeBins.COUNT];
+        double[] hazard = new double[AgeBins.COUNT];
+        double[] survival = new double[AgeBins.COUNT + 1];
+        for (int hint = 0; hint < HINTS; hint++) {
+            hintRatio(hint, pooled, ratio);
+            for (int blockClass = 0; blockClass < classes; blockClass++) {
+                hazard(blockClass, pooled, hazard);
+                survival[0] = 1;
+                for (int bin = 0; bin < AgeBins.COUNT; bin++) {
+                    survival[bin + 1] = survival[bin] * (1 - Math.min(hazard[bin] * ratio[bin], MOST_HAZARD));
+                }
+                fillRates(survival, (hint * classes + blockClass) * AgeBins.COUNT * AgeBins.STEPS);
+            }
+        }
+    }
+
+    /** The best rate of reuse that a block of this age promises, in uses a second that it is kept. */
+    float rate(int blockClass, int hint, double age) {
+        return rates[(hint * classes + blockClass) * AgeBins.COUNT * AgeBins.STEPS + AgeBins.step(age)];
+    }
+
+    private double[] pooledHazard() {
+        double[] happened = new double[AgeBins.COUNT];
+        double[] atRisk = new double[AgeBins.COUNT + 1];
+        for (int bin = AgeBins.COUNT - 1; bin >= 0; bin--) {
+            atRisk[bin] = atRisk[bin + 1];
+            for (int blockClass = 0; blockClass < classes; blockClass++) {
+                int at = blockClass * AgeBins.COUNT + bin;
+                happened[bin] += events[at];
+                atRisk[bin] += events[at] + censored[at];
+            }
+        }
+        double[] hazard = new double[AgeBins.COUNT];
+        Arrays.setAll(hazard, bin -> atRisk[bin] > 0 ? happened[bin] / atRisk[bin] : 0);
+        return hazard;
+    }
+
+    private void hazard(int blockClass, double[] pooled, double[] hazard) {
+        double atRisk = 0;
+        for (int bin = AgeBins.COUNT - 1; bin >= 0; bin--) {
+            int at = blockClass * AgeBins.COUNT + bin;
+            atRisk += events[at] + censored[at];
+            hazard[bin] = (events[at] + PRIOR * pooled[bin]) / (atRisk + PRIOR);
+        }
+    }
+
+    private void hintRatio(int hint, double[] pooled, double[] ratio) {
+        double atRisk = 0;
+        for (int bin = AgeBins.COUNT - 1; bin >= 0; bin--) {
+            int at = hint * AgeBins.COUNT + bin;
+            atRisk += hintEvents[at] + hintCensored[at];
+            double expected = (atRisk + HINT_PRIOR) * pooled[bin];
+            ratio[bin] = expected > 0 ? (hintEvents[at] + HINT_PRIOR * pooled[bin]) / expected : 1;
+        }
+    }
+
+    private void fillRates(double[] survival, int from) {
+        for (int step = 0; step < AgeBins.COUNT * AgeBins.STEPS; step++) {
+            int bin = step / AgeBins.STEPS;
+            double within = (step % AgeBins.STEPS) / (double) AgeBins.STEPS;
+            double age = AgeBins.edge(bin) + within * (AgeBins.edge(bin + 1) - AgeBins.edge(bin));
+            double now = survival[bin] * Math.pow(survival[bin + 1] / survival[bin], within);
+            double best = 0;
+            double unused = 0;
+            double before = age;
+            double beforeSurvival = now;
+            int last = Math.min(AgeBins.COUNT, bin + AHEAD);
+            for (int edge = bin + 1; edge <= last; edge++) {
+                unused += (AgeBins.edge(edge) - before) * (beforeSurvival + survival[edge]) / 2;
+                before = AgeBins.edge(edge);
+                beforeSurvival = survival[edge];
+                best = Math.max(best, (now - survival[edge]) / unused);
+            }
+            rates[from + step] = (float) best;
+        }
+    }
+}

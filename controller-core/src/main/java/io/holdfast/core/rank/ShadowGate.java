@@ -1,0 +1,58 @@
+package io.holdfast.core.rank;
+
+/** The licence to pin: open while a model of the cache with pins finds more of recent requests than one without. */
+final class ShadowGate {
+    /*
+     * Both models are fed with the same requests, so what neither sees does not tell for one of them, and nothing has to be
+     * tried on the engine to learn whether pins would help there. Evidence fades with a time constant of several residences:
+     * a gate that follows single minutes flaps, and each flap costs what was pinned. To open takes a margin; to close takes
+     * that nothing is left of the advantage, not even one block.
+     */
+    private static final double MARGIN = 0.002;
+    private static final double SECONDS_BEFORE_OPENING = 60;
+    private static final double LEAST_MEMORY_SECONDS = 300;
+    private static final double MOST_MEMORY_SECONDS = 1_200;
+    private static final double RESIDENCES = 5;
+
+    private double hitsWithout;
+    private double hitsWith;
+    private double references;
+    private double lastSeconds;
+    private double firstSeconds = Double.NaN;
+    private boolean open;
+    private int changes;
+
+    void request(int blocks, int without, int with, double seconds, double residence) {
+        if (Double.isNaN(firstSeconds)) {
+            firstSeconds = seconds;
+            lastSeconds = seconds;
+        }
+        double memory = Math.max(LEAST_MEMORY_SECONDS, Math.min(MOST_MEMORY_SECONDS, RESIDENCES * residence));
+        double kept = Math.exp(-(seconds - lastSeconds) / memory);
+        lastSeconds = seconds;
+        hitsWithout = hitsWithout * kept + without;
+        hitsWith = hitsWith * kept + with;
+        references = references * kept + blocks;
+    }
+
+    boolean decide(double seconds) {
+        boolean before = open;
+        if (open) {
+            open = hitsWith >= hitsWithout + 1;
+        } else {
+            open = seconds - firstSeconds >= SECONDS_BEFORE_OPENING && hitsWith > hitsWithout + MARGIN * references;
+        }
+        if (open != before) {
+            changes++;
+        }
+        return open;
+    }
+
+    boolean isOpen() {
+        return open;
+    }
+
+    int changes() {
+        return changes;
+    }
+}

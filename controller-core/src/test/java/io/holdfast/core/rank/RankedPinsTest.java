@@ -1,0 +1,137 @@
+package io.holdfast.core.rank;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+final class RankedPinsTest {
+    private static final long SECOND = 1_000_000_000L;
+    private static final int CAPACITY = 400;
+    private static final int PROMPT = 20;
+
+    private final Set<Long> pinned = new TreeSet<>();
+    private final RankedPins pins = new RankedPins(RankSettings.defaults(), CAPACITY, new RankedPins.Pins() {
+        @Override
+        public void pin(long hash) {
+            assertThat(pinned.add(hash)).isTrue();
+        }
+
+        @Override
+        public void unpin(long hash) {
+            assertThat(pinned.remove(hash)).isTrue();
+        }
+    });
+    private final Set<Integer> removed = new HashSet<>();
+    private final LruCache engine = new LruCache(CAPACITY, removed::add);
+    private long now;
+    private int fresh = 1_000_000;
+
+    @Test
+    void conversationsBetweenOneShots_areHeld_onceTheShadowsAgree() {
+        traffic(120, 0.5);
+        assertThat(pins.isOpen()).isTrue();
+        assertThat(pinned).isNotEmpty();
+        assertThat(pins.pinned()).isEqualTo(pinned.size());
+        assertThat(pinned.size()).isLessThanOrEqualTo((int) (0.8 * CAPACITY));
+        long conversations = pinned.stream().filter(hash -> hash < 1_000_000).count();
+        assertThat(conversations).isGreaterThan(pinned.size() / 2);
+    }
+
+    @Test
+    void oneShotsAlone_areNeverPinned() {
+        traffic(600, 0);
+        assertThat(pins.isOpen()).isFalse();
+        assertThat(pinned).isEmpty();
+    }
+
+    @Test
+    void trafficThatEnds_closesTheGate_andAllPinsGo() {
+        traffic(120, 0.5);
+        assertThat(pins.isOpen()).isTrue();
+        traffic(3_000, 0);
+        assertThat(pins.isOpen()).isFalse();
+        assertThat(pinned).isEmpty();
+    }
+
+    @Test
+    void cacheThatEightPromptsFill_isLeftAlone() {
+        pins.capacity(8 * PROMPT - 1);
+        RankedPins small = new RankedPins(RankSettings.defaults().withoutGate(), 8 * PROMPT - 1, new RankedPins.Pins() {
+            @Override
+            public void pin(long hash) {
+                throw new AssertionError("pinned " + hash);
+            }
+
+            @Override
+            public void unpin(long hash) {
+                throw new AssertionError("unpinned " + hash);
+            }
+        });
+        for (int i = 0; i < 200; i++) {
+            now += SECOND;
+            small.tick(now);
+            small.request(hashes(i % 5), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+        }
+    }
+
+    @Test
+    void whatTheEngineRemoved_isNotLetGoOfAgain() {
+        traffic(120, 0.5);
+        Set<Long> before = Set.copyOf(pinned);
+        // A restart, or pins that the engine gave up: nobody has to be asked to unpin what is gone.
+        before.forEach(hash -> pins.removed(hash, now));
+        pinned.clear();
+        now += 20 * SECOND;
+        pins.tick(now);
+        assertThat(pins.pinned()).isEqualTo(pinned.size());
+    }
+
+    /** Requests each second: of ten conversations that go on, or never seen again. */
+    private void traffic(int seconds, double conversations) {
+        SplittableRandom random = new SplittableRandom(7);
+        for (int i = 0; i < seconds; i++) {
+            for (int j = 0; j < 4; j++) {
+                now += SECOND / 4;
+                pins.tick(now);
+                if (random.nextDouble() < conversations) {
+                    send(hashes(random.nextInt(10)));
+                } else {
+                    fresh += PROMPT;
+                    long[] path = new long[PROMPT];
+                    for (int depth = 0; depth < PROMPT; depth++) {
+                        path[depth] = (long) fresh + depth;
+                    }
+                    send(path);
+                }
+            }
+        }
+    }
+
+    private static long[] hashes(int conversation) {
+        long[] path = new long[PROMPT];
+        for (int depth = 0; depth < PROMPT; depth++) {
+            path[depth] = conversation * 1_000L + depth;
+        }
+        return path;
+    }
+
+    private void send(long[] hashes) {
+        int[] path = new int[hashes.length];
+        for (int depth = 0; depth < path.length; depth++) {
+            path[depth] = (int) hashes[depth];
+        }
+        pinned.stream().map(Long::intValue).filter(engine::has).forEach(engine::keep);
+        int found = engine.hits(path, path.length);
+        int stored = engine.use(path, path.length, now);
+        pinned.stream().map(Long::intValue).filter(engine::has).forEach(engine::release);
+        removed.forEach(block -> pins.removed(block, now));
+        removed.clear();
+        if (found < stored) {
+            pins.request(hashes, hashes.length, stored, hashes.length, hashes.length * 512, 0, now);
+        }
+    }
+}
