@@ -11,6 +11,7 @@ import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
 import io.holdfast.rules.phases.PhaseSettings;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmSettings;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
@@ -27,6 +28,7 @@ import java.util.function.UnaryOperator;
  * @param seed of the emulated model: the same prompt gets the same answer
  * @param kvcached the memory that its cache shares with others, where kvcached is to be emulated: then it publishes no
  *     events
+ * @param stamps the file for its stamps of each streamed answer, where they are wanted
  */
 public record EmulatorSettings(
         Endpoints endpoints,
@@ -38,7 +40,8 @@ public record EmulatorSettings(
         List<Fault> faults,
         Script script,
         long seed,
-        Optional<KvcachedSettings> kvcached) {
+        Optional<KvcachedSettings> kvcached,
+        Optional<Path> stamps) {
     public static final String MODEL = ApiSettings.DEFAULT_MODEL;
 
     /** Which engine. */
@@ -89,7 +92,18 @@ public record EmulatorSettings(
             List<Fault> faults,
             Script script,
             long seed) {
-        this(endpoints, kind, model, tokenizer, template, speed, faults, script, seed, Optional.empty());
+        this(
+                endpoints,
+                kind,
+                model,
+                tokenizer,
+                template,
+                speed,
+                faults,
+                script,
+                seed,
+                Optional.empty(),
+                Optional.empty());
     }
 
     public EmulatorSettings {
@@ -112,11 +126,13 @@ public record EmulatorSettings(
                 List.of(),
                 Script.NONE,
                 1,
+                Optional.empty(),
                 Optional.empty());
     }
 
     public EmulatorSettings withEndpoints(Endpoints value) {
-        return new EmulatorSettings(value, kind, model, tokenizer, template, speed, faults, script, seed, kvcached);
+        return new EmulatorSettings(
+                value, kind, model, tokenizer, template, speed, faults, script, seed, kvcached, stamps);
     }
 
     public EmulatorSettings withHttpPort(int port) {
@@ -133,42 +149,54 @@ public record EmulatorSettings(
 
     public EmulatorSettings withKind(Kind value) {
         return new EmulatorSettings(
-                endpoints, value, model, tokenizer, template, speed, faults, script, seed, kvcached);
+                endpoints, value, model, tokenizer, template, speed, faults, script, seed, kvcached, stamps);
     }
 
     public EmulatorSettings withModel(String value) {
-        return new EmulatorSettings(endpoints, kind, value, tokenizer, template, speed, faults, script, seed, kvcached);
+        return new EmulatorSettings(
+                endpoints, kind, value, tokenizer, template, speed, faults, script, seed, kvcached, stamps);
     }
 
     public EmulatorSettings withTokenizer(Tokenizer value) {
-        return new EmulatorSettings(endpoints, kind, model, value, template, speed, faults, script, seed, kvcached);
+        return new EmulatorSettings(
+                endpoints, kind, model, value, template, speed, faults, script, seed, kvcached, stamps);
     }
 
     public EmulatorSettings withTemplate(ChatTemplate value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, value, speed, faults, script, seed, kvcached);
+        return new EmulatorSettings(
+                endpoints, kind, model, tokenizer, value, speed, faults, script, seed, kvcached, stamps);
     }
 
     public EmulatorSettings withSpeed(Speed value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, value, faults, script, seed, kvcached);
+        return new EmulatorSettings(
+                endpoints, kind, model, tokenizer, template, value, faults, script, seed, kvcached, stamps);
     }
 
     public EmulatorSettings withFaults(List<Fault> value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, value, script, seed, kvcached);
+        return new EmulatorSettings(
+                endpoints, kind, model, tokenizer, template, speed, value, script, seed, kvcached, stamps);
     }
 
     public EmulatorSettings withScript(Script value) {
-        return new EmulatorSettings(endpoints, kind, model, tokenizer, template, speed, faults, value, seed, kvcached);
+        return new EmulatorSettings(
+                endpoints, kind, model, tokenizer, template, speed, faults, value, seed, kvcached, stamps);
     }
 
     public EmulatorSettings withSeed(long value) {
         return new EmulatorSettings(
-                endpoints, kind, model, tokenizer, template, speed, faults, script, value, kvcached);
+                endpoints, kind, model, tokenizer, template, speed, faults, script, value, kvcached, stamps);
     }
 
     /** The same with its cache in memory under kvcached. */
     public EmulatorSettings withKvcached(KvcachedSettings value) {
         return new EmulatorSettings(
-                endpoints, kind, model, tokenizer, template, speed, faults, script, seed, Optional.of(value));
+                endpoints, kind, model, tokenizer, template, speed, faults, script, seed, Optional.of(value), stamps);
+    }
+
+    /** The same that writes its stamps of each streamed answer to a file. */
+    public EmulatorSettings withStamps(Path value) {
+        return new EmulatorSettings(
+                endpoints, kind, model, tokenizer, template, speed, faults, script, seed, kvcached, Optional.of(value));
     }
 
     /** The same with other settings of its SGLang. */

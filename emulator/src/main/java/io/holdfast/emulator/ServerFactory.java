@@ -155,6 +155,7 @@ final class ServerFactory {
                 .withTokenizer(settings.tokenizer())
                 .withTemplate(settings.template())
                 .withReplayPort(first.replayPort())
-                .withRanks(ranks.count());
+                .withRanks(ranks.count())
+                .withStamps(settings.stamps());
     }
 }

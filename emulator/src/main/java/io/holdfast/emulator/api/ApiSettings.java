@@ -1,5 +1,6 @@
 package io.holdfast.emulator.api;
 
+import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -13,6 +14,7 @@ import java.util.OptionalInt;
  * @param topic of the events
  * @param ranks behind it
  * @param adminKey that routes for administrators want, where there is one
+ * @param stamps the file that it writes its stamps of each streamed answer to, where that is wanted
  */
 public record ApiSettings(
         String model,
@@ -23,7 +25,8 @@ public record ApiSettings(
         OptionalInt replayPort,
         String topic,
         int ranks,
-        Optional<String> adminKey) {
+        Optional<String> adminKey,
+        Optional<Path> stamps) {
     public static final String DEFAULT_MODEL = "holdfast-emulated";
 
     public ApiSettings {
@@ -42,30 +45,38 @@ public record ApiSettings(
                 OptionalInt.empty(),
                 "",
                 1,
+                Optional.empty(),
                 Optional.empty());
     }
 
     public ApiSettings withModel(String value) {
-        return new ApiSettings(value, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, adminKey);
+        return new ApiSettings(
+                value, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, adminKey, stamps);
     }
 
     public ApiSettings withTokenizer(Tokenizer value) {
-        return new ApiSettings(model, value, template, seed, eventsPort, replayPort, topic, ranks, adminKey);
+        return new ApiSettings(model, value, template, seed, eventsPort, replayPort, topic, ranks, adminKey, stamps);
     }
 
     public ApiSettings withTemplate(ChatTemplate value) {
-        return new ApiSettings(model, tokenizer, value, seed, eventsPort, replayPort, topic, ranks, adminKey);
+        return new ApiSettings(model, tokenizer, value, seed, eventsPort, replayPort, topic, ranks, adminKey, stamps);
     }
 
     public ApiSettings withReplayPort(OptionalInt value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, value, topic, ranks, adminKey);
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, value, topic, ranks, adminKey, stamps);
     }
 
     public ApiSettings withTopic(String value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, value, ranks, adminKey);
+        return new ApiSettings(
+                model, tokenizer, template, seed, eventsPort, replayPort, value, ranks, adminKey, stamps);
     }
 
     public ApiSettings withRanks(int value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, value, adminKey);
+        return new ApiSettings(
+                model, tokenizer, template, seed, eventsPort, replayPort, topic, value, adminKey, stamps);
+    }
+
+    public ApiSettings withStamps(Optional<Path> value) {
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, adminKey, value);
     }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.emulator.api;
 
+import io.holdfast.rules.engine.EngineClock;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -30,10 +31,14 @@ public final class Call {
     private final Vertx vertx;
     private final HttpServerRequest request;
     private final ErrorFormat errors;
+    private final EngineClock clock;
+    private long received;
     private final List<Runnable> afterwards = new ArrayList<>();
 
-    public Call(Vertx vertx, HttpServerRequest request, ErrorFormat errors) {
+    public Call(Vertx vertx, EngineClock clock, HttpServerRequest request, ErrorFormat errors) {
         this.vertx = vertx;
+        this.clock = clock;
+        this.received = clock.nanos();
         this.request = request;
         this.errors = errors;
         response().exceptionHandler(_ -> {});
@@ -50,6 +55,11 @@ public final class Call {
         List<Runnable> actions = List.copyOf(afterwards);
         afterwards.clear();
         actions.forEach(Runnable::run);
+    }
+
+    /** When the last byte of it had been read. */
+    public long received() {
+        return received;
     }
 
     public String method() {
@@ -229,6 +239,7 @@ public final class Call {
             invalid();
         });
         request.endHandler(_ -> {
+            received = clock.nanos();
             byte[] bytes = new byte[(int) size[0]];
             int at = 0;
             for (Buffer part : parts) {

@@ -67,6 +67,7 @@ public final class Reply {
     private final List<Choice> choices = new ArrayList<>();
     private final List<Generation> requests = new ArrayList<>();
     private final HttpFaults.AnswerFaults answerFaults;
+    private Optional<AnswerStamps> stamps = Optional.empty();
     private boolean stalled;
     private boolean stallOver;
     private boolean closed;
@@ -98,6 +99,10 @@ public final class Reply {
                 choices.add(new Choice(index, ids.get(index), prompt, ask.prefillOnly(), context.tokenizer(), now));
             }
         }
+        stamps = context.settings()
+                .stamps()
+                .filter(_ -> ask.options().stream())
+                .map(file -> new AnswerStamps(file, ids.isEmpty() ? "" : ids.getFirst(), call.received()));
         call.whenOver(this::over);
         if (answerFaults.miscounted()) {
             choices.forEach(Choice::miscount);
@@ -133,6 +138,7 @@ public final class Reply {
 
     private void over() {
         closed = true;
+        stamps.ifPresent(its -> its.write(call.vertx()));
         if (choices.stream().anyMatch(choice -> !choice.ended())) {
             requests.forEach(context::abort);
         }
@@ -179,7 +185,12 @@ public final class Reply {
         }
         boolean due = choice.chunks() == 0 || choice.untold() >= ask.options().interval() || choice.ended();
         if (due && choice.hasNews()) {
-            shape.newEvents(choice).forEach(this::write);
+            List<String> events =
+                    shape.newEvents(choice).stream().map(Reply::text).toList();
+            int brought = choice.untold();
+            stamps.filter(_ -> brought > 0)
+                    .ifPresent(its -> its.chunk(context.clock().nanos(), brought));
+            events.forEach(open()::write);
             choice.told(shape.heldBack());
         }
     }
@@ -227,7 +238,11 @@ public final class Reply {
     }
 
     private void write(JsonObject event) {
-        open().write("data: " + event.encode() + "\n\n");
+        open().write(text(event));
+    }
+
+    private static String text(JsonObject event) {
+        return "data: " + event.encode() + "\n\n";
     }
 
     private HttpServerResponse open() {

@@ -81,7 +81,7 @@ public final class Routes implements Handler<HttpServerRequest> {
 
     @Override
     public void handle(HttpServerRequest request) {
-        Call call = new Call(vertx, request, errors);
+        Call call = new Call(vertx, clock, request, errors);
         request.response()
                 .putHeader("date", DATE.format(Instant.ofEpochSecond((long) clock.unixSeconds())))
                 .putHeader("server", "uvicorn")

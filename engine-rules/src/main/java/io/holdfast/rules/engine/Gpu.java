@@ -22,6 +22,8 @@ public final class Gpu {
     private Optional<GpuFault> drift = Optional.empty();
     private long driftSince;
 
+    private Optional<GpuNoise> noise = Optional.empty();
+
     /** Emulated nanoseconds of work under a fault that makes work tell. */
     private double worked;
 
@@ -46,6 +48,11 @@ public final class Gpu {
             clock.await(deadline);
         }
         return !stopping.getAsBoolean();
+    }
+
+    /** The engine has emptied its cache, so that what comes now is another run of whatever asks it. */
+    public void cacheEmptied() {
+        noise.ifPresent(GpuNoise::cacheEmptied);
     }
 
     /**
@@ -77,12 +84,19 @@ public final class Gpu {
                     tires = true;
                 }
                 case GpuFault.HoldsSlow holds -> factor *= 1 + holds.percent() / 100 * pass.held() / 1_000;
+                case GpuFault.Noise it -> factor *= noise(it).factor(pass);
             }
         }
         firsts += pass.firsts();
         double nanos = ideal * factor + extra;
         worked = tires ? worked + nanos : 0;
         return nanos;
+    }
+
+    private GpuNoise noise(GpuFault.Noise fault) {
+        GpuNoise known = noise.filter(it -> it.isOf(fault)).orElseGet(() -> new GpuNoise(fault, clock.nanos()));
+        noise = Optional.of(known);
+        return known;
     }
 
     private double drifted(GpuFault.Drift slope) {

@@ -13,6 +13,7 @@ public final class FaultCatalogue {
             GpuFault.Drift.KIND,
             GpuFault.Throttling.KIND,
             GpuFault.HoldsSlow.KIND,
+            GpuFault.Noise.KIND,
             CacheFault.CapacityFalls.KIND,
             CacheFault.DecodeCannotEvict.KIND,
             CacheFault.FlushRefused.KIND,

@@ -115,4 +115,36 @@ public sealed interface GpuFault extends Fault {
             return KIND;
         }
     }
+
+    /** No two of anything take equally long: neither two starts, nor two runs after an emptied cache, nor two requests. */
+    record Noise(double starts, double legs, double requests, int seed) implements GpuFault {
+        static final FaultKind KIND = new FaultKind(
+                "noise",
+                List.of(
+                        Argument.number("STARTS", 0, 100).or("5"),
+                        Argument.number("LEGS", 0, 100).or("2"),
+                        Argument.number("REQUESTS", 0, 100).or("3"),
+                        Argument.whole("SEED", 0, Integer.MAX_VALUE).or("0")),
+                "Every pass takes a factor drawn at the start, another drawn whenever the cache was emptied, and, when"
+                    + " it prefills, a third drawn for itself; their logarithms are normal, with STARTS, LEGS and"
+                    + " REQUESTS percent as standard deviations, drawn from SEED, or anew at each start when that is"
+                    + " 0.",
+                "One configuration measured in two starts of its server read 2.2 and 2.1 % apart, which no number of"
+                        + " requests to one of them would have shown.",
+                values -> new Noise(values.number(0), values.number(1), values.number(2), values.whole(3)));
+
+        public Noise {
+            KIND.check(starts, legs, requests, (double) seed);
+        }
+
+        /** The same from another seed. */
+        public Noise from(int another) {
+            return new Noise(starts, legs, requests, another);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return KIND;
+        }
+    }
 }

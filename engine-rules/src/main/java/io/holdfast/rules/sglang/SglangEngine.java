@@ -167,6 +167,7 @@ public final class SglangEngine implements Engine {
         } else {
             cache.clear();
         }
+        gpu.cacheEmptied();
         publish();
         stats = snapshot(0);
         log.flushed();

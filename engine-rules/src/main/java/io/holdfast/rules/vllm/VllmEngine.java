@@ -143,6 +143,7 @@ public final class VllmEngine implements Engine {
             preempt(running.removeLast());
         }
         if (cache.clear()) {
+            gpu.cacheEmptied();
             log.info("Successfully reset prefix cache");
             return true;
         }

@@ -8,6 +8,8 @@ import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.fault.GpuFault;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.DoubleSupplier;
+import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -43,6 +45,42 @@ final class GpuTest {
     void warming_slowsTheFirstPrefills() {
         Gpu gpu = gpu(SPEED, new GpuFault.Warming(2));
         assertThat(millis(gpu, CHUNK, PREFILL, DECODE, PREFILL, PREFILL)).containsExactly(12.5, 12.5, 10, 12.5, 10);
+    }
+
+    @Test
+    void noise_isDrawnForAStartALegAndARequest() {
+        Gpu requests = gpu(SPEED, new GpuFault.Noise(0, 0, 3, 1));
+        assertThat(spread(10_000, () -> millis(requests, PREFILL))).isCloseTo(0.03, within(0.001));
+        assertThat(spread(100, () -> millis(requests, DECODE))).isCloseTo(0, within(1e-9));
+        Gpu legs = gpu(SPEED, new GpuFault.Noise(0, 2, 0, 1));
+        assertThat(spread(100, () -> millis(legs, PREFILL))).isCloseTo(0, within(1e-9));
+        assertThat(spread(10_000, () -> {
+                    legs.cacheEmptied();
+                    return millis(legs, PREFILL);
+                }))
+                .isCloseTo(0.02, within(0.001));
+        Gpu life = gpu(SPEED, new GpuFault.Noise(10, 0, 0, 1));
+        assertThat(spread(100, () -> {
+                    life.cacheEmptied();
+                    return millis(life, PREFILL);
+                }))
+                .isCloseTo(0, within(1e-9));
+        assertThat(spread(10_000, () -> millis(gpu(SPEED, new GpuFault.Noise(10, 0, 0, 0)), PREFILL)))
+                .as("each start is another, unless it has a seed")
+                .isCloseTo(0.1, within(0.005));
+        assertThat(millis(gpu(SPEED, new GpuFault.Noise(10, 2, 3, 5)), PREFILL))
+                .isEqualTo(millis(gpu(SPEED, new GpuFault.Noise(10, 2, 3, 5)), PREFILL));
+    }
+
+    /** The standard deviation of the logarithms. */
+    private static double spread(int values, DoubleSupplier drawn) {
+        double[] logs = DoubleStream.generate(() -> Math.log(drawn.getAsDouble()))
+                .limit(values)
+                .toArray();
+        double mean = DoubleStream.of(logs).average().orElseThrow();
+        double squares =
+                DoubleStream.of(logs).map(log -> (log - mean) * (log - mean)).sum();
+        return Math.sqrt(squares / (values - 1));
     }
 
     @Test

@@ -116,6 +116,8 @@ final class FaultTest {
         assertThat(Fault.parse("drift=-12.5, 30")).isEqualTo(new GpuFault.Drift(-12.5, 30));
         assertThat(Fault.parse("throttling")).isEqualTo(new GpuFault.Throttling(0.84, 60));
         assertThat(Fault.parse("holds-slow=5")).isEqualTo(new GpuFault.HoldsSlow(5));
+        assertThat(Fault.parse("noise")).isEqualTo(new GpuFault.Noise(5, 2, 3, 0));
+        assertThat(Fault.parse("noise=10,1.5,0,7")).isEqualTo(new GpuFault.Noise(10, 1.5, 0, 7));
         assertThat(Fault.parse("capacity-falls=40,2")).isEqualTo(new CacheFault.CapacityFalls(40, 2));
         assertThat(Fault.parse("decode-cannot-evict")).isEqualTo(new CacheFault.DecodeCannotEvict());
         assertThat(Fault.parse("flush-refused=2")).isEqualTo(new CacheFault.FlushRefused(2));
