@@ -207,6 +207,7 @@ final class ConfigFile {
         EngineType type = required("type", mapping.choice("type", EngineType.class), "write sglang or vllm");
         URI url = uri(required("url", mapping.text("url"), "write the address of the engine's HTTP server"));
         EngineConfig defaults = EngineConfig.of(id, type, url);
+        String backend = mapping.text("backend").orElse(defaults.backend());
         return new EngineConfig(
                 id,
                 type,
@@ -214,7 +215,7 @@ final class ConfigFile {
                 mapping.text("events"),
                 mapping.text("replay"),
                 mapping.text("topic"),
-                mapping.text("backend").orElse(defaults.backend()),
+                backend,
                 mapping.wholeNumber("clientPriorityMax"),
                 mapping.flag("automaticHolds", defaults.automaticHolds()),
                 mapping.wholeNumber("automaticLeaseSeconds").stream()
@@ -231,7 +232,7 @@ final class ConfigFile {
                 mapping.wholeNumber("readingsMillis").stream()
                         .mapToObj(Duration::ofMillis)
                         .findFirst()
-                        .orElse(defaults.readings()),
+                        .orElseGet(() -> EngineConfig.readings(backend)),
                 mapping.wholeNumber("tickMillis").stream()
                         .mapToObj(Duration::ofMillis)
                         .findFirst()

@@ -63,7 +63,8 @@ interface EngineFamily {
                     config.lmcache().map(LmcacheConfig::worldSize).orElse(1),
                     http,
                     () -> family.questions(http).caches(),
-                    timer);
+                    timer,
+                    random);
         }
     }
 

@@ -144,10 +144,11 @@ final class EngineLink implements AutoCloseable {
                 config.family().renderer(http),
                 naming,
                 this::view,
-                // To pin them, or to store them by a request of our own.
+                // To pin them, or to store them by a request of our own: a dry run for whoever holds after it.
                 () -> backend.traits().needs(Need.TOKENS)
                         || backends.sender().isPresent()
-                        || config.backend().equals(AutoBackend.NAME),
+                        || config.backend().equals(AutoBackend.NAME)
+                        || config.dryRun(),
                 controller,
                 shared.executor());
         this.lasting = new LastingHolds(
@@ -606,6 +607,7 @@ final class EngineLink implements AutoCloseable {
                 .put("holds", holdsJson(why))
                 .put("pins", ApiJson.pins(pins()))
                 .put("calls", ApiJson.guards(http.guards()))
+                .put("automaticHolds", config.automaticHolds())
                 .put("paused", view().paused().isPresent());
         String fault = fault();
         if (!fault.isEmpty()) {

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -23,7 +24,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The one thread that reads every engine's events and drives every controller.
  *
- * <p>Each round reads what the sockets have, then polls every controller. It sleeps in the sockets' poll; mail for a
+ * <p>Each round reads what the sockets have, then polls the controllers that were told something or whose time has come:
+ * beside many engines a round is about a few of them. It sleeps in the sockets' poll; mail for a
  * controller, a new subscription and the end of the thread wake it. A controller that throws, polled or told of an event, is
  * a fault of ours: it is driven no more and {@link #fault} says so, while the other engines go on.
  */
@@ -50,6 +52,11 @@ final class EventThread implements AutoCloseable {
         private final Controller controller;
         private final Consumer<String> onFault;
         private final AtomicReference<String> fault = new AtomicReference<>("");
+        private final AtomicBoolean hasMail = new AtomicBoolean(true);
+        /** For the thread alone. */
+        private boolean toldEvents;
+
+        private long polledNanos;
 
         Driven(Controller controller, Consumer<String> onFault) {
             this.controller = controller;
@@ -76,6 +83,15 @@ final class EventThread implements AutoCloseable {
             }
         }
 
+        /** Polls the controller if it was told something, or not polled for this long. */
+        void poll(long nanos, long atLeastEachNanos) {
+            if (hasMail.getAndSet(false) || toldEvents || nanos - polledNanos >= atLeastEachNanos) {
+                toldEvents = false;
+                polledNanos = nanos;
+                attempt("its controller failed", () -> controller.poll(nanos));
+            }
+        }
+
         void fail(String sentence) {
             if (fault.compareAndSet("", sentence)) {
                 onFault.accept(sentence);
@@ -86,6 +102,7 @@ final class EventThread implements AutoCloseable {
     /** A sink whose failure ends one engine instead of all. */
     private record Guarded(Driven driven, KvEventSink sink) implements KvEventSink {
         private void tell(Runnable event) {
+            driven.toldEvents = true;
             driven.attempt("its events could not be applied", event);
         }
 
@@ -144,8 +161,12 @@ final class EventThread implements AutoCloseable {
 
     /** Drives the controller until it fails, and tells why it did, once, on whatever thread that is noticed. */
     void drive(Controller controller, Consumer<String> onFault) {
-        driven.add(new Driven(controller, onFault));
-        controller.onMail(loop::wakeup);
+        Driven fresh = new Driven(controller, onFault);
+        driven.add(fresh);
+        controller.onMail(() -> {
+            fresh.hasMail.set(true);
+            loop.wakeup();
+        });
     }
 
     /**
@@ -231,7 +252,7 @@ final class EventThread implements AutoCloseable {
 
     private void poll() {
         for (Driven each : driven) {
-            each.attempt("its controller failed", () -> each.controller.poll(clock.getAsLong()));
+            each.poll(clock.getAsLong(), pollMillis * 1_000_000L);
         }
     }
 

@@ -81,8 +81,12 @@ final class ReleaseByBackends implements AutoCloseable {
     /** @param notes to be told with whatever comes of it */
     LedgerRelease release(LedgerState before, List<String> notes) throws IOException {
         Ledger ledger = new Ledger(store);
-        Optional<Refusal> refusal = refusal(ledger);
-        if (refusal.isPresent()) {
+        // What is outside of the engine outlives it, and its handle says all that its unpin takes.
+        boolean allInside = ledger.outstanding().stream().noneMatch(ReleaseByBackends::isOutside);
+        boolean allOutside = ledger.outstanding().stream().allMatch(ReleaseByBackends::isOutside);
+        Optional<Refusal> unwritable = unwritable(ledger);
+        Optional<Refusal> refusal = unwritable.isPresent() || allOutside ? unwritable : refusal(ledger);
+        if (refusal.isPresent() && (allInside || unwritable.isPresent())) {
             return report(
                     before,
                     List.of(),
@@ -95,9 +99,11 @@ final class ReleaseByBackends implements AutoCloseable {
         EngineIdentity whose = ledger.engine().orElseGet(() -> EngineAddress.identity(config.url(), Optional.empty()));
         EngineCalls calls = new EngineCalls(
                 ledger, new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), Optional::empty, CLOCK));
-        backends(ledger).forEach(backend -> {
-            Backend _ = calls.tracked(backend);
-        });
+        backends(ledger).stream()
+                .filter(backend -> refusal.isEmpty() || backend.traits().outside())
+                .forEach(backend -> {
+                    Backend _ = calls.tracked(backend);
+                });
         List<Entry> entries = ledger.outstanding();
         EmergencyRelease release =
                 new EmergencyRelease(config.id(), ledger, calls, () -> Optional.of(whose), CLOCK, Runnable::run, timer);
@@ -108,17 +114,31 @@ final class ReleaseByBackends implements AutoCloseable {
         while (!release.settled() && CLOCK.getAsLong() - (release.underWay() ? last : end) < 0) {
             pause(LOOK_MILLIS);
         }
-        return report(before, entries, ledger, release, notes);
+        return report(before, entries, ledger, release, refusal, notes);
     }
 
+    private static boolean isOutside(Entry entry) {
+        return BackendRegistry.outside(entry.backend());
+    }
+
+    /** What came of asking; {@code refusal} says why the engine was not asked for what is in it. */
     private LedgerRelease report(
-            LedgerState before, List<Entry> entries, Ledger ledger, EmergencyRelease release, List<String> notes) {
+            LedgerState before,
+            List<Entry> entries,
+            Ledger ledger,
+            EmergencyRelease release,
+            Optional<Refusal> refusal,
+            List<String> notes) {
         List<Left> left = new ArrayList<>();
         Set<Object> listed = new HashSet<>();
         for (Entry entry : ledger.outstanding()) {
             listed.add(FileLedgerStore.about(entry));
             left.add(new Left(
-                    StateDirectory.pin(entry, store), release.left(entry).orElse("it was let go of a moment ago")));
+                    StateDirectory.pin(entry, store),
+                    refusal.filter(its -> !isOutside(entry))
+                            .map(Refusal::why)
+                            .or(() -> release.left(entry))
+                            .orElse("it was let go of a moment ago")));
         }
         List<Pin> released = entries.stream()
                 .filter(entry -> !listed.contains(FileLedgerStore.about(entry)))
@@ -129,7 +149,16 @@ final class ReleaseByBackends implements AutoCloseable {
                     pin -> left.add(new Left(pin, "the engine let go of it, but the ledger takes no line of that")));
             released = List.of();
         }
-        return report(before, released, left, left.isEmpty() ? Optional.empty() : Optional.of(mend(left)), notes);
+        boolean outsideLeft = left.stream()
+                .anyMatch(each -> BackendRegistry.outside(each.pin().backend()));
+        Optional<String> mend = left.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        refusal.isPresent() && !outsideLeft
+                                ? refusal.get().mend()
+                                // A ledger that is deleted takes what is outside of the engine with it.
+                                : mend(left));
+        return report(before, released, left, mend, notes);
     }
 
     private LedgerRelease report(
@@ -146,13 +175,8 @@ final class ReleaseByBackends implements AutoCloseable {
             return LedgerRelease.NO_CALL;
         }
         boolean stays = left.stream()
-                .allMatch(each -> each.pin().step() == Step.UNSURE || each.pin().step() == Step.KEPT);
-        if (stays
-                && left.stream()
-                        .allMatch(each -> BackendRegistry.outside(each.pin().backend()))) {
-            return "Look at GET /cache/pins of the LMCache coordinator; where none of these is left, delete "
-                    + store.file() + ".";
-        }
+                .allMatch(each -> !BackendRegistry.outside(each.pin().backend())
+                        && (each.pin().step() == Step.UNSURE || each.pin().step() == Step.KEPT));
         return stays
                 ? "A sidecar closes them when the engine, at rest, shows that they are gone: start one; or flush the"
                         + " engine's cache or restart the engine, and delete " + store.file() + "."
@@ -163,19 +187,18 @@ final class ReleaseByBackends implements AutoCloseable {
     /** Why nothing may be asked of the engine that answers. */
     private record Refusal(String why, String mend) {}
 
-    private Optional<Refusal> refusal(Ledger ledger) {
+    private Optional<Refusal> unwritable(Ledger ledger) {
         boolean counted =
                 backends(ledger).stream().anyMatch(backend -> backend.traits().unpinsOnce());
-        if (counted && store.unwritable().isPresent()) {
-            return Optional.of(new Refusal(
-                    "the ledger cannot be written, so the next to read it would ask for the same unpin again and could"
-                            + " take a pin of somebody else's",
-                    "Free space on the disk of " + store.file() + " or mend its permissions, and try again."));
-        }
-        if (allOutside(ledger)) {
-            // They outlive the engine, and are not in it.
-            return Optional.empty();
-        }
+        return counted && store.unwritable().isPresent()
+                ? Optional.of(new Refusal(
+                        "the ledger cannot be written, so the next to read it would ask for the same unpin again and"
+                                + " could take a pin of somebody else's",
+                        "Free space on the disk of " + store.file() + " or mend its permissions, and try again."))
+                : Optional.empty();
+    }
+
+    private Optional<Refusal> refusal(Ledger ledger) {
         ServedModel.Attempt attempt = askForTheModel();
         return switch (attempt) {
             case ServedModel.Attempt.Unanswered unanswered ->
@@ -189,16 +212,6 @@ final class ReleaseByBackends implements AutoCloseable {
                 yield ours ? ranks(ledger) : Optional.of(foreign(ledger, found));
             }
         };
-    }
-
-    private boolean allOutside(Ledger ledger) {
-        List<Backend> known = backends(ledger);
-        return known.stream().allMatch(backend -> backend.traits().outside())
-                && known.size()
-                        == ledger.outstanding().stream()
-                                .map(Entry::backend)
-                                .distinct()
-                                .count();
     }
 
     private Refusal foreign(Ledger ledger, EngineIdentity found) {

@@ -49,7 +49,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Sidecar implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Sidecar.class);
-    private static final int MOST_POLL_MILLIS = 50;
+    private static final int MOST_POLL_MILLIS = 100;
     private static final int RELEASE_SECONDS = 5;
     private static final int SERVER_SECONDS = 10;
     private static final int WRITE_SECONDS = 3;

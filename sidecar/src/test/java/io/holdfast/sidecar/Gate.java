@@ -4,18 +4,26 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /** A port that leads to a server while it is open, and where nothing listens while it is shut. */
 final class Gate implements AutoCloseable {
+    /** Below those that systems give to outgoing connections, one of which could take the port while the gate is shut. */
+    private static final int FIRST_PORT = 20_000;
+
+    private static final int PORTS = 10_000;
+    private static final int TRIES = 100;
+
     private final URI server;
     private final int port;
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
@@ -24,7 +32,7 @@ final class Gate implements AutoCloseable {
 
     Gate(URI server) throws IOException {
         this.server = server;
-        listening = listen(0);
+        listening = listenSomewhere();
         port = listening.getLocalPort();
     }
 
@@ -42,6 +50,20 @@ final class Gate implements AutoCloseable {
 
     synchronized void open() throws IOException {
         listening = listen(port);
+    }
+
+    private ServerSocket listenSomewhere() throws IOException {
+        IOException taken = new IOException();
+        for (int candidate : new SplittableRandom()
+                .ints(TRIES, FIRST_PORT, FIRST_PORT + PORTS)
+                .toArray()) {
+            try {
+                return listen(candidate);
+            } catch (BindException e) {
+                taken = e;
+            }
+        }
+        throw taken;
     }
 
     private ServerSocket listen(int where) throws IOException {

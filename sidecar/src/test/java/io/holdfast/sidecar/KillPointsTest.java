@@ -24,6 +24,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -31,20 +32,20 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A sidecar's process is killed at a random moment of a stream of holds and releases, and the next start releases exactly
- * what was held: what the engine itself says is the measure.
+ * what was held: what the engines and the coordinator themselves say is the measure.
  */
 class KillPointsTest {
     /*
      * One run
      * -------
-     * Two engines, each with a backend that never forgets: one that counts pins, one that keeps sessions. One sidecar holds
-     * and releases at both, several requests at a time, until it is killed after a number of calls and some microseconds
-     * more that the seed says. So one kill is a point of each backend's own stream. At both engines somebody else holds as
-     * well, at the one by a pin, at the other by a session, and must not lose it.
+     * Three engines, each with a backend that never forgets: one that counts pins, one that keeps sessions, one beside an
+     * LMCache coordinator. One sidecar holds and releases at all of them, several requests at a time, until it is killed after
+     * a number of calls and some microseconds more that the seed says. So one kill is a point of each backend's own stream.
+     * Everywhere somebody else holds as well, by a pin or a session, and must not lose it.
      *
-     * The next start names the same backend, or another one, or auto; with a dry run it leaves the ledger as it is, byte for
-     * byte, says what to do, and the start after that releases. Its clock runs fast, so that a pin that may still arrive is
-     * waited for within seconds. What it is asked to hold again is taken away before: this is about what was pinned.
+     * The next start names the same backend, or another one, or auto; with a dry run it leaves the ledgers as they are, byte
+     * for byte, says what to do, and the start after that releases. Its clock runs fast, so that a pin that may still arrive
+     * is waited for within seconds. What it is asked to hold again is taken away before: this is about what was pinned.
      */
 
     private static final int RUNS =
@@ -53,11 +54,18 @@ class KillPointsTest {
     private static final int PREFIXES = 8;
     private static final int TOKENS = 256;
     private static final int CLIENTS = 3;
-    private static final int MOST_CALLS = 60;
+    private static final int MOST_CALLS = 90;
     private static final int FASTER = 20;
     private static final int[] FOREIGN = EngineClient.prompt(90, TOKENS);
-    private static final List<String> NEXT =
-            List.of("pin_blocks", "session_hold", "auto", "keep_warm", "dry_run", "pin_blocks", "session_hold");
+    private static final List<String> SAME = List.of();
+    private static final List<List<String>> NEXT = List.of(
+            SAME,
+            List.of("pin_blocks"),
+            List.of("session_hold"),
+            List.of("lmcache"),
+            List.of("auto"),
+            List.of("keep_warm"),
+            List.of("dry_run"));
 
     @TempDir
     Path directory;
@@ -75,73 +83,191 @@ class KillPointsTest {
         for (long seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
             run(seed);
         }
-        System.out.println("killed " + RUNS + " times at each of two backends; in the ledger then: " + found);
+        System.out.println("killed " + RUNS + " times at each of three backends; in the ledger then: " + found);
         assertThat(found.keySet()).anyMatch(what -> what.contains("PINNED"));
     }
 
-    private void run(long seed) throws IOException {
-        SplittableRandom random = new SplittableRandom(seed);
-        Path state = directory.resolve("state-" + seed);
-        try (Emulator pins = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
-                Emulator sessions =
-                        Emulator.start(vertx, TestBed.fast().withSglang(engine -> engine.withSessions(true)));
-                EngineClient pinning = new EngineClient(pins.uri());
-                EngineClient keeping = new EngineClient(sessions.uri())) {
-            kill(state, pins, sessions, pinning, keeping, random);
-            count("pin_blocks", outstanding(state, "pins"));
-            count("session_hold", outstanding(state, "sessions"));
-            Files.deleteIfExists(state.resolve("pins.holds"));
-            Files.deleteIfExists(state.resolve("sessions.holds"));
+    /** An engine, and who keeps what is held there. */
+    private abstract static class Place implements AutoCloseable {
+        final String backend;
+        final Emulator emulator;
+        final EngineClient engine;
 
-            String next = NEXT.get(random.nextInt(NEXT.size()));
-            String told = "seed " + seed + ", next start with " + next;
-            if (next.equals("dry_run")) {
-                leavesAllAlone(told, state, pins, sessions);
-                next = "auto";
-            }
-            releasesAll(told, state, config(state, pins, sessions, next, next));
-            assertThat(pinning.usedTokens()).as(told).isEqualTo(TOKENS);
+        Place(String backend, Emulator emulator) {
+            this.backend = backend;
+            this.emulator = emulator;
+            this.engine = new EngineClient(emulator.uri());
+        }
+
+        /** In the configuration of all engines. */
+        String keys() {
+            return "";
+        }
+
+        abstract void holdForSomebodyElse();
+
+        /** Asked between the kill and the next start. */
+        void killed(String told, List<Entry> listed) {}
+
+        abstract void hasNothingButTheirs(String told);
+
+        @Override
+        public void close() {
+            engine.close();
+            emulator.close();
+        }
+    }
+
+    private static final class Pins extends Place {
+        Pins(Vertx vertx) {
+            super("pin_blocks", Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU)));
+        }
+
+        @Override
+        void holdForSomebodyElse() {
+            engine.pin(FOREIGN);
+        }
+
+        @Override
+        void hasNothingButTheirs(String told) {
+            assertThat(engine.usedTokens()).as(told).isEqualTo(TOKENS);
+        }
+    }
+
+    private static final class Sessions extends Place {
+        Sessions(Vertx vertx) {
+            super(
+                    "session_hold",
+                    Emulator.start(vertx, TestBed.fast().withSglang(engine -> engine.withSessions(true))));
+        }
+
+        @Override
+        void holdForSomebodyElse() {
+            engine.open("somebody-else", FOREIGN);
+        }
+
+        @Override
+        void hasNothingButTheirs(String told) {
             // One after another: what runs together could fill the cache by itself, and sessions are soft.
             for (int i = 0; i < 24; i++) {
-                keeping.generate(EngineClient.prompt(200 + i, 512));
+                engine.generate(EngineClient.prompt(200 + i, 512));
             }
-            assertThat(keeping.generate(FOREIGN))
+            assertThat(engine.generate(FOREIGN))
                     .as("%s: somebody else's session", told)
                     .isGreaterThan(0);
             for (int i = 0; i < PREFIXES; i++) {
-                assertThat(keeping.generate(prefix(i)))
+                assertThat(engine.generate(prefix(i)))
                         .as("%s: prefix %s", told, i)
                         .isZero();
             }
         }
     }
 
-    private void kill(
-            Path state,
-            Emulator pins,
-            Emulator sessions,
-            EngineClient pinning,
-            EngineClient keeping,
-            SplittableRandom random)
-            throws IOException {
-        Path config = Files.writeString(
-                directory.resolve("killed.yaml"), config(state, pins, sessions, "pin_blocks", "session_hold"));
-        int calls = 4 + random.nextInt(MOST_CALLS - 4);
+    private final class Shared extends Place {
+        private static final String MODEL = "m";
+        private static final int CHUNKS = TOKENS / LmcacheStandIn.CHUNK;
+        private final LmcacheStandIn coordinator = new LmcacheStandIn();
+
+        Shared(Vertx vertx) {
+            super("lmcache", Emulator.start(vertx, TestBed.fast()));
+        }
+
+        @Override
+        String keys() {
+            return "lmcache: {url: '" + coordinator.uri() + "', model: " + MODEL + "},";
+        }
+
+        @Override
+        void holdForSomebodyElse() {
+            coordinator.pin(MODEL, FOREIGN);
+            // Sidecars of other engines pin the same prefixes.
+            IntStream.range(0, PREFIXES / 2).forEach(i -> coordinator.pin(MODEL, prefix(i)));
+        }
+
+        private int theirs(int prefix) {
+            return prefix < PREFIXES / 2 ? 1 : 0;
+        }
+
+        @Override
+        void killed(String told, List<Entry> listed) {
+            int ours = 0;
+            for (int i = 0; i < PREFIXES; i++) {
+                int pins = coordinator.pinned(MODEL, prefix(i)) - theirs(i);
+                assertThat(pins)
+                        .as("%s: prefix %s is pinned once at most", told, i)
+                        .isBetween(0, 1);
+                ours += pins;
+            }
+            long prefixes = listed.stream().map(Entry::handle).distinct().count();
+            assertThat(ours).as("%s: whatever is pinned is listed", told).isLessThanOrEqualTo((int) prefixes);
+            if (ours < prefixes) {
+                found.merge(backend + " something that is not there, or not yet", 1, Integer::sum);
+            }
+        }
+
+        @Override
+        void hasNothingButTheirs(String told) {
+            assertThat(coordinator.pinned(MODEL, FOREIGN)).as(told).isEqualTo(1);
+            for (int i = 0; i < PREFIXES; i++) {
+                assertThat(coordinator.pinned(MODEL, prefix(i)))
+                        .as("%s: prefix %s", told, i)
+                        .isEqualTo(theirs(i));
+            }
+            assertThat(coordinator.total()).as("%s: no marker is left", told).isEqualTo(CHUNKS + PREFIXES / 2 * CHUNKS);
+        }
+
+        @Override
+        public void close() {
+            super.close();
+            coordinator.close();
+        }
+    }
+
+    private void run(long seed) throws IOException {
+        SplittableRandom random = new SplittableRandom(seed);
+        Path state = directory.resolve("state-" + seed);
+        try (Pins pins = new Pins(vertx);
+                Sessions sessions = new Sessions(vertx);
+                Shared shared = new Shared(vertx)) {
+            List<Place> places = List.of(pins, sessions, shared);
+            kill(state, places, random);
+            List<String> next = NEXT.get(random.nextInt(NEXT.size()));
+            String told = "seed " + seed + ", next start with " + (next.equals(SAME) ? "the same" : next.getFirst());
+            for (Place place : places) {
+                List<Entry> listed = outstanding(state, place.backend);
+                count(place.backend, listed);
+                place.killed(told, listed);
+                Files.deleteIfExists(state.resolve(place.backend + ".holds"));
+            }
+            if (next.equals(List.of("dry_run"))) {
+                leavesAllAlone(told, state, places);
+                next = List.of("auto");
+            }
+            releasesAll(told, state, config(state, places, next));
+            places.forEach(place -> place.hasNothingButTheirs(told));
+        }
+    }
+
+    private void kill(Path state, List<Place> places, SplittableRandom random) throws IOException {
+        Path config = Files.writeString(directory.resolve("killed.yaml"), config(state, places, SAME));
+        int calls = 6 + random.nextInt(MOST_CALLS - 6);
         long nanos = random.nextLong(4_000_000);
-        try (ChildSidecar killed = ChildSidecar.start(config);
-                SidecarClient atPins = new SidecarClient(killed.uri(), "pins");
-                SidecarClient atSessions = new SidecarClient(killed.uri(), "sessions")) {
-            prepare(atPins, pinning);
-            prepare(atSessions, keeping);
-            pinning.pin(FOREIGN);
-            keeping.open("somebody-else", FOREIGN);
+        List<SidecarClient> sidecars = new ArrayList<>();
+        try (ChildSidecar killed = ChildSidecar.start(config)) {
+            for (Place place : places) {
+                SidecarClient sidecar = new SidecarClient(killed.uri(), place.backend);
+                sidecars.add(sidecar);
+                prepare(sidecar, place.engine);
+                place.holdForSomebodyElse();
+            }
             CountDownLatch due = new CountDownLatch(calls);
             ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor();
             try {
                 for (int i = 0; i < CLIENTS; i++) {
-                    SplittableRandom own = random.split();
-                    clients.execute(() -> stream(atPins, own.split(), due));
-                    clients.execute(() -> stream(atSessions, own.split(), due));
+                    for (SidecarClient sidecar : sidecars) {
+                        SplittableRandom own = random.split();
+                        clients.execute(() -> stream(sidecar, own, due));
+                    }
                 }
                 await(due);
                 LockSupport.parkNanos(nanos);
@@ -149,6 +275,8 @@ class KillPointsTest {
                 killed.kill();
                 clients.shutdownNow();
             }
+        } finally {
+            sidecars.forEach(SidecarClient::close);
         }
     }
 
@@ -189,35 +317,40 @@ class KillPointsTest {
         }
     }
 
-    private void leavesAllAlone(String told, Path state, Emulator pins, Emulator sessions) throws IOException {
-        byte[] pinsBefore = Files.readAllBytes(state.resolve("pins.ledger"));
-        byte[] sessionsBefore = Files.readAllBytes(state.resolve("sessions.ledger"));
-        boolean some = !outstanding(state, "pins").isEmpty();
-        try (Sidecar dry = start(config(state, pins, sessions, "dry_run", "dry_run"));
-                SidecarClient client = new SidecarClient(dry.uri(), "pins")) {
+    private void leavesAllAlone(String told, Path state, List<Place> places) throws IOException {
+        Map<Path, byte[]> before = new TreeMap<>();
+        for (Place place : places) {
+            Path ledger = state.resolve(place.backend + ".ledger");
+            before.put(ledger, Files.readAllBytes(ledger));
+        }
+        try (Sidecar dry = start(config(state, places, List.of("dry_run")));
+                SidecarClient client = new SidecarClient(dry.uri(), "pin_blocks")) {
             String said =
                     Eventually.see(told, () -> client.http.get("/readyz").text(), text -> !text.contains("not known"));
-            if (some) {
-                assertThat(said)
-                        .as(told)
-                        .contains("of pin_blocks of an earlier run are left alone by dry_run: start once with"
-                                + " backend: pin_blocks");
+            for (Place place : places) {
+                if (!outstanding(state, place.backend).isEmpty()) {
+                    assertThat(said)
+                            .as(told)
+                            .contains("of " + place.backend
+                                    + " of an earlier run are left alone by dry_run: start once with backend: "
+                                    + place.backend);
+                }
             }
         }
-        assertThat(Files.readAllBytes(state.resolve("pins.ledger"))).as(told).isEqualTo(pinsBefore);
-        assertThat(Files.readAllBytes(state.resolve("sessions.ledger")))
-                .as(told)
-                .isEqualTo(sessionsBefore);
+        for (Map.Entry<Path, byte[]> ledger : before.entrySet()) {
+            assertThat(Files.readAllBytes(ledger.getKey())).as(told).isEqualTo(ledger.getValue());
+        }
     }
 
     private void releasesAll(String told, Path state, String config) {
         try (Sidecar next = start(config);
-                SidecarClient client = new SidecarClient(next.uri(), "pins")) {
+                SidecarClient client = new SidecarClient(next.uri(), "pin_blocks")) {
             Eventually.see(
-                    told + ": both ledgers list nothing",
-                    () -> listed(state, "pins") + " " + listed(state, "sessions") + " "
+                    told + ": no ledger lists anything",
+                    () -> listed(state, "pin_blocks") + " " + listed(state, "session_hold") + " "
+                            + listed(state, "lmcache") + " "
                             + client.http.get("/readyz").text(),
-                    seen -> seen.startsWith("[] [] "));
+                    seen -> seen.startsWith("[] [] [] "));
         }
     }
 
@@ -232,16 +365,22 @@ class KillPointsTest {
                         .withClock(() -> origin + (System.nanoTime() - origin) * FASTER));
     }
 
-    private static String config(Path state, Emulator pins, Emulator sessions, String one, String other) {
-        return """
+    /** Of these places, with one backend for all; where none is named, each with its own. */
+    private static String config(Path state, List<Place> places, List<String> backend) {
+        StringBuilder config = new StringBuilder("""
             listen: {port: 0}
             stateDirectory: '%s'
             engines:
-              - {id: pins, type: sglang, url: '%s', backend: %s, priming: false, maxOutputTokens: 16,
-                 largestPromptTokens: 1024, readingsMillis: 50, tickMillis: 10}
-              - {id: sessions, type: sglang, url: '%s', backend: %s, priming: false, maxOutputTokens: 16,
-                 largestPromptTokens: 1024, readingsMillis: 50, tickMillis: 10}
-            """.formatted(state, pins.uri(), one, sessions.uri(), other);
+            """.formatted(state));
+        String keys = places.stream().map(Place::keys).collect(Collectors.joining());
+        for (Place place : places) {
+            config.append("""
+                - {id: %s, type: sglang, url: '%s', backend: %s, %s priming: false, maxOutputTokens: 16,
+                   largestPromptTokens: 1024, readingsMillis: 50, tickMillis: 10}
+                """.formatted(
+                    place.backend, place.emulator.uri(), backend.isEmpty() ? place.backend : backend.getFirst(), keys));
+        }
+        return config.toString();
     }
 
     private void count(String backend, List<Entry> entries) {

@@ -365,6 +365,30 @@ class LastingHoldsTest {
     }
 
     @Test
+    void tokensAskedForInADryRun_areSentByTheNextBackend() throws IOException {
+        try (Emulator emulator = engine(sessions());
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            String id;
+            try (Sidecar sidecar = sidecar(config(emulator, "backend: dry_run"));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.meet(engine);
+                JsonObject asked =
+                        client.hold(EngineClient.prompt(1, 512), 3600).json();
+                assertThat(asked.getString("reason")).doesNotContain("with its tokens");
+                id = asked.getString("id");
+            }
+            try (Sidecar sidecar = sidecar(config(emulator, "backend: session_hold, priming: true"));
+                    SidecarClient client = new SidecarClient(sidecar.uri())) {
+                client.ready();
+                client.hear(engine);
+                // Only now is the cache known, and the hold's prefix is sent at once.
+                assertThat(engine.flush()).isEqualTo(200);
+                client.holdIn(id, "held");
+            }
+        }
+    }
+
+    @Test
     void holdByHashes_waitsForItsTokens_whereTheNextBackendSendsThem() throws IOException {
         int[] prefix = EngineClient.prompt(1, 512);
         try (Emulator emulator = engine(sessions());

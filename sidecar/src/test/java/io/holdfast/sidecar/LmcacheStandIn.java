@@ -10,15 +10,21 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Queue;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Collectors;
 
-/** The pins of an LMCache coordinator as its documentation says: keys of whole chunks, counted, never below nothing. */
+/** An LMCache coordinator as its documentation says: pins of keys of whole chunks, counted, never below nothing, and listed. */
 final class LmcacheStandIn implements AutoCloseable {
     static final int CHUNK = 64;
 
     private final HttpServer server;
     private final Map<String, Integer> counts = new LinkedHashMap<>();
+    private final Queue<Boolean> lost = new ConcurrentLinkedQueue<>();
 
     LmcacheStandIn() {
         try {
@@ -27,6 +33,7 @@ final class LmcacheStandIn implements AutoCloseable {
             throw new UncheckedIOException(e);
         }
         server.createContext("/cache/pins", this::answer);
+        server.createContext("/directory/lookup", this::lookUp);
         server.start();
     }
 
@@ -53,6 +60,11 @@ final class LmcacheStandIn implements AutoCloseable {
         synchronized (counts) {
             return counts.values().stream().mapToInt(Integer::intValue).sum();
         }
+    }
+
+    /** The answer to the next unpin is lost on its way. */
+    void losesAnUnpin(boolean carriedOut) {
+        lost.add(carriedOut);
     }
 
     /** Is started again without --metadata-path. */
@@ -94,11 +106,57 @@ final class LmcacheStandIn implements AutoCloseable {
 
     private void answer(HttpExchange exchange) throws IOException {
         String sent = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
-        JsonObject said = switch (exchange.getRequestMethod()) {
-            case "POST" -> counted(new JsonObject(sent), 1, "pinned");
-            case "DELETE" -> counted(new JsonObject(sent), -1, "unpinned");
-            default -> new JsonObject().put("total", total()).put("pins", new JsonArray());
-        };
+        boolean unpin = exchange.getRequestMethod().equals("DELETE");
+        Boolean carriedOut = unpin ? lost.poll() : null;
+        if (carriedOut != null) {
+            if (carriedOut) {
+                count(new JsonObject(sent), -1);
+            }
+            exchange.close();
+            return;
+        }
+        send(
+                exchange,
+                switch (exchange.getRequestMethod()) {
+                    case "POST" -> counted(new JsonObject(sent), 1, "pinned");
+                    case "DELETE" -> counted(new JsonObject(sent), -1, "unpinned");
+                    default -> listed(exchange.getRequestURI().getQuery());
+                });
+    }
+
+    private void lookUp(HttpExchange exchange) throws IOException {
+        JsonArray results = new JsonArray();
+        keys(new JsonObject(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8)))
+                .values()
+                .forEach(key -> results.add(new JsonObject().put("key", key(key))));
+        send(exchange, new JsonObject().put("chunks", results.size()).put("results", results));
+    }
+
+    private JsonObject listed(String query) {
+        Map<String, String> asked = Arrays.stream(query.split("&"))
+                .map(each -> each.split("=", 2))
+                .collect(Collectors.toMap(each -> each[0], each -> each[1]));
+        synchronized (counts) {
+            JsonArray page = new JsonArray();
+            counts.entrySet().stream()
+                    .skip(Long.parseLong(asked.getOrDefault("offset", "0")))
+                    .limit(Long.parseLong(asked.getOrDefault("limit", "1000")))
+                    .forEach(each -> page.add(
+                            new JsonObject().put("key", key(each.getKey())).put("pin_count", each.getValue())));
+            return new JsonObject().put("total", counts.size()).put("pins", page);
+        }
+    }
+
+    private static JsonObject key(String key) {
+        return new JsonObject()
+                .put(
+                        "chunk_hash_hex",
+                        UUID.nameUUIDFromBytes(key.getBytes(StandardCharsets.UTF_8))
+                                .toString()
+                                .replace("-", ""));
+    }
+
+    private static void send(HttpExchange exchange, JsonObject said) throws IOException {
         byte[] bytes = said.encode().getBytes(StandardCharsets.UTF_8);
         exchange.sendResponseHeaders(200, bytes.length);
         exchange.getResponseBody().write(bytes);

@@ -2,18 +2,26 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.pin.LedgerLine.Step;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.sidecar.LedgerState.Pin;
+import io.holdfast.sidecar.SharedServices.Seams;
 import io.holdfast.sidecar.StateDirectory.Told;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Holds at the coordinator of an LMCache behind the engine; a stand-in, since no real one was tried. */
 final class LmcacheTest {
@@ -71,8 +79,8 @@ final class LmcacheTest {
             bed.engine.generate(tiny);
             Http.Answer answer = bed.client.hold(tiny, 3600);
             assertThat(answer.text())
-                    .contains("refused: The LMCache coordinator pinned nothing: the prefix has 48 tokens, which is less"
-                            + " than one of its chunks (its --chunk-size, 256 unless it says otherwise).");
+                    .contains("refused: The prefix has 48 tokens, which is less than one of the LMCache coordinator's"
+                            + " chunks of 64 (its --chunk-size).");
         }
     }
 
@@ -133,7 +141,145 @@ final class LmcacheTest {
     }
 
     @Test
-    void pinThatMayStillArrive_isNotUnpinnedBeforeItCannot() throws IOException {
+    void engineWithAnotherModel_doesNotKeepThePinsOfTheEarlierOne() throws IOException {
+        try (TestBed bed = TestBed.with(TestBed.fast(), state.resolve("unused"), "backend: dry_run")) {
+            kill(config(bed.emulator), bed.engine);
+        }
+        Files.delete(state.resolve("kept").resolve("demo.holds"));
+        try (TestBed bed = TestBed.with(TestBed.fast().withModel("another/model"), state.resolve("kept"), keys())) {
+            Eventually.see("ours are gone", coordinator::total, total -> total == 8);
+            assertThat(coordinator.pinned(MODEL, PREFIX)).as("theirs").isEqualTo(1);
+            bed.engine.generate(OTHER);
+            String id = bed.client.held(OTHER);
+            assertThat(coordinator.pinned(MODEL, OTHER)).isEqualTo(1);
+            assertThat(bed.client.release(id).status()).isEqualTo(200);
+        }
+        assertThat(coordinator.total()).isEqualTo(8);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void unpinWithoutAnAnswer_isSettled_andTakesNoPinOfOthers(boolean carriedOut) throws IOException {
+        Vertx vertx = Vertx.vertx();
+        try (Emulator emulator = Emulator.start(vertx, TestBed.fast());
+                EngineClient engine = new EngineClient(emulator.uri());
+                Sidecar sidecar = hurried(vertx, emulator);
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.meet(engine);
+            engine.generate(PREFIX);
+            coordinator.pin(MODEL, PREFIX);
+            String id = client.held(PREFIX);
+            coordinator.losesAnUnpin(carriedOut);
+            Http.Answer answer = client.release(id);
+            assertThat(answer.error())
+                    .contains("no clear answer to the unpin, which may still be carried out; in a minute it is looked"
+                            + " whether the pin is there, and unpinned if it is");
+            client.holdIn(id, "released");
+            assertThat(coordinator.pinned(MODEL, PREFIX)).as("theirs").isEqualTo(1);
+            assertThat(coordinator.total()).isEqualTo(8);
+            String again = client.held(PREFIX);
+            assertThat(coordinator.pinned(MODEL, PREFIX)).isEqualTo(2);
+            assertThat(client.release(again).status()).isEqualTo(200);
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+        assertThat(coordinator.total()).isEqualTo(8);
+    }
+
+    /** By its clock a minute is three seconds. */
+    private Sidecar hurried(Vertx vertx, Emulator emulator) {
+        long origin = System.nanoTime();
+        return Sidecar.start(
+                vertx,
+                SidecarConfig.parse(TestBed.yaml(state, emulator.uri(), keys()), "test.yaml"),
+                new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
+                Seams.none()
+                        .withHangLimit(Duration.ofMinutes(5))
+                        .withClock(() -> origin + (System.nanoTime() - origin) * 20));
+    }
+
+    @Test
+    void ledgerWithPinsOfADeadEngineToo_isReleasedAtTheCoordinator() throws IOException {
+        Path config;
+        try (TestBed bed = TestBed.with(TestBed.fast(), state.resolve("unused"), "backend: dry_run")) {
+            config = config(bed.emulator);
+            kill(config, bed.engine);
+        }
+        appendAPinInTheEngine();
+        LedgerRelease done = StateDirectory.of(SidecarConfig.load(config)).release("demo", TOLD);
+        assertThat(done.released()).hasSize(2);
+        assertThat(done.left()).singleElement().satisfies(left -> {
+            assertThat(left.pin().backend()).isEqualTo("pin_blocks");
+            assertThat(left.why()).startsWith("the engine does not answer: Nothing listens at");
+        });
+        assertThat(done.mend().orElseThrow()).startsWith("Start the engine and try again;");
+        assertThat(coordinator.total()).as("theirs").isEqualTo(8);
+    }
+
+    @Test
+    void ledgerWithPinsOfAnotherEngineToo_isReleasedAtTheCoordinator() throws IOException {
+        try (TestBed bed = TestBed.with(TestBed.fast(), state.resolve("unused"), "backend: dry_run")) {
+            kill(config(bed.emulator), bed.engine);
+        }
+        appendAPinInTheEngine();
+        Path ledger = state.resolve("kept").resolve("demo.ledger");
+        Files.delete(state.resolve("kept").resolve("demo.holds"));
+        Vertx vertx = Vertx.vertx();
+        try (Emulator emulator = Emulator.start(vertx, TestBed.fast().withModel("another/model"));
+                Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state.resolve("kept"), emulator.uri(), keys()));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            Eventually.see("ours are gone", coordinator::total, total -> total == 8);
+            String said = Eventually.see(
+                    "one is left", () -> client.http.get("/readyz").text(), text -> text.contains("lists 1 pins"));
+            assertThat(said)
+                    .contains("so none of them is released and nothing is pinned; put that url back and start once, or,"
+                            + " where that engine was restarted or is gone, delete " + ledger);
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+        assertThat(StateDirectory.at(state.resolve("kept")).ledger("demo").pins())
+                .singleElement()
+                .satisfies(pin -> assertThat(pin.backend()).isEqualTo("pin_blocks"));
+    }
+
+    /** As one that was held there by another backend before. */
+    private void appendAPinInTheEngine() throws IOException {
+        Path ledger = state.resolve("kept").resolve("demo.ledger");
+        String pinned = Files.readAllLines(ledger).stream()
+                .filter(line -> line.contains("\"PINNED\""))
+                .findFirst()
+                .orElseThrow();
+        Files.writeString(
+                ledger,
+                pinned.replace("\"lmcache\"", "\"pin_blocks\"").replaceFirst("\"http[^\"]* [^\"]*\"", "\"17\"") + "\n",
+                StandardOpenOption.APPEND);
+    }
+
+    @Test
+    void releaseWithoutAnAnswer_isLeftUnsure_andNotAskedAgainAtOnce() throws IOException {
+        Path config;
+        try (TestBed bed = TestBed.with(TestBed.fast(), state.resolve("unused"), "backend: dry_run")) {
+            config = config(bed.emulator);
+            kill(config, bed.engine);
+        }
+        coordinator.losesAnUnpin(false);
+        Told soon =
+                new Told(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Duration.ofSeconds(2));
+        int before = coordinator.total();
+        for (String why : List.of("broke off without an answer", "its last unpin had no clear answer")) {
+            LedgerRelease some = StateDirectory.of(SidecarConfig.load(config)).release("demo", soon);
+            assertThat(some.left()).singleElement().satisfies(left -> {
+                assertThat(left.pin().step()).isEqualTo(Step.UNSURE);
+                assertThat(left.why()).contains(why);
+            });
+            assertThat(some.mend().orElseThrow()).startsWith("Try again, or start the sidecar, which goes on asking;");
+        }
+        assertThat(coordinator.total()).as("one of the two, and its marker").isIn(before - 5, before - 9);
+        assertThat(coordinator.pinned(MODEL, PREFIX)).isGreaterThanOrEqualTo(1);
+    }
+
+    @Test
+    void pinThatMayStillArrive_isLookedForAgainWhenItCannot() throws IOException {
         Path config;
         try (TestBed bed = TestBed.with(TestBed.fast(), state.resolve("unused"), "backend: dry_run")) {
             config = config(bed.emulator);
@@ -144,14 +290,15 @@ final class LmcacheTest {
                 .filter(line -> !line.contains("\"PINNED\""))
                 .toList();
         Files.write(ledger, about);
-        int before = coordinator.total();
+        coordinator.forgets();
+        coordinator.pin(MODEL, PREFIX);
         Told soon = new Told(
                 Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Duration.ofMillis(300));
         LedgerRelease none = StateDirectory.of(SidecarConfig.load(config)).release("demo", soon);
         assertThat(none.left())
                 .hasSize(2)
                 .allSatisfy(left -> assertThat(left.why()).isEqualTo("its pin may still arrive"));
-        assertThat(coordinator.total()).as("an unpin now would be the only one").isEqualTo(before);
+        assertThat(coordinator.total()).as("theirs").isEqualTo(8);
     }
 
     private Path config(Emulator emulator) throws IOException {

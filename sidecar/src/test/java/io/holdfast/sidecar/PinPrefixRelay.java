@@ -64,7 +64,9 @@ final class PinPrefixRelay implements AutoCloseable {
         }
         pins.add(asked);
         String exhausted = "Pin budget exhausted (" + budgetTokens + "/" + budgetTokens + " tokens pinned)";
-        if (tokens > budgetTokens) {
+        if (budgetTokens == 0) {
+            answer(exchange, 400, "error", 0, exhausted);
+        } else if (tokens > budgetTokens) {
             answer(
                     exchange,
                     200,

@@ -96,6 +96,30 @@ final class PinPrefixTest {
     }
 
     @Test
+    void budgetThatIsExhausted_holdsNothing_andTheHoldWaits() {
+        relay.hasRoomFor(0);
+        try (Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, relay.uri(), KEYS));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            client.meet(engine);
+            engine.generate(PREFIX);
+            Http.Answer answer = client.hold(PREFIX, 3600);
+            assertThat(answer.status()).isEqualTo(201);
+            JsonObject waits = Eventually.see(
+                    "refused for now",
+                    () -> client.holdById(answer.json().getString("id")),
+                    hold -> hold.getString("reason").startsWith("refused for now"));
+            assertThat(waits.getString("state")).isEqualTo("requested");
+            assertThat(waits.getString("reason"))
+                    .isEqualTo("refused for now, and tried again: The engine pinned nothing of the prefix: Pin budget"
+                            + " exhausted (0/0 tokens pinned). A larger SGLANG_HICACHE_MAX_PINNED_RATIO of the engine"
+                            + " leaves more to pins.");
+            JsonObject seen = client.engine();
+            assertThat(seen.getJsonObject("pins").getInteger("runningOut")).isZero();
+            assertThat(seen.getJsonObject("budget").getInteger("pinnedTokens")).isZero();
+        }
+    }
+
+    @Test
     void engineWithoutTheRoute_isFollowed_andSaysWhatIsMissing() {
         try (Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, emulator.uri(), KEYS));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
