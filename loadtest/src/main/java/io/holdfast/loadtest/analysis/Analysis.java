@@ -2,11 +2,11 @@ package io.holdfast.loadtest.analysis;
 
 import io.holdfast.evidence.CacheProof;
 import io.holdfast.evidence.CrossoverData;
+import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Experiment;
-import io.holdfast.evidence.Flag;
+import io.holdfast.evidence.Experiment.LostHolds;
 import io.holdfast.evidence.Judge;
-import io.holdfast.evidence.LinearFit;
-import io.holdfast.evidence.PairOrder;
+import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.Journal;
@@ -18,33 +18,27 @@ import io.holdfast.loadtest.journal.Statistic;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.Set;
-import java.util.TreeMap;
-import java.util.stream.IntStream;
 
 /** Turns the legs of a run into its result. A pure function of what the journal holds. */
 public final class Analysis {
-    private static final double DRIFT_LEVEL = 0.05;
+    private static final CrossoverData NOTHING = CrossoverData.of(new double[0], new double[0], new double[0]);
 
+    private final Journal.Contents run;
     private final RunHeader header;
     private final List<LegRecord> legs;
     private final List<LegRecord> measured;
-    private final List<Pair> pairs = new ArrayList<>();
+    private final LegPairs pairs;
 
-    private Analysis(RunHeader header, List<LegRecord> legs) {
-        this.header = header;
-        this.legs = legs;
+    private Analysis(Journal.Contents run) {
+        this.run = run;
+        this.header = run.header();
+        this.legs = run.legs();
         this.measured = legs.stream().filter(LegRecord::isMeasured).toList();
-        Map<Integer, LegRecord> firsts = new TreeMap<>();
-        for (LegRecord leg : measured) {
-            if (leg.position() == 1) {
-                firsts.put(leg.life(), leg);
-            } else if (firsts.containsKey(leg.life())) {
-                pairs.add(new Pair(firsts.get(leg.life()), leg));
-            }
-        }
+        this.pairs = LegPairs.of(measured);
     }
 
     /** Judges a run from its journal alone. */
@@ -53,26 +47,56 @@ public final class Analysis {
     }
 
     public static Result of(Journal.Contents run) {
-        return new Analysis(run.header(), run.legs()).result(run.warnings());
+        return new Analysis(run).result();
     }
 
-    private Result result(List<String> journalWarnings) {
+    private Result result() {
         CacheProof proof = cacheProof();
-        List<String> warnings = new ArrayList<>(journalWarnings);
+        List<String> warnings = new ArrayList<>(run.warnings());
+        warnings.addAll(RunStatus.interruptions(run));
         warnings.addAll(warnings());
+        LostHolds lost = lostHolds();
+        Oddities oddities = new Oddities(header, measured, pairs);
+        Experiment experiment = Experiment.of(NOTHING, proof)
+                .withFailedGates(failedGates())
+                .withFlags(oddities.flags())
+                .withLostHolds(lost)
+                .withPlannedPairs(header.plan().lives().size());
+        List<MetricResult> metrics = judged(header.claimsHold() ? experiment : experiment.withoutHold());
         return new Result(
                 header,
-                Judge.judge(
-                        Experiment.of(data(), proof)
-                                .withFailedGates(failedGates())
-                                .withFlags(flags())
-                                .withPlannedPairs(header.plan().lives().size()),
-                        header.criteria()),
+                Verdict.worst(metrics.stream().map(MetricResult::verdict).toList()),
+                metrics,
+                oddities.drift(),
+                oddities.waves(),
+                lost,
                 proof,
                 ArmSummary.of(inArm(Arm.BASELINE)),
                 ArmSummary.of(inArm(Arm.PINNED)),
+                Map.of(
+                        Arm.BASELINE, OwnRequests.of(inArm(Arm.BASELINE)),
+                        Arm.PINNED, OwnRequests.of(inArm(Arm.PINNED))),
                 legs,
+                run.voided(),
                 warnings);
+    }
+
+    /** Each number by itself, with its p value corrected for all that were asked of the same legs. */
+    private List<MetricResult> judged(Experiment experiment) {
+        List<Statistic> numbers = header.judgedBy();
+        List<CrossoverData> data =
+                numbers.stream().map(number -> pairs.data(number::of)).toList();
+        List<Double> pValues =
+                data.stream().map(of -> Estimate.of(of).tPValue().orElse(1)).toList();
+        List<MetricResult> judged = new ArrayList<>();
+        for (int i = 0; i < numbers.size(); i++) {
+            List<Double> others = new ArrayList<>(pValues);
+            others.remove(i);
+            judged.add(new MetricResult(
+                    numbers.get(i),
+                    Judge.judge(experiment.withData(data.get(i)).withOtherPrimaryPValues(others), header.criteria())));
+        }
+        return judged;
     }
 
     private List<LegRecord> inArm(Arm arm) {
@@ -87,36 +111,11 @@ public final class Analysis {
         return failed;
     }
 
-    private Set<Flag> flags() {
-        double[] baseline = inArm(Arm.BASELINE).stream()
-                .flatMapToDouble(leg -> header.statistic().of(leg.requests()).stream())
-                .filter(value -> value > 0)
-                .map(Math::log)
-                .toArray();
-        double[] turn = IntStream.range(0, baseline.length).asDoubleStream().toArray();
-        return LinearFit.of(turn, baseline)
-                        .filter(line -> line.pTwoSided() < DRIFT_LEVEL)
-                        .isPresent()
-                ? Set.of(Flag.DRIFT)
-                : Set.of();
-    }
-
-    private CrossoverData data() {
-        return CrossoverData.of(logRatios(PairOrder.AA), logRatios(PairOrder.BP), logRatios(PairOrder.PB));
-    }
-
-    private double[] logRatios(PairOrder order) {
-        return pairs.stream()
-                .filter(pair -> pair.order() == order)
-                .flatMapToDouble(pair -> pair.logRatio(header.statistic()).stream())
-                .toArray();
-    }
-
     private CacheProof cacheProof() {
         int prefix = header.workload().prefixTokens();
         List<OptionalDouble> losses = new ArrayList<>();
         List<OptionalDouble> gains = new ArrayList<>();
-        for (Pair pair : pairs) {
+        for (LegPairs.Pair pair : pairs.all()) {
             OptionalDouble first = hitShare(pair.first(), prefix);
             OptionalDouble second = hitShare(pair.second(), prefix);
             boolean known = first.isPresent() && second.isPresent();
@@ -136,8 +135,7 @@ public final class Analysis {
                 }
             }
         }
-        return CacheProof.fromLives(
-                losses, gains, CacheProof.threshold(header.engine().pageTokensOrUsual(), prefix));
+        return CacheProof.fromLives(losses, gains, roundingToPages());
     }
 
     /**
@@ -172,44 +170,89 @@ public final class Analysis {
     private List<String> warnings() {
         List<String> warnings = new ArrayList<>();
         if (!header.freshLives()) {
-            warnings.add(
-                    "The engine was not restarted: pairs are separated by a flush only, so they are less independent"
-                            + " than the intervals assume.");
+            warnings.add("The engine was not restarted: pairs are separated by a "
+                    + (header.isSalted() ? "salt" : "flush")
+                    + " only, so they are less independent than the intervals assume.");
+        }
+        if (header.isSalted()) {
+            warnings.add("The cache was not emptied between legs: the texts of each leg begin with a salt of their own,"
+                    + " so that none finds what was there before it.");
         }
         if (header.engine().pageTokens().isEmpty()) {
             warnings.add("The engine does not tell its page size; " + EngineFacts.USUAL_PAGE + " tokens were assumed.");
         }
         header.engine().capacityTokens().stream()
+                .filter(capacity -> header.claimsHold())
                 .filter(capacity -> header.workload().pressureTokens() <= capacity)
                 .forEach(capacity ->
                         warnings.add("A flood of " + header.workload().pressureTokens()
                                 + " tokens does not exceed the cache of " + capacity
                                 + ", so the baseline can hardly lose its prefix; make the flood larger."));
-        measured.stream()
-                .filter(leg -> leg.release().kind() == ReleaseReceipt.Kind.BROKEN)
-                .findFirst()
-                .ifPresent(leg -> warnings.add("Pins did not keep the prefix, first in " + leg.label() + ": "
-                        + leg.release().reason() + "; the verdict is on pins as this engine keeps them."));
+        touchesThatCameTooLate().ifPresent(warnings::add);
+        holdThatWasLost().ifPresent(warnings::add);
         warnings.addAll(new Gates(header).unknownAmong(measured));
         int planned = header.plan().lives().size();
-        if (pairs.size() < planned) {
-            warnings.add("The run has " + pairs.size() + " of " + planned + " planned pairs.");
+        if (pairs.all().size() < planned) {
+            warnings.add("The run has " + pairs.all().size() + " of " + planned + " planned pairs.");
         }
         return warnings;
     }
 
-    /** The two measured legs of one server life. */
-    private record Pair(LegRecord first, LegRecord second) {
-        PairOrder order() {
-            return first.order();
-        }
+    private LostHolds lostHolds() {
+        List<LegRecord> pinned = inArm(Arm.PINNED);
+        return header.claimsHold()
+                ? new LostHolds(
+                        (int) pinned.stream().filter(this::hasLostItsHold).count(), pinned.size())
+                : LostHolds.NONE;
+    }
 
-        OptionalDouble logRatio(Statistic statistic) {
-            OptionalDouble before = statistic.of(first.requests());
-            OptionalDouble after = statistic.of(second.requests());
-            return before.isPresent() && after.isPresent() && before.getAsDouble() > 0 && after.getAsDouble() > 0
-                    ? OptionalDouble.of(Math.log(after.getAsDouble() / before.getAsDouble()))
-                    : OptionalDouble.empty();
-        }
+    /** Either whoever held says so, or a probe had to compute a part of the prefix again. */
+    private boolean hasLostItsHold(LegRecord leg) {
+        return leg.release().kind() == ReleaseReceipt.Kind.BROKEN
+                || hitShare(leg, header.workload().prefixTokens()).stream()
+                        .anyMatch(share -> share < 1 - roundingToPages());
+    }
+
+    private Optional<String> holdThatWasLost() {
+        return inArm(Arm.PINNED).stream()
+                .filter(leg -> header.claimsHold() && hasLostItsHold(leg))
+                .findFirst()
+                .map(leg -> lostHolds().lost() + " of " + lostHolds().pinnedLegs()
+                        + " pinned legs did not keep their prefix, first " + leg.label() + " ("
+                        + (leg.release().kind() == ReleaseReceipt.Kind.BROKEN
+                                ? leg.release().reason()
+                                : String.format(
+                                        Locale.ROOT,
+                                        "its probes found %.0f %% of it",
+                                        100
+                                                * hitShare(
+                                                                leg,
+                                                                header.workload()
+                                                                        .prefixTokens())
+                                                        .orElse(0)))
+                        + "); the verdict is on holds as this engine keeps them.");
+    }
+
+    private double roundingToPages() {
+        return CacheProof.threshold(
+                header.engine().pageTokensOrUsual(), header.workload().prefixTokens());
+    }
+
+    /** A touch that computes the prefix again has not kept it; it has brought it back, at the price of a miss. */
+    private Optional<String> touchesThatCameTooLate() {
+        int page = header.engine().pageTokensOrUsual();
+        List<RequestRecord> during = inArm(Arm.PINNED).stream()
+                .flatMap(leg -> leg.own().stream().skip(1))
+                .filter(touch -> touch.isOk() && touch.cachedTokens().isPresent())
+                .toList();
+        long late = during.stream()
+                .filter(touch ->
+                        touch.cachedTokens().getAsInt() < header.workload().prefixTokens() - page)
+                .count();
+        return late == 0
+                ? Optional.empty()
+                : Optional.of(late + " of " + during.size()
+                        + " touches in pinned legs found that the prefix was gone, wholly or in part, and computed it"
+                        + " again; touch more often, or have fewer requests of a flood under way at a time.");
     }
 }

@@ -11,8 +11,19 @@ import java.util.OptionalDouble;
  *
  * @param cachedTokens median of what the engine found cached for a probe; absent when it did not always say
  * @param ttftMillis median time to first token
+ * @param quantiles of the times to first token of all probes together
  */
-public record ArmSummary(int legs, int probes, OptionalDouble cachedTokens, OptionalDouble ttftMillis) {
+public record ArmSummary(
+        int legs, int probes, OptionalDouble cachedTokens, OptionalDouble ttftMillis, List<QuantileRange> quantiles) {
+    public ArmSummary {
+        quantiles = List.copyOf(quantiles);
+    }
+
+    /** Of which no more than the median is known. */
+    public ArmSummary(int legs, int probes, OptionalDouble cachedTokens, OptionalDouble ttftMillis) {
+        this(legs, probes, cachedTokens, ttftMillis, List.of());
+    }
+
     static ArmSummary of(List<LegRecord> legs) {
         List<RequestRecord> probes = legs.stream()
                 .flatMap(leg -> leg.probes().stream())
@@ -25,7 +36,8 @@ public record ArmSummary(int legs, int probes, OptionalDouble cachedTokens, Opti
                 legs.size(),
                 probes.size(),
                 cachedTokens(probes),
-                ttfts.length == 0 ? OptionalDouble.empty() : OptionalDouble.of(Quantiles.of(ttfts, 0.5)));
+                ttfts.length == 0 ? OptionalDouble.empty() : OptionalDouble.of(Quantiles.of(ttfts, 0.5)),
+                QuantileRange.of(ttfts));
     }
 
     /** The median over OK probes; one of them that is not known makes it unknown. */

@@ -47,6 +47,8 @@ public final class ControlAnalysis {
     }
 
     private ControlResult result(Journal.Contents run) {
+        List<String> warnings = new ArrayList<>(run.warnings());
+        warnings.addAll(RunStatus.interruptions(run));
         double[] ratios = pairs(run.legs()).values().stream()
                 .flatMapToDouble(pair -> logRatio(pair).stream())
                 .toArray();
@@ -57,19 +59,16 @@ public final class ControlAnalysis {
                 ArmSummary.of(standing),
                 broken,
                 run.legs(),
-                run.warnings());
+                run.voided(),
+                warnings);
     }
 
     /** The measured legs of each life, by their position. */
     private static Map<Integer, Map<Integer, LegRecord>> pairs(List<LegRecord> legs) {
         Map<Integer, Map<Integer, LegRecord>> pairs = new TreeMap<>();
         for (LegRecord leg : legs) {
-            if (leg.isMeasured()
-                    && pairs.computeIfAbsent(leg.life(), life -> new TreeMap<>())
-                                    .put(leg.position(), leg)
-                            != null) {
-                throw new LoadTestException("The journal has leg " + leg.position() + " of pair " + leg.life()
-                        + " twice, so it would count twice; take the journal as the run wrote it.");
+            if (leg.isMeasured()) {
+                pairs.computeIfAbsent(leg.life(), life -> new TreeMap<>()).put(leg.position(), leg);
             }
         }
         return pairs;

@@ -6,6 +6,7 @@ import io.holdfast.evidence.RequiredPairs;
 import io.holdfast.evidence.Spread;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.VoidedPair;
 import java.util.List;
 import java.util.Optional;
 
@@ -16,7 +17,8 @@ import java.util.Optional;
  * @param spread of those pairs
  * @param probes of the legs of those pairs
  * @param broken one sentence for each reason why a pair does not stand
- * @param legs all of them, with those that do not count
+ * @param legs all of them that stand, with those that do not count
+ * @param voided the pairs that were broken off, whose legs are not among them
  */
 public record ControlResult(
         RunHeader header,
@@ -25,6 +27,7 @@ public record ControlResult(
         ArmSummary probes,
         List<String> broken,
         List<LegRecord> legs,
+        List<VoidedPair> voided,
         List<String> warnings) {
     /** The pairs of each order of the experiment that {@link #detectable} speaks of. */
     public static final int PAIRS_OF_EACH_ORDER = 5;
@@ -32,6 +35,7 @@ public record ControlResult(
     public ControlResult {
         broken = List.copyOf(broken);
         legs = List.copyOf(legs);
+        voided = List.copyOf(voided);
         warnings = List.copyOf(warnings);
     }
 

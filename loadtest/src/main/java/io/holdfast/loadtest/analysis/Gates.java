@@ -17,6 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * The conditions without which a measurement is not about what it claims to be about. Each one that fails is a sentence
@@ -26,32 +27,87 @@ public final class Gates {
     private static final double MOST_ERRORS = 0.01;
     private static final double TOKEN_TOLERANCE = 0.01;
     private static final long NANOS = 1_000_000;
+    private static final String NO_PROBE = "no probe was answered";
 
     private final RunHeader header;
+    private final Surroundings surroundings;
+    private final Plausibility plausibility;
 
     public Gates(RunHeader header) {
         this.header = header;
+        this.surroundings = new Surroundings(header);
+        this.plausibility = new Plausibility(header);
     }
 
     /** The gates that a measured leg fails by itself. */
     public List<String> failedBy(LegRecord leg) {
+        return Stream.concat(integrity(leg).stream(), surroundings(leg).stream())
+                .toList();
+    }
+
+    /**
+     * Those of them that say what happened around the leg and nothing of what it is: a call longer than its slot, a
+     * machine that was late, requests that got no answer. Which arm the leg has is not asked.
+     */
+    public List<String> surroundings(LegRecord leg) {
         List<String> failed = new ArrayList<>();
-        leg.problem().ifPresent(failed::add);
-        if (leg.problem().isEmpty()) {
-            holdStep(leg, failed);
+        if (leg.problem().isPresent()) {
+            leg.problem().filter(why -> !isOfTheServer(leg, why)).ifPresent(failed::add);
+        } else {
+            holdStepTime(leg, failed);
             requests(leg, failed);
+            ownRequests(leg, failed);
+            failed.addAll(surroundings.failedBy(leg));
+        }
+        return labelled(leg, failed);
+    }
+
+    /** The others: after one of these no repetition of the leg would be what was planned. */
+    public List<String> integrity(LegRecord leg) {
+        List<String> failed = new ArrayList<>();
+        if (leg.problem().isPresent()) {
+            leg.problem().filter(why -> isOfTheServer(leg, why)).ifPresent(failed::add);
+        } else {
+            holdStep(leg, failed);
+            outputs(leg, failed);
+            failed.addAll(plausibility.failedBy(leg));
         }
         if (!leg.workloadId().equals(header.workload().id())) {
             failed.add("it ran another workload than the experiment's");
         }
+        return labelled(leg, failed);
+    }
+
+    /** Whether the pair of this leg may run again: it fails, and by what happened around it alone. */
+    public boolean isRepeatable(LegRecord leg) {
+        return integrity(leg).isEmpty() && !surroundings(leg).isEmpty();
+    }
+
+    private static List<String> labelled(LegRecord leg, List<String> failed) {
         return failed.stream()
                 .map(why -> "In " + leg.label() + " " + why + (why.endsWith(".") ? "" : "."))
                 .toList();
     }
 
+    /** Whether what ended a leg will not be otherwise when it runs again. */
+    private static boolean isOfTheServer(LegRecord leg, String problem) {
+        return problem.startsWith(LegRecord.ANOTHER_SERVER)
+                || leg.requests().stream().anyMatch(request -> request.status() == RequestStatus.EMPTY);
+    }
+
+    private boolean isLongerThanItsSlot(LegRecord leg) {
+        return leg.holdNanos() > header.slotMillis() * NANOS;
+    }
+
+    /** Of a call that was not waited for to its end nobody knows what it would have done. */
     private void holdStep(LegRecord leg, List<String> failed) {
+        if (leg.arm() == Arm.PINNED && leg.hold().kind() == HoldReceipt.Kind.NOT_HELD && isLongerThanItsSlot(leg)) {
+            return;
+        }
         if (leg.arm() == Arm.PINNED) {
-            if (!leg.hold().isInFull()) {
+            if (!header.claimsHold() && leg.hold().kind() != HoldReceipt.Kind.SWITCHED) {
+                failed.add("nothing was switched on: " + leg.hold().reason());
+            } else if (header.claimsHold() && !leg.hold().isInFull()) {
                 failed.add("the prefix was not held in full (%d of %d blocks): %s"
                         .formatted(
                                 leg.hold().heldBlocks(),
@@ -66,9 +122,17 @@ public final class Gates {
             failed.add("the sham of the hold step was skipped, so the arms did not do the same: "
                     + leg.hold().reason());
         }
-        if (leg.holdNanos() > header.slotMillis() * NANOS) {
-            failed.add("the hold step's call took %d ms, longer than its slot of %d ms; use a longer slot"
-                    .formatted(leg.holdNanos() / NANOS, header.slotMillis()));
+    }
+
+    private void holdStepTime(LegRecord leg, List<String> failed) {
+        if (isLongerThanItsSlot(leg)) {
+            failed.add("the hold step's call took %d ms, longer than its slot of %d ms%s; use a longer slot"
+                    .formatted(
+                            leg.holdNanos() / NANOS,
+                            header.slotMillis(),
+                            leg.hold().kind() == HoldReceipt.Kind.NOT_HELD
+                                    ? " (" + leg.hold().reason() + ")"
+                                    : ""));
         } else {
             slot(leg, failed);
         }
@@ -94,9 +158,6 @@ public final class Gates {
         List<RequestRecord> bad = leg.requests().stream()
                 .filter(request -> !request.isOk() && request.status() != RequestStatus.EMPTY)
                 .toList();
-        long empty = leg.requests().stream()
-                .filter(request -> request.status() == RequestStatus.EMPTY)
-                .count();
         if (bad.size() > MOST_ERRORS * leg.requests().size()) {
             failed.add("%d of %d requests failed, the first because %s"
                     .formatted(
@@ -104,12 +165,37 @@ public final class Gates {
                             leg.requests().size(),
                             bad.getFirst().status() + ": " + bad.getFirst().problem()));
         }
+        boolean silent = leg.probes().stream().allMatch(bad::contains);
+        if (!leg.probes().isEmpty() && silent) {
+            failed.add(NO_PROBE);
+        }
+    }
+
+    private static void outputs(LegRecord leg, List<String> failed) {
+        long empty = leg.requests().stream()
+                .filter(request -> request.status() == RequestStatus.EMPTY)
+                .count();
         if (empty > 0) {
             failed.add("%d of %d requests came back without any output"
                     .formatted(empty, leg.requests().size()));
         }
-        if (leg.probeMillis().isEmpty()) {
-            failed.add("no probe was answered");
+        boolean answered =
+                leg.probes().stream().anyMatch(probe -> probe.isOk() || probe.status() == RequestStatus.EMPTY);
+        if (leg.probeMillis().isEmpty() && (answered || leg.probes().isEmpty())) {
+            failed.add(NO_PROBE);
+        }
+    }
+
+    /** A hold is made of these where there are any, so a single one that failed leaves a gap in it. */
+    private static void ownRequests(LegRecord leg, List<String> failed) {
+        List<RequestRecord> bad =
+                leg.own().stream().filter(request -> !request.isOk()).toList();
+        if (!bad.isEmpty()) {
+            failed.add("%d of the %d requests that the arm sent itself failed, the first because %s"
+                    .formatted(
+                            bad.size(),
+                            leg.own().size(),
+                            bad.getFirst().status() + ": " + bad.getFirst().problem()));
         }
     }
 
@@ -133,6 +219,7 @@ public final class Gates {
             }
         }
         completionTokens(whole, failed);
+        failed.addAll(plausibility.failedAmong(whole));
         lives(legs, failed);
         return failed;
     }

@@ -1,29 +1,96 @@
 package io.holdfast.loadtest.analysis;
 
 import io.holdfast.evidence.CacheProof;
+import io.holdfast.evidence.Drift;
 import io.holdfast.evidence.Estimate;
+import io.holdfast.evidence.Experiment.LostHolds;
+import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.Verdict;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.VoidedPair;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
 /**
  * The answer of a load test.
  *
- * @param legs all of them, with those that do not count
+ * @param verdict the worst of those of all numbers that the run is judged by
+ * @param metrics each of them by itself
+ * @param drift of the baseline, where there are lives enough to fit it
+ * @param waves the first wave apart from the rest, where legs have both
+ * @param lostHolds pinned legs that did not keep their prefix
+ * @param own what the arm's switch sent by itself, by arm; it is no load
+ * @param legs all of them that stand, with those that do not count
+ * @param voided the pairs that were broken off, whose legs are not among them
  * @param warnings sentences about how the test was run; the verdict has its own
  */
 public record Result(
         RunHeader header,
         Verdict verdict,
+        List<MetricResult> metrics,
+        Optional<Drift> drift,
+        Optional<Waves> waves,
+        LostHolds lostHolds,
         CacheProof cacheProof,
         ArmSummary baseline,
         ArmSummary pinned,
+        Map<Arm, OwnRequests> own,
         List<LegRecord> legs,
+        List<VoidedPair> voided,
         List<String> warnings) {
     public Result {
+        metrics = List.copyOf(metrics);
+        own = Map.copyOf(own);
         legs = List.copyOf(legs);
+        voided = List.copyOf(voided);
         warnings = List.copyOf(warnings);
+    }
+
+    /** Of a run that went through and is judged by one number. */
+    public Result(
+            RunHeader header,
+            Verdict verdict,
+            CacheProof cacheProof,
+            ArmSummary baseline,
+            ArmSummary pinned,
+            Map<Arm, OwnRequests> own,
+            List<LegRecord> legs,
+            List<String> warnings) {
+        this(
+                header,
+                verdict,
+                List.of(new MetricResult(header.statistic(), verdict)),
+                Optional.empty(),
+                Optional.empty(),
+                LostHolds.NONE,
+                cacheProof,
+                baseline,
+                pinned,
+                own,
+                legs,
+                List.of(),
+                warnings);
+    }
+
+    /** The verdict in a few words, with the number of server processes that it rests on, where it rests on any. */
+    public String headline() {
+        int processes = serverProcesses();
+        if (verdict.finding() == Finding.INVALID || processes == 0) {
+            return verdict.headline();
+        }
+        return verdict.headline() + ", in " + (processes == 1 ? "one server process" : processes + " server processes");
+    }
+
+    /** How many server processes the measured legs ran in: what differs from one to the next shows in no other way. */
+    public int serverProcesses() {
+        return (int) legs.stream()
+                .filter(LegRecord::isMeasured)
+                .mapToInt(leg -> header.freshLives() ? leg.life() : 1)
+                .distinct()
+                .count();
     }
 
     /** The numbers behind the verdict, as far as there are any. */

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.loadtest.workload.LoadRequest;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -23,6 +24,7 @@ public enum CompletionRoute {
                     .put("temperature", 0.0)
                     .put("max_new_tokens", request.maxTokens())
                     .put("ignore_eos", true);
+            request.session().ifPresent(name -> body.put("session_id", name));
             return body.put("stream", true);
         }
 
@@ -34,6 +36,7 @@ public enum CompletionRoute {
             // A first token that is half a character has no text yet: its count still says that it is there.
             boolean content = !text.isEmpty() || !event.path("output_ids").isEmpty() || tokens.orElse(0) > 0;
             return new StreamEvent(
+                    content,
                     content,
                     !text.isBlank(),
                     facts.path("finish_reason").isObject()
@@ -61,7 +64,7 @@ public enum CompletionRoute {
         StreamEvent read(JsonNode event) {
             JsonNode choice = event.path("choices").path(0);
             String text = choice.path("text").asText("");
-            return openAi(event, !text.isEmpty(), !text.isBlank());
+            return openAi(event, !text.isEmpty(), !text.isEmpty(), !text.isBlank());
         }
     },
 
@@ -78,7 +81,8 @@ public enum CompletionRoute {
         StreamEvent read(JsonNode event) {
             JsonNode choice = event.path("choices").path(0);
             String text = choice.path("text").asText("");
-            return openAi(event, !text.isEmpty() || lastByLength(choice), !text.isBlank());
+            boolean content = !text.isEmpty() || lastByLength(choice);
+            return openAi(event, content, content, !text.isBlank());
         }
     },
 
@@ -97,10 +101,11 @@ public enum CompletionRoute {
             JsonNode choice = event.path("choices").path(0);
             JsonNode delta = choice.path("delta");
             // What a model thinks before it speaks is output that was waited for, under either of its names.
-            String text = delta.path("reasoning_content").asText("")
-                    + delta.path("reasoning").asText("")
-                    + delta.path("content").asText("");
-            return openAi(event, !text.isEmpty() || lastByLength(choice), !text.isBlank());
+            String thought = delta.path("reasoning_content").asText("")
+                    + delta.path("reasoning").asText("");
+            String answer = delta.path("content").asText("");
+            boolean content = !thought.isEmpty() || !answer.isEmpty() || lastByLength(choice);
+            return openAi(event, content, !answer.isEmpty(), !thought.isBlank() || !answer.isBlank());
         }
     };
 
@@ -119,6 +124,43 @@ public enum CompletionRoute {
     /** Whether it sends token ids, so that what a hold names by its tokens is what the load asks for. */
     public boolean sendsTokenIds() {
         return this == SGLANG_GENERATE || this == OPENAI_COMPLETIONS;
+    }
+
+    /** What a server writes on this route for a token of an answer, and with the last one for the end of the stream. */
+    byte[] sample(int token, int of, int promptTokens) {
+        String finished = token == of ? "\"length\"" : "null";
+        StringBuilder event = new StringBuilder("data: ");
+        if (this == SGLANG_GENERATE) {
+            event.append("{\"text\":\"")
+                    .append(" word".repeat(token))
+                    .append("\",\"output_ids\":[")
+                    .append(token)
+                    .append("],\"meta_info\":{\"id\":\"0\",\"finish_reason\":")
+                    .append(token == of ? "{\"type\":\"length\"}" : "null")
+                    .append(",\"prompt_tokens\":")
+                    .append(promptTokens)
+                    .append(",\"completion_tokens\":")
+                    .append(token)
+                    .append(",\"cached_tokens\":0}}\n\n");
+        } else {
+            event.append("{\"id\":\"cmpl-0\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,")
+                    .append(this == OPENAI_CHAT ? "\"delta\":{\"content\":\" word\"}" : "\"text\":\" word\"")
+                    .append(",\"logprobs\":null,\"finish_reason\":")
+                    .append(finished)
+                    .append("}]}\n\n");
+            if (token == of) {
+                event.append("data: {\"id\":\"cmpl-0\",\"created\":1,\"model\":\"m\",\"choices\":[],\"usage\":")
+                        .append("{\"prompt_tokens\":")
+                        .append(promptTokens)
+                        .append(",\"completion_tokens\":")
+                        .append(of)
+                        .append("}}\n\n");
+            }
+        }
+        if (token == of) {
+            event.append("data: [DONE]\n\n");
+        }
+        return event.toString().getBytes(StandardCharsets.UTF_8);
     }
 
     abstract ObjectNode question(Optional<String> model, LoadRequest request);
@@ -165,14 +207,16 @@ public enum CompletionRoute {
                 .put("temperature", 0.0)
                 .put("ignore_eos", true)
                 .put("stream", true);
+        request.session().ifPresent(name -> body.put("session_id", name));
         body.putObject("stream_options").put("include_usage", true);
         return body;
     }
 
-    private static StreamEvent openAi(JsonNode event, boolean content, boolean visible) {
+    private static StreamEvent openAi(JsonNode event, boolean content, boolean answer, boolean visible) {
         JsonNode usage = event.path("usage");
         return new StreamEvent(
                 content,
+                answer,
                 visible,
                 event.path("choices").path(0).path("finish_reason").isTextual(),
                 count(usage.path("prompt_tokens")),
@@ -195,11 +239,13 @@ public enum CompletionRoute {
      * What one event of a stream says.
      *
      * @param content whether it brings output
+     * @param answer whether it brings output that is not reasoning
      * @param visible whether it has text other than white space
      * @param finished whether it gives a reason for the end
      */
     record StreamEvent(
             boolean content,
+            boolean answer,
             boolean visible,
             boolean finished,
             OptionalInt promptTokens,

@@ -58,7 +58,12 @@ final class ControlHttp implements AutoCloseable {
     }
 
     Answer get(String path) throws IOException {
-        return send(request(path).GET());
+        return get(path, limit);
+    }
+
+    /** @param within the most that it may take */
+    Answer get(String path, Duration within) throws IOException {
+        return send(request(path).GET(), within);
     }
 
     Answer post(String path, String json) throws IOException {
@@ -76,13 +81,17 @@ final class ControlHttp implements AutoCloseable {
     }
 
     private Answer send(HttpRequest.Builder request) throws IOException {
+        return send(request, limit);
+    }
+
+    private Answer send(HttpRequest.Builder request, Duration within) throws IOException {
         // The time-out of a request ends with the headers of its answer; this bound includes the body.
         CompletableFuture<HttpResponse<String>> exchange = http.sendAsync(request.build(), BodyHandlers.ofString());
         try {
-            HttpResponse<String> response = exchange.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+            HttpResponse<String> response = exchange.get(within.toMillis(), TimeUnit.MILLISECONDS);
             return new Answer(response.statusCode(), response.body());
         } catch (TimeoutException e) {
-            throw new IOException("There was no whole answer within " + limit.toMillis() + " ms.", e);
+            throw new IOException("There was no whole answer within " + within.toMillis() + " ms.", e);
         } catch (ExecutionException e) {
             throw new IOException(String.valueOf(e.getCause()), e);
         } catch (InterruptedException e) {

@@ -1,8 +1,10 @@
 package io.holdfast.loadtest.client;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
+import io.holdfast.loadtest.run.EngineUnderTest.Sent;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -22,6 +24,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +32,7 @@ import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Consumer;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -47,7 +50,12 @@ import java.util.function.Supplier;
  * time to first token.
  *
  * One event loop. All lanes of a client live on one context: no locks, one order of stamps. The clock is read in the
- * first statement of the chunk handler; parsing comes after. All events of a buffer share its stamp.
+ * first statement of the chunk handler. Parsing comes when all that has arrived is stamped: if 64 answers come at once,
+ * the last of them would else carry the parsing of the 63 before it. All events of a buffer share its stamp.
+ *
+ * Closed or open. In a closed loop a request's turn comes when a lane is free. In an open one it comes by a schedule of
+ * absolute times that was made before; a thread beside the loop keeps the times, so a late request never moves the ones
+ * after it. Lanes are opened beforehand up to a bound, and a request above it is an error that is shown, never a queue.
  *
  * What is left out on purpose. No redirects, no decompression, no retry: a retried request would measure a warmer
  * cache than the first one found.
@@ -56,6 +64,7 @@ import java.util.function.Supplier;
 /** The load generator's side of the wire. Handed-in times are bounds, not measurements. */
 final class EngineClient implements AutoCloseable {
     private static final int CONNECT_MILLIS = 10_000;
+    private static final int STARTS_AT_A_TIME = 4;
 
     private final Vertx vertx;
     private final Context context;
@@ -66,7 +75,11 @@ final class EngineClient implements AutoCloseable {
     private final Map<String, String> headers;
     private final long timeoutMillis;
     private final LongSupplier nanos;
+    private final ClientWatch watch;
+    private final ArrayDeque<Runnable> later = new ArrayDeque<>();
     private final ArrayDeque<Lane> lanes = new ArrayDeque<>();
+    /** Loops of an earlier load that nobody waits for any more send nothing; on the context only. */
+    private int load;
 
     EngineClient(Vertx vertx, URI engine, HttpSettings settings, LongSupplier nanos) {
         this.vertx = vertx;
@@ -77,6 +90,7 @@ final class EngineClient implements AutoCloseable {
         this.timeoutMillis = settings.requestTimeout().toMillis();
         this.nanos = nanos;
         this.context = vertx.getOrCreateContext();
+        this.watch = new ClientWatch(vertx, nanos);
         this.http = vertx.createHttpClient(new HttpClientOptions()
                 .setProtocolVersion(HttpVersion.HTTP_1_1)
                 .setKeepAlive(true)
@@ -88,6 +102,7 @@ final class EngineClient implements AutoCloseable {
     /** Closes the connections there are and opens this many. */
     Future<Void> open(int count) {
         return onContext(() -> closeLanes().compose(closed -> {
+            watch.fresh();
             List<Future<HttpClientConnection>> opening = new ArrayList<>();
             for (int i = 0; i < count; i++) {
                 Lane lane = new Lane();
@@ -98,35 +113,220 @@ final class EngineClient implements AutoCloseable {
         }));
     }
 
+    /** Sends all requests in order, as many at a time as there are lanes to use. */
+    Future<List<RequestRecord>> closedLoop(List<Prepared> requests, int concurrency) {
+        return closedLoop(requests, concurrency, Optional.empty()).map(Sent::load);
+    }
+
     /**
-     * Sends all requests in order, as many at a time as there are lanes to use.
+     * Sends all requests in order, as many at a time as are wanted, and another one beside them on the last lane.
      *
      * @return one record for each, in the order of the list; a request that fails is a record, never a failed future
      */
-    Future<List<RequestRecord>> closedLoop(List<Prepared> requests, int concurrency) {
+    Future<Sent> closedLoop(List<Prepared> requests, int concurrency, Optional<Repeated> beside) {
         return onContext(() -> {
+            Loop loop = new Loop(requests, beside);
             Iterator<Prepared> rest = requests.iterator();
-            RequestRecord[] records = new RequestRecord[requests.size()];
-            int first = requests.isEmpty() ? 0 : requests.getFirst().number();
             List<Future<Void>> loops = new ArrayList<>();
+            Deque<Runnable> starts = new ArrayDeque<>();
+            long now = nanos.getAsLong();
             lanes.stream().limit(concurrency).forEach(lane -> {
                 Promise<Void> idle = Promise.promise();
                 loops.add(idle.future());
-                loop(lane, rest, record -> records[record.number() - first] = record, idle);
+                starts.add(() -> loop(loop, lane, rest, idle, now));
             });
-            return Future.all(loops).map(all -> List.of(records));
+            start(starts);
+            return Future.all(loops).compose(all -> loop.over());
         });
     }
 
+    /**
+     * Starts lanes a few at a time, and lets the loop look at its sockets in between: the first answers may come while the
+     * last requests are still to be sent. A task that an event loop gives itself would run before it does.
+     */
+    private void start(Deque<Runnable> starts) {
+        for (int i = 0; i < STARTS_AT_A_TIME && !starts.isEmpty(); i++) {
+            starts.remove().run();
+        }
+        if (!starts.isEmpty()) {
+            vertx.executeBlocking(() -> starts).onSuccess(this::start);
+        }
+    }
+
     /** One lane's share of the list. Futures are not chained from request to request: chains of thousands overflow. */
-    private void loop(Lane lane, Iterator<Prepared> rest, Consumer<RequestRecord> records, Promise<Void> idle) {
+    private void loop(Loop loop, Lane lane, Iterator<Prepared> rest, Promise<Void> idle, long turn) {
+        if (!loop.goesOn()) {
+            return;
+        }
         if (!rest.hasNext()) {
             idle.complete();
             return;
         }
-        lane.send(rest.next()).onComplete(sent -> {
-            records.accept(sent.result());
-            loop(lane, rest, records, idle);
+        lane.send(rest.next(), turn).onComplete(sent -> {
+            loop.take(sent.result());
+            loop(loop, lane, rest, idle, nanos.getAsLong());
+        });
+    }
+
+    /**
+     * Begins a load whose requests are sent when they are {@link OpenLoop#due}, whether or not those before them are over.
+     *
+     * @param most how many may be under way at a time
+     */
+    Future<OpenLoop> openLoop(List<Prepared> requests, int most, Optional<Repeated> beside) {
+        return onContext(() -> Future.succeededFuture(new OpenLoop(requests, most, beside)));
+    }
+
+    /** How the client fared since the lanes were opened. */
+    Future<ClientHealth> health() {
+        return onContext(() -> Future.succeededFuture(watch.health()));
+    }
+
+    /** A load under way: its records, and what is sent beside it. */
+    class Loop {
+        private final int its = ++load;
+        private final RequestRecord[] records;
+        private final int first;
+        private final Optional<BesideLoop> other;
+
+        Loop(List<Prepared> requests, Optional<Repeated> beside) {
+            records = new RequestRecord[requests.size()];
+            first = requests.isEmpty() ? 0 : requests.getFirst().number();
+            other = beside.map(of -> new BesideLoop(lanes.getLast(), of, requests.size(), this::goesOn));
+            watch.begin();
+        }
+
+        final boolean goesOn() {
+            return its == load;
+        }
+
+        void take(RequestRecord record) {
+            records[record.number() - first] = record;
+            other.ifPresent(BesideLoop::oneEnded);
+        }
+
+        Future<Sent> over() {
+            return other.map(BesideLoop::end)
+                    .orElseGet(() -> Future.succeededFuture(List.of()))
+                    .map(touches -> {
+                        watch.end();
+                        return new Sent(List.of(records), touches);
+                    });
+        }
+    }
+
+    /** A load whose arrivals do not wait for answers. */
+    final class OpenLoop extends Loop {
+        private final List<Prepared> requests;
+        private final int most;
+        private final ArrayDeque<Lane> idle = new ArrayDeque<>();
+        private final Promise<Sent> all = Promise.promise();
+        private int left;
+
+        private OpenLoop(List<Prepared> requests, int most, Optional<Repeated> beside) {
+            super(requests, beside);
+            this.requests = requests;
+            this.most = most;
+            this.left = requests.size();
+            lanes.stream().limit(most).forEach(idle::add);
+        }
+
+        /**
+         * The turn of a request of the list has come. Called from the thread that keeps the times; what lies between the
+         * turn and the sending stands in the record.
+         */
+        void due(int index, long scheduled) {
+            context.runOnContext(ignored -> send(requests.get(index), scheduled));
+        }
+
+        private void send(Prepared prepared, long scheduled) {
+            if (!goesOn()) {
+                return;
+            }
+            Optional<Lane> lane = Optional.ofNullable(idle.poll());
+            if (lane.isEmpty()) {
+                take(Exchange.notSent(prepared.number(), prepared.request(), scheduled, most));
+                return;
+            }
+            lane.get().send(prepared, scheduled).onComplete(sent -> {
+                idle.add(lane.get());
+                take(sent.result());
+            });
+        }
+
+        @Override
+        void take(RequestRecord record) {
+            super.take(record);
+            if (--left == 0 && goesOn()) {
+                over().onComplete(all);
+            }
+        }
+
+        /** When all are over. */
+        Future<Sent> all() {
+            return all.future();
+        }
+    }
+
+    /** Sends one request again and again, one at a time, as the load gets on. */
+    private final class BesideLoop {
+        private final Lane lane;
+        private final Repeated repeated;
+        private final int requests;
+        private final BooleanSupplier goesOn;
+        private final List<RequestRecord> records = new ArrayList<>();
+        private final Promise<List<RequestRecord>> over = Promise.promise();
+        private int ended;
+        private int due;
+        private boolean underWay;
+        private boolean ending;
+
+        BesideLoop(Lane lane, Repeated repeated, int requests, BooleanSupplier goesOn) {
+            this.lane = lane;
+            this.repeated = repeated;
+            this.requests = requests;
+            this.goesOn = goesOn;
+        }
+
+        void oneEnded() {
+            ended++;
+            if (ended % repeated.every() == 0 && ended < requests) {
+                due++;
+                next();
+            }
+        }
+
+        Future<List<RequestRecord>> end() {
+            ending = true;
+            next();
+            return over.future();
+        }
+
+        private void next() {
+            if (underWay || !goesOn.getAsBoolean()) {
+                return;
+            }
+            if (due > 0) {
+                due--;
+                underWay = true;
+                lane.send(repeated.request().numbered(records.size()), nanos.getAsLong())
+                        .onComplete(sent -> {
+                            records.add(sent.result());
+                            underWay = false;
+                            next();
+                        });
+            } else if (ending) {
+                over.complete(List.copyOf(records));
+            }
+        }
+    }
+
+    /** Ends the load under way: nothing more of it is sent, and what was sent loses its connection. */
+    Future<Void> cancel() {
+        return onContext(() -> {
+            load++;
+            watch.end();
+            return closeLanes();
         });
     }
 
@@ -142,6 +342,19 @@ final class EngineClient implements AutoCloseable {
             closing.add(lanes.remove().close());
         }
         return Future.join(closing).mapEmpty().otherwiseEmpty().mapEmpty();
+    }
+
+    /** Does what can wait until everything that has arrived has its stamp. */
+    private void later(Runnable task) {
+        later.add(task);
+        if (later.size() > 1) {
+            return;
+        }
+        context.runOnContext(ignored -> {
+            List<Runnable> now = List.copyOf(later);
+            later.clear();
+            now.forEach(Runnable::run);
+        });
     }
 
     private <T> Future<T> onContext(Supplier<Future<T>> task) {
@@ -169,7 +382,18 @@ final class EngineClient implements AutoCloseable {
     }
 
     /** A request with its bytes, made before the load starts. */
-    record Prepared(int number, LoadRequest request, Buffer body) {}
+    record Prepared(int number, LoadRequest request, Buffer body) {
+        Prepared numbered(int place) {
+            return new Prepared(place, request, body);
+        }
+    }
+
+    /**
+     * A request that is sent beside a load.
+     *
+     * @param every how many requests of the load end before it is sent, and again each time; not after the last one
+     */
+    record Repeated(Prepared request, int every) {}
 
     /** One connection, and at most one request on it. */
     private final class Lane {
@@ -212,8 +436,8 @@ final class EngineClient implements AutoCloseable {
             return closing.map(HttpClientConnection::close).orElseGet(Future::succeededFuture);
         }
 
-        Future<RequestRecord> send(Prepared prepared) {
-            Exchange exchange = new Exchange(prepared.number(), prepared.request(), route, nanos);
+        Future<RequestRecord> send(Prepared prepared, long scheduled) {
+            Exchange exchange = new Exchange(prepared.number(), prepared.request(), route, nanos, scheduled);
             Promise<RequestRecord> over = Promise.promise();
             long timer = vertx.setTimer(timeoutMillis, fired -> end(over, exchange.timedOut(timeoutMillis)));
             connection()
@@ -245,13 +469,19 @@ final class EngineClient implements AutoCloseable {
 
         private void read(HttpClientResponse response, Exchange exchange, Promise<RequestRecord> over) {
             exchange.head(response.statusCode());
-            response.handler(exchange::body);
+            response.handler(buffer -> {
+                exchange.body(buffer);
+                later(exchange::read);
+            });
             response.exceptionHandler(cause -> end(over, exchange.broken(cause)));
             response.endHandler(whole -> {
-                if ("close".equalsIgnoreCase(response.getHeader("connection"))) {
-                    drop();
-                }
-                end(over, exchange.whole());
+                exchange.ended();
+                later(() -> {
+                    if ("close".equalsIgnoreCase(response.getHeader("connection"))) {
+                        drop();
+                    }
+                    end(over, exchange.whole());
+                });
             });
         }
 

@@ -6,6 +6,7 @@ import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.run.HoldRoutes;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
@@ -19,14 +20,28 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The engine's routes beside the load: is it ready, what is it, empty its cache. */
 final class EngineControl implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(60);
+    /**
+     * How long a server that is there already may take for an answer that needs no model. It has had its time to start, so
+     * one that is silent for longer is none; how long a completion takes says nothing, and is waited for.
+     */
+    private static final Duration GREETING_LIMIT = Duration.ofSeconds(4);
+
     private static final long PAUSE_NANOS = 20_000_000;
     private static final long MOST_PAUSE_NANOS = 500_000_000;
     /** How often a person who waits is told what for. */
     private static final long WORD_NANOS = 10_000_000_000L;
+
+    private static final String VLLM = "vllm:";
+    private static final String CACHE = "vllm:cache_config_info{";
+    private static final Pattern BLOCK = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
+    private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
 
     private static final LoadRequest SMALLEST = new LoadRequest(Role.PRIME, 0, new int[] {7, 8, 9, 10}, 1);
 
@@ -34,10 +49,22 @@ final class EngineControl implements AutoCloseable {
     private final HttpSettings settings;
     private final RunClock clock;
     private final Consumer<String> waiting;
+    private final Supplier<Optional<String>> ended;
     private final ControlHttp http;
 
     /** @param waiting told what is being waited for */
     EngineControl(URI engine, HttpSettings settings, RunClock clock, Consumer<String> waiting) {
+        this(engine, settings, clock, waiting, Optional::empty);
+    }
+
+    /** @param ended why there is nothing to wait for any more, once that is so */
+    EngineControl(
+            URI engine,
+            HttpSettings settings,
+            RunClock clock,
+            Consumer<String> waiting,
+            Supplier<Optional<String>> ended) {
+        this.ended = ended;
         this.engine = engine;
         this.settings = settings;
         this.clock = clock;
@@ -58,13 +85,16 @@ final class EngineControl implements AutoCloseable {
         long pause = PAUSE_NANOS;
         Readiness last;
         do {
-            last = readiness();
+            last = readiness(starting ? LIMIT : GREETING_LIMIT);
             if (last instanceof Readiness.Ready) {
                 return;
             }
             if (!starting && last.isFinal()) {
                 break;
             }
+            ended.get().ifPresent(why -> {
+                throw new LoadTestException(why);
+            });
             if (clock.nanos() >= nextWord) {
                 waiting.accept("Waiting for the engine at " + engine + ": " + last.text() + ".");
                 nextWord = clock.nanos() + WORD_NANOS;
@@ -76,9 +106,27 @@ final class EngineControl implements AutoCloseable {
                 "The engine at " + engine + " is not ready: " + last.text() + "; " + last.mend() + ".");
     }
 
-    private Readiness readiness() {
+    /** Whether anybody is there at all; a {@link LoadTestException} says if not. */
+    void greet() {
         try {
-            Answer health = http.get("/health");
+            http.get("/health", GREETING_LIMIT);
+        } catch (IOException e) {
+            throw new LoadTestException(
+                    "The engine at " + engine + " is not ready: " + new Readiness.Silent().text() + "; "
+                            + new Readiness.Silent().mend() + ".",
+                    e);
+        }
+    }
+
+    /** @param greeting how long the answer that needs no model may take */
+    private Readiness readiness(Duration greeting) {
+        Answer health;
+        try {
+            health = http.get("/health", greeting);
+        } catch (IOException e) {
+            return new Readiness.Silent();
+        }
+        try {
             if (isPassing(health.status())) {
                 return new Readiness.NotYet("its last answer was " + health.problem());
             }
@@ -104,13 +152,14 @@ final class EngineControl implements AutoCloseable {
                     ? new Readiness.NotYet(asked)
                     : new Readiness.Refused(asked, mend(answer));
         } catch (IOException e) {
-            return new Readiness.Silent();
+            return new Readiness.NotYet(
+                    "it answers, but not POST " + settings.route().path());
         }
     }
 
     /** Why an answer of 200 is a failure all the same, if so. */
     private Optional<String> problemOf(Answer answer) {
-        Exchange exchange = new Exchange(0, SMALLEST, settings.route(), clock::nanos);
+        Exchange exchange = new Exchange(0, SMALLEST, settings.route(), clock::nanos, clock.nanos());
         exchange.head(answer.status());
         exchange.body(Buffer.buffer(answer.text()));
         RequestRecord record = exchange.whole();
@@ -159,11 +208,14 @@ final class EngineControl implements AutoCloseable {
         do {
             try {
                 Answer answer = http.post(settings.flushPath(), "");
-                if (answer.isOk()) {
+                // Some releases of vLLM answer 200 whatever came of it, and newer ones say so in the body.
+                boolean refused = answer.json().path("success").isBoolean()
+                        && !answer.json().path("success").booleanValue();
+                if (answer.isOk() && !refused) {
                     return Optional.empty();
                 }
                 last = answer.problem();
-                if (answer.status() == 404) {
+                if (isFinal(answer.status())) {
                     break;
                 }
             } catch (IOException e) {
@@ -174,23 +226,74 @@ final class EngineControl implements AutoCloseable {
         return Optional.of("the engine did not flush its cache (" + last + ")");
     }
 
+    /** Whether asking again would not help: there is no such route, or a key is missing. */
+    private static boolean isFinal(int status) {
+        return status == 401 || status == 403 || status == 404 || status == 405;
+    }
+
+    HoldRoutes holdRoutes() {
+        return new HttpHoldRoutes(engine, http);
+    }
+
     EngineFacts facts() {
+        JsonNode info = json("/server_info");
+        JsonNode page = info.path("page_size");
+        if (page.isInt() || info.path("max_total_num_tokens").isIntegralNumber()) {
+            return new EngineFacts(
+                    EngineFacts.Family.SGLANG,
+                    page.isInt() && page.intValue() > 0 ? OptionalInt.of(page.intValue()) : OptionalInt.empty(),
+                    count(info.path("max_total_num_tokens")),
+                    count(info.path("max_req_input_len")),
+                    text(info.path("version")));
+        }
+        String metrics = text("/metrics");
+        return metrics.contains(VLLM) ? vllm(metrics) : EngineFacts.unknown();
+    }
+
+    /** A vLLM server tells its sizes in a metric whose labels are the settings of its cache. */
+    private EngineFacts vllm(String metrics) {
+        String labels = metrics.lines()
+                .filter(line -> line.startsWith(CACHE))
+                .findFirst()
+                .orElse("");
+        OptionalLong page = label(labels, BLOCK);
+        OptionalLong blocks = label(labels, BLOCKS);
+        return new EngineFacts(
+                EngineFacts.Family.VLLM,
+                page.isPresent() ? OptionalInt.of((int) page.getAsLong()) : OptionalInt.empty(),
+                page.isPresent() && blocks.isPresent()
+                        ? OptionalLong.of(page.getAsLong() * blocks.getAsLong())
+                        : OptionalLong.empty(),
+                count(json("/v1/models").path("data").path(0).path("max_model_len")),
+                text(json("/version").path("version")));
+    }
+
+    private static OptionalLong label(String labels, Pattern pattern) {
+        Matcher found = pattern.matcher(labels);
+        return found.find() ? OptionalLong.of(Long.parseLong(found.group(1))) : OptionalLong.empty();
+    }
+
+    /** A missing node where the server does not tell. */
+    private JsonNode json(String path) {
         try {
-            Answer answer = http.get("/server_info");
-            return answer.isOk() ? facts(answer.json()) : EngineFacts.unknown();
+            Answer answer = http.get(path);
+            return answer.isOk() ? answer.json() : MissingNode.getInstance();
         } catch (IOException e) {
-            return EngineFacts.unknown();
+            return MissingNode.getInstance();
         }
     }
 
-    private static EngineFacts facts(JsonNode info) {
-        JsonNode page = info.path("page_size");
-        JsonNode version = info.path("version");
-        return new EngineFacts(
-                page.isInt() && page.intValue() > 0 ? OptionalInt.of(page.intValue()) : OptionalInt.empty(),
-                count(info.path("max_total_num_tokens")),
-                count(info.path("max_req_input_len")),
-                version.isTextual() ? Optional.of(version.asText()) : Optional.empty());
+    private String text(String path) {
+        try {
+            Answer answer = http.get(path);
+            return answer.isOk() ? answer.text() : "";
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
+    private static Optional<String> text(JsonNode value) {
+        return value.isTextual() ? Optional.of(value.asText()) : Optional.empty();
     }
 
     private static OptionalLong count(JsonNode number) {

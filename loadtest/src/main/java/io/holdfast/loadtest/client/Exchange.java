@@ -3,10 +3,13 @@ package io.holdfast.loadtest.client;
 import io.holdfast.loadtest.client.CompletionRoute.StreamEvent;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
+import io.holdfast.loadtest.journal.TokenStamps;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -15,6 +18,8 @@ import java.util.function.LongSupplier;
 /** One request under way: collects the stamps and what the stream says. Confined to one event loop. */
 final class Exchange implements SseScanner.Sink {
     private static final int MOST_OF_AN_ERROR = 300;
+    private static final int MOST_OF_AN_ERROR_BODY = 1 << 16;
+    private static final int MOST_AT_FIRST = 1_024;
 
     private final int number;
     private final LoadRequest request;
@@ -22,11 +27,19 @@ final class Exchange implements SseScanner.Sink {
     private final LongSupplier nanos;
     private final SseScanner scanner = new SseScanner(this);
     private final StringBuilder errorBody = new StringBuilder();
+    private final ArrayDeque<Part> unread = new ArrayDeque<>();
     private final long scheduled;
     private long sent;
     private OptionalLong firstByte = OptionalLong.empty();
-    private OptionalLong firstToken = OptionalLong.empty();
-    private OptionalLong lastToken = OptionalLong.empty();
+    /** When the event came that said why the answer ends. */
+    private OptionalLong finished = OptionalLong.empty();
+
+    private OptionalLong firstAnswer = OptionalLong.empty();
+    private long[] stamps;
+    private int[] tokens;
+    private int chunks;
+    private boolean countsAsItGoes;
+    private OptionalLong done = OptionalLong.empty();
     private OptionalInt promptTokens = OptionalInt.empty();
     private OptionalInt completionTokens = OptionalInt.empty();
     private OptionalInt cachedTokens = OptionalInt.empty();
@@ -36,13 +49,16 @@ final class Exchange implements SseScanner.Sink {
     private long arrival;
     private Optional<String> fault = Optional.empty();
 
-    Exchange(int number, LoadRequest request, CompletionRoute route, LongSupplier nanos) {
+    /** @param scheduled when its turn came, which may be a while ago */
+    Exchange(int number, LoadRequest request, CompletionRoute route, LongSupplier nanos, long scheduled) {
         this.number = number;
         this.request = request;
         this.route = route;
         this.nanos = nanos;
-        this.scheduled = nanos.getAsLong();
-        this.sent = scheduled;
+        this.scheduled = scheduled;
+        this.sent = nanos.getAsLong();
+        this.stamps = new long[Math.clamp(request.maxTokens(), 1, MOST_AT_FIRST)];
+        this.tokens = new int[stamps.length];
     }
 
     /** The request is being, or has been, handed to the socket; an answer that came first fixes the stamp. */
@@ -56,16 +72,30 @@ final class Exchange implements SseScanner.Sink {
         httpStatus = status;
     }
 
+    /**
+     * A part of the answer arrived. Only its stamp is taken: what is in it is read later, by {@link #read}, so that the
+     * stamps of other answers that arrived with it need not wait for that.
+     */
     void body(Buffer buffer) {
-        arrival = nanos.getAsLong();
+        long now = nanos.getAsLong();
         if (firstByte.isEmpty()) {
-            firstByte = OptionalLong.of(arrival);
+            firstByte = OptionalLong.of(now);
         }
-        byte[] bytes = buffer.getBytes();
-        if (httpStatus != 200) {
-            errorBody.append(new String(bytes, StandardCharsets.UTF_8));
-        } else if (fault.isEmpty()) {
-            scan(() -> scanner.feed(bytes));
+        unread.add(new Part(now, buffer));
+    }
+
+    /** Reads what arrived so far. */
+    void read() {
+        for (Part part = unread.poll(); part != null; part = unread.poll()) {
+            arrival = part.arrival();
+            byte[] bytes = part.bytes().getBytes();
+            if (httpStatus != 200) {
+                if (errorBody.length() < MOST_OF_AN_ERROR_BODY) {
+                    errorBody.append(new String(bytes, StandardCharsets.UTF_8));
+                }
+            } else if (fault.isEmpty()) {
+                scan(() -> scanner.feed(bytes));
+            }
         }
     }
 
@@ -87,15 +117,56 @@ final class Exchange implements SseScanner.Sink {
     }
 
     private void take(StreamEvent event) {
-        if (event.content()) {
-            firstToken = firstToken.isPresent() ? firstToken : OptionalLong.of(arrival);
-            lastToken = OptionalLong.of(arrival);
+        int brought = brought(event);
+        if (brought > 0) {
+            output(brought);
+        }
+        if (event.answer() && firstAnswer.isEmpty()) {
+            firstAnswer = OptionalLong.of(arrival);
         }
         visible |= event.visible();
+        if (event.finished() && finished.isEmpty()) {
+            finished = OptionalLong.of(arrival);
+        }
         ended |= event.finished();
         promptTokens = event.promptTokens().isPresent() ? event.promptTokens() : promptTokens;
         completionTokens = event.completionTokens().isPresent() ? event.completionTokens() : completionTokens;
         cachedTokens = event.cachedTokens().isPresent() ? event.cachedTokens() : cachedTokens;
+    }
+
+    /**
+     * How many tokens an event brings. An engine that counts as it goes says so in the first one; of another one an event
+     * with output is one token until its usage says otherwise.
+     */
+    private int brought(StreamEvent event) {
+        if (!event.content()) {
+            return 0;
+        }
+        if (chunks == 0) {
+            countsAsItGoes = event.completionTokens().isPresent();
+            return Math.max(1, event.completionTokens().orElse(1));
+        }
+        return countsAsItGoes && event.completionTokens().isPresent()
+                ? event.completionTokens().getAsInt() - completionTokens.orElse(0)
+                : 1;
+    }
+
+    private void output(int count) {
+        if (chunks == stamps.length) {
+            stamps = Arrays.copyOf(stamps, 2 * chunks);
+            tokens = Arrays.copyOf(tokens, 2 * chunks);
+        }
+        stamps[chunks] = arrival;
+        tokens[chunks] = count;
+        chunks++;
+    }
+
+    private OptionalLong firstToken() {
+        return chunks > 0 ? OptionalLong.of(stamps[0]) : OptionalLong.empty();
+    }
+
+    private OptionalLong lastToken() {
+        return chunks > 0 ? OptionalLong.of(stamps[chunks - 1]) : OptionalLong.empty();
     }
 
     private void scan(Runnable reading) {
@@ -106,8 +177,14 @@ final class Exchange implements SseScanner.Sink {
         }
     }
 
+    /** The last byte of the answer arrived. */
+    void ended() {
+        done = OptionalLong.of(nanos.getAsLong());
+    }
+
     /** The stream is over and nothing went wrong on the wire. */
     RequestRecord whole() {
+        read();
         if (httpStatus != 200) {
             String text = firstLine(errorBody.toString());
             return record(
@@ -121,19 +198,35 @@ final class Exchange implements SseScanner.Sink {
         if (!ended) {
             return record(RequestStatus.BROKEN_STREAM, "the stream ended without saying that it was over");
         }
+        if (chunks == 0 && finished.isPresent() && completionTokens.orElse(0) > 0) {
+            // A single token may be half a character: counted, and there with the end, but without any text.
+            arrival = finished.getAsLong();
+            output(completionTokens.getAsInt());
+        }
         boolean hasTokens = completionTokens.isPresent() ? completionTokens.getAsInt() > 0 : visible;
-        if (!hasTokens || firstToken.isEmpty()) {
+        if (!hasTokens || chunks == 0) {
             return record(RequestStatus.EMPTY, "the engine generated nothing");
+        }
+        if (stamps[0] <= sent) {
+            return record(RequestStatus.IMPOSSIBLE, "its first token was there before it was sent");
+        }
+        if (promptTokens.isPresent() && cachedTokens.orElse(0) > promptTokens.getAsInt()) {
+            return record(
+                    RequestStatus.IMPOSSIBLE,
+                    "the engine found " + cachedTokens.getAsInt() + " tokens cached of a prompt of "
+                            + promptTokens.getAsInt());
         }
         return record(RequestStatus.OK, "");
     }
 
     RequestRecord broken(Throwable cause) {
+        read();
         String text = firstLine(cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage());
         return record(RequestStatus.BROKEN_STREAM, text);
     }
 
     RequestRecord timedOut(long millis) {
+        read();
         return record(RequestStatus.TIMED_OUT, "the stream was not over after " + millis + " ms");
     }
 
@@ -146,14 +239,38 @@ final class Exchange implements SseScanner.Sink {
                 scheduled,
                 sent,
                 firstByte,
-                firstToken,
-                lastToken,
-                nanos.getAsLong(),
+                firstToken(),
+                lastToken(),
+                done.orElseGet(nanos),
                 promptTokens,
                 completionTokens,
                 cachedTokens,
-                problem);
+                problem,
+                route.sendsTokenIds() ? OptionalInt.of(request.length()) : OptionalInt.empty(),
+                firstAnswer,
+                TokenStamps.of(stamps, tokens, chunks));
     }
+
+    /** It was never sent, since no connection was left for it. */
+    static RequestRecord notSent(int number, LoadRequest request, long scheduled, int lanes) {
+        return new RequestRecord(
+                number,
+                request.role(),
+                request.cycle(),
+                RequestStatus.NOT_SENT,
+                scheduled,
+                scheduled,
+                OptionalLong.empty(),
+                OptionalLong.empty(),
+                OptionalLong.empty(),
+                scheduled,
+                OptionalInt.empty(),
+                OptionalInt.empty(),
+                OptionalInt.empty(),
+                "all of " + lanes + " connections were in use when its turn came");
+    }
+
+    private record Part(long arrival, Buffer bytes) {}
 
     private static String firstLine(String text) {
         String line = text.strip().lines().findFirst().orElse("");

@@ -1,10 +1,13 @@
 package io.holdfast.loadtest.client;
 
+import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.Sha256;
 import io.holdfast.loadtest.client.EngineClient.Prepared;
+import io.holdfast.loadtest.client.EngineClient.Repeated;
+import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
-import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.run.EngineUnderTest;
+import io.holdfast.loadtest.run.HoldRoutes;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.vertx.core.Context;
@@ -16,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -25,6 +29,8 @@ import java.util.function.Consumer;
 public final class HttpEngine implements EngineUnderTest {
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(60);
 
+    private final Vertx vertx;
+    private final RunClock clock;
     private final ServerUnit unit;
     private final HttpSettings settings;
     private final EngineControl control;
@@ -43,17 +49,41 @@ public final class HttpEngine implements EngineUnderTest {
         if (Context.isOnEventLoopThread()) {
             throw new IllegalStateException("A load test blocks for long; run it on a thread of its own.");
         }
+        this.vertx = vertx;
+        this.clock = clock;
         this.unit = unit;
         this.settings = settings;
-        this.control = new EngineControl(unit.uri(), settings, clock, waiting);
+        this.control = new EngineControl(unit.uri(), settings, clock, waiting, unit::ended);
         this.client = new EngineClient(vertx, unit.uri(), settings, clock::nanos);
     }
 
     /** The name of the first model that a server says it serves; absent where it does not say. */
     public static Optional<String> firstModel(URI server, HttpSettings settings, RunClock clock) {
         try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
+            control.greet();
             return control.firstModel();
         }
+    }
+
+    /** Which engine a server says it is. */
+    public static EngineFacts.Family family(URI server, HttpSettings settings, RunClock clock) {
+        try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
+            control.greet();
+            return control.facts().family();
+        }
+    }
+
+    /** Streams tokens from a server of its own until the client is as fast as it gets; says in a sentence what that took. */
+    public String warm() {
+        ClientWarmUp.Warmth warmth = new ClientWarmUp(vertx, settings, clock::nanos).run();
+        return String.format(
+                Locale.ROOT,
+                "The client is warm after %,d tokens from a server of its own, in %.1f s: it sends a request %.0f"
+                        + " microseconds after its turn, cold %.0f.",
+                warmth.tokens(),
+                warmth.took().toMillis() / 1e3,
+                warmth.lastLagMicros(),
+                warmth.firstLagMicros());
     }
 
     @Override
@@ -67,6 +97,7 @@ public final class HttpEngine implements EngineUnderTest {
         client.put("java", Runtime.version().toString());
         client.put("route", settings.route().name());
         settings.model().ifPresent(model -> client.put("model", model));
+        control.firstModel().ifPresent(model -> client.put("serves", model));
         return client;
     }
 
@@ -82,8 +113,18 @@ public final class HttpEngine implements EngineUnderTest {
     }
 
     @Override
+    public Duration lifeTakes() {
+        return unit.lifeTakes();
+    }
+
+    @Override
     public EngineFacts facts() {
         return control.facts();
+    }
+
+    @Override
+    public HoldRoutes holdRoutes() {
+        return control.holdRoutes();
     }
 
     @Override
@@ -113,9 +154,8 @@ public final class HttpEngine implements EngineUnderTest {
         HttpLoad(List<LoadRequest> requests) {
             MessageDigest sha = Sha256.start();
             for (LoadRequest request : requests) {
-                byte[] body = settings.route().body(settings.model(), request);
-                sha.update(body);
-                prepared.add(new Prepared(prepared.size(), request, Buffer.buffer(body)));
+                prepared.add(prepared(prepared.size(), request));
+                sha.update(settings.route().body(settings.model(), request.withoutHead()));
             }
             digest = HexFormat.of().formatHex(sha.digest());
         }
@@ -131,13 +171,35 @@ public final class HttpEngine implements EngineUnderTest {
         }
 
         @Override
-        public List<RequestRecord> send(int count, int concurrency) {
+        public Sent send(int count, int concurrency, Optional<Beside> beside) {
+            unit.used();
             List<Prepared> now = List.copyOf(prepared.subList(next, next + count));
             next += count;
+            long besides = beside.map(of -> (long) count / of.every()).orElse(0L);
             Duration limit = settings.requestTimeout()
-                    .multipliedBy(count / concurrency + 2L)
+                    .multipliedBy(count / concurrency + 2L + besides)
                     .plusSeconds(60);
-            return EngineClient.await(client.closedLoop(now, concurrency), limit, "the load");
+            Optional<Repeated> repeated = beside.map(of -> new Repeated(prepared(0, of.request()), of.every()));
+            try {
+                Sent sent = EngineClient.await(client.closedLoop(now, concurrency, repeated), limit, "the load");
+                unit.ended().ifPresent(why -> {
+                    throw new LoadTestException(why);
+                });
+                return sent;
+            } catch (LoadTestException e) {
+                // Nobody waits for the rest, and an engine that goes on with it is in the way of what comes next.
+                client.cancel();
+                throw e;
+            }
+        }
+
+        @Override
+        public Optional<ClientHealth> health() {
+            return Optional.of(EngineClient.await(client.health(), CONNECT_LIMIT, "asking the client how it fared"));
+        }
+
+        private Prepared prepared(int number, LoadRequest request) {
+            return new Prepared(number, request, Buffer.buffer(settings.route().body(settings.model(), request)));
         }
     }
 }

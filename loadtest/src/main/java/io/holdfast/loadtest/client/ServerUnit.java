@@ -1,9 +1,11 @@
 package io.holdfast.loadtest.client;
 
 import java.net.URI;
+import java.time.Duration;
+import java.util.Optional;
 
 /** Starts the engine of a load test anew, so that each pair of legs has a server life of its own. */
-public interface ServerUnit {
+public interface ServerUnit extends AutoCloseable {
     URI uri();
 
     /**
@@ -16,6 +18,22 @@ public interface ServerUnit {
     default boolean givesFreshLives() {
         return true;
     }
+
+    /** What beginning a life takes, as far as that is known. */
+    default Duration lifeTakes() {
+        return Duration.ZERO;
+    }
+
+    /** Told that its life has served something, so that the next one has to be another. */
+    default void used() {}
+
+    /** Why its life is over although nobody ended it, in a sentence; absent while it is not. */
+    default Optional<String> ended() {
+        return Optional.empty();
+    }
+
+    @Override
+    default void close() {}
 
     /** What it is, in a few words for the record. */
     default String name() {

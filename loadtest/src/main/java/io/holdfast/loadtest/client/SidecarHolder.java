@@ -8,7 +8,7 @@ import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
-import io.holdfast.loadtest.run.Holder;
+import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.RunClock;
 import java.io.IOException;
 import java.net.URI;
@@ -17,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,25 +27,30 @@ import org.slf4j.LoggerFactory;
  * <p>A flush is followed when the sidecar's engine has moved on to another incarnation and is certain of what it sees;
  * a hold asked for earlier would be lost to the flush that the sidecar has yet to hear of.
  */
-public final class SidecarHolder implements Holder, AutoCloseable {
+public final class SidecarHolder implements ArmSwitch {
     private static final Logger LOG = LoggerFactory.getLogger(SidecarHolder.class);
     private static final int MOST_FLUSHES = 12;
     private static final Duration SEEN_WITHIN = Duration.ofSeconds(6);
     private static final Duration LIMIT = Duration.ofSeconds(15);
     private static final long POLL_NANOS = 5_000_000;
+    /** A leg is expected to be as long as a few requests tell, and may be much longer. */
+    private static final int LEGS_OF_A_LEASE = 10;
+
+    private static final Duration LEAST_LEASE = Duration.ofMinutes(1);
 
     private final ControlHttp http;
     private final URI sidecar;
     private final String engine;
     private final String path;
-    private final Duration lease;
+    private final Duration mostLease;
     private final Duration seenWithin;
     private final RunClock clock;
     private Optional<String> openHold = Optional.empty();
+    private Duration lease;
 
     /**
      * @param engine the engine's id in the sidecar's configuration
-     * @param lease how long a hold lasts at most; longer than a leg
+     * @param lease how long a hold lasts at most; shorter where legs are known to be
      */
     public SidecarHolder(URI sidecar, String engine, Duration lease, RunClock clock) {
         this(sidecar, engine, lease, SEEN_WITHIN, LIMIT, clock);
@@ -59,6 +65,7 @@ public final class SidecarHolder implements Holder, AutoCloseable {
         this.sidecar = sidecar;
         this.engine = engine;
         this.path = "/api/v1/engines/" + URLEncoder.encode(engine, StandardCharsets.UTF_8);
+        this.mostLease = lease;
         this.lease = lease;
         this.seenWithin = seenWithin;
         this.clock = clock;
@@ -70,8 +77,36 @@ public final class SidecarHolder implements Holder, AutoCloseable {
     }
 
     @Override
-    public void check() {
-        view();
+    public boolean claimsHold() {
+        return true;
+    }
+
+    @Override
+    public void prepare() {
+        long until = clock.nanos() + seenWithin.toNanos();
+        JsonNode backend = view().path("backend");
+        // A sidecar that just started does not know yet.
+        while (!backend.path("canPin").asBoolean(true) && clock.nanos() < until) {
+            clock.sleep(POLL_NANOS);
+            backend = view().path("backend");
+        }
+        if (!backend.path("canPin").asBoolean(true)) {
+            throw new LoadTestException("The " + name() + ", cannot hold: "
+                    + ControlHttp.withoutEnd(backend.path("why").asText("it does not say why"))
+                    + "; see 'holdfast doctor'.");
+        }
+    }
+
+    @Override
+    public void legsTake(Duration about) {
+        Duration longEnough = about.multipliedBy(LEGS_OF_A_LEASE);
+        lease = Stream.of(longEnough, LEAST_LEASE).max(Duration::compareTo).orElse(longEnough);
+        lease = lease.compareTo(mostLease) < 0 ? lease : mostLease;
+    }
+
+    @Override
+    public Optional<String> afterAKill() {
+        return Optional.of("A hold that a kill -9 leaves behind ends by itself within " + lease.toSeconds() + " s.");
     }
 
     @Override
@@ -101,11 +136,11 @@ public final class SidecarHolder implements Holder, AutoCloseable {
     }
 
     @Override
-    public HoldReceipt hold(int[] prefix, Duration within) {
+    public HoldReceipt on(Prefixes prefixes, Duration within) {
         long until = clock.nanos() + within.toNanos();
         ObjectNode body = ControlHttp.JSON.createObjectNode();
         ArrayNode tokens = body.putArray("tokens");
-        for (int token : prefix) {
+        for (int token : prefixes.probed().tokens()) {
             tokens.add(token);
         }
         body.put("leaseSeconds", lease.toSeconds());
@@ -140,6 +175,9 @@ public final class SidecarHolder implements Holder, AutoCloseable {
 
     @Override
     public ReleaseReceipt release(HoldReceipt hold) {
+        if (hold.kind() == HoldReceipt.Kind.SHAM) {
+            return ReleaseReceipt.sham("incarnation " + incarnation(view()));
+        }
         if (hold.id().isEmpty()) {
             return ReleaseReceipt.skipped("there is no hold");
         }
@@ -160,13 +198,8 @@ public final class SidecarHolder implements Holder, AutoCloseable {
     }
 
     @Override
-    public HoldReceipt sham() {
+    public HoldReceipt off(Prefixes prefixes, Duration within) {
         return HoldReceipt.sham("incarnation " + incarnation(view()));
-    }
-
-    @Override
-    public ReleaseReceipt shamRelease() {
-        return ReleaseReceipt.sham("incarnation " + incarnation(view()));
     }
 
     /** Deletes the hold that an aborted leg left behind, if one did. */
@@ -196,7 +229,21 @@ public final class SidecarHolder implements Holder, AutoCloseable {
         }
     }
 
-    private JsonNode view() {
+    /** Calls a route of the engine. */
+    Answer post(String route) {
+        return ask(() -> http.post(path + route, ""));
+    }
+
+    Answer get(String route) {
+        return ask(() -> http.get(path + route));
+    }
+
+    Answer delete(String route) {
+        return ask(() -> http.delete(path + route));
+    }
+
+    /** What the sidecar says of the engine. */
+    JsonNode view() {
         Answer answer = ask(() -> http.get(path));
         if (answer.status() == 404) {
             throw new LoadTestException("The sidecar at " + sidecar + " has no engine called " + engine
@@ -237,7 +284,7 @@ public final class SidecarHolder implements Holder, AutoCloseable {
         return "requested".equals(hold.path("state").asText());
     }
 
-    private static boolean isHeld(String state) {
+    static boolean isHeld(String state) {
         return "held".equals(state) || "expiring".equals(state);
     }
 

@@ -1,11 +1,9 @@
 package io.holdfast.loadtest.journal;
 
-import io.holdfast.loadtest.run.Holder;
-
 /**
  * What was really done in a hold step.
  *
- * @param id names the hold to {@link Holder#release}; empty when there is none
+ * @param id names the hold to whoever releases it; empty when there is none
  * @param reason the words of whoever holds
  */
 public record HoldReceipt(Kind kind, String id, int wantedBlocks, int heldBlocks, long heldTokens, String reason) {
@@ -15,6 +13,8 @@ public record HoldReceipt(Kind kind, String id, int wantedBlocks, int heldBlocks
         HELD,
         /** A hold was asked for and nothing is held. */
         NOT_HELD,
+        /** Something was switched on that claims to hold nothing. */
+        SWITCHED,
         /** A sham was answered. */
         SHAM,
         /** Neither was done. */
@@ -27,6 +27,10 @@ public record HoldReceipt(Kind kind, String id, int wantedBlocks, int heldBlocks
 
     public static HoldReceipt notHeld(String id, int wantedBlocks, String reason) {
         return new HoldReceipt(Kind.NOT_HELD, id, wantedBlocks, 0, 0, reason);
+    }
+
+    public static HoldReceipt switched(String reason) {
+        return new HoldReceipt(Kind.SWITCHED, "", 0, 0, 0, reason);
     }
 
     public static HoldReceipt sham(String reason) {

@@ -4,44 +4,122 @@ import io.holdfast.loadtest.LoadTestException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.charset.CharacterCodingException;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
+import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 
 /**
- * The append-only record of a run: one line of JSON for what was decided before it, one for each leg with all stamps.
+ * The append-only record of a run: one line of JSON for what was decided before it, one for each leg with all stamps, and
+ * one for each pair that was voided and each time that the run was resumed.
  *
- * <p>Each line is on disk before the run goes on, so a run that is killed loses the leg under way and nothing else.
+ * <p>Each line is on disk before the run goes on, so a run that is killed loses the leg under way and nothing else. Nothing
+ * that was written whole is ever written over. Whoever writes holds a lock on the file, which ends with its process however
+ * that ends.
  */
 public final class Journal implements AutoCloseable {
-    private static final String RUN = "run";
-    private static final String LEG = "leg";
-
     private final Path file;
     private final FileChannel channel;
+    private final String run;
 
-    private Journal(Path file, FileChannel channel) {
+    private Journal(Path file, FileChannel channel, String run) {
         this.file = file;
         this.channel = channel;
+        this.run = run;
     }
 
     /** Begins a journal in a new file; one that is there already is never written to. */
     public static Journal create(Path file, RunHeader header) {
         try {
             FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-            Journal journal = new Journal(file, channel);
-            journal.write(JournalJson.line(RUN, header));
-            return journal;
+            try {
+                lock(file, channel);
+                String head = JournalJson.head(header);
+                Journal journal = new Journal(file, channel, JournalReader.id(head));
+                journal.write(head);
+                return journal;
+            } catch (IOException | RuntimeException e) {
+                channel.close();
+                throw e;
+            }
         } catch (FileAlreadyExistsException e) {
             throw exists(file, e);
         } catch (IOException e) {
             throw unwritable(file, e);
+        }
+    }
+
+    /** Opens a journal to go on with it. A last line that was torn is dropped; whoever writes to it already is an error. */
+    public static Reopened reopen(Path file) {
+        try {
+            FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            try {
+                lock(file, channel);
+                JournalReader.Read read = JournalReader.read(file, bytes(channel));
+                channel.truncate(read.length());
+                channel.position(read.length());
+                Journal journal = new Journal(file, channel, read.run());
+                if (!read.closed()) {
+                    journal.write("");
+                }
+                return new Reopened(journal, read.contents());
+            } catch (IOException | RuntimeException e) {
+                channel.close();
+                throw e;
+            }
+        } catch (NoSuchFileException e) {
+            throw missing(file, e);
+        } catch (IOException e) {
+            throw unwritable(file, e);
+        }
+    }
+
+    private static byte[] bytes(FileChannel channel) throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(channel.size()));
+        while (bytes.hasRemaining() && channel.read(bytes) >= 0) {
+            // A file gives what it has in as many parts as it likes.
+        }
+        return bytes.array();
+    }
+
+    private static void lock(Path file, FileChannel channel) throws IOException {
+        if (tryLock(channel).isEmpty()) {
+            throw new LoadTestException("The journal " + file
+                    + " is being written by a load test that still runs; see 'holdfast loadtest status " + file + "'.");
+        }
+    }
+
+    /** Absent where another holds it. */
+    private static Optional<FileLock> tryLock(FileChannel channel) throws IOException {
+        try {
+            return Optional.ofNullable(channel.tryLock());
+        } catch (OverlappingFileLockException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Whether a load test that still runs writes to it, on this machine. */
+    public static boolean isBeingWritten(Path file) {
+        // Locks are asked for on a channel that could write, since that is the kind the writer has; nothing is written.
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            Optional<FileLock> lock = tryLock(channel);
+            if (lock.isPresent()) {
+                lock.get().release();
+            }
+            return lock.isEmpty();
+        } catch (NoSuchFileException e) {
+            throw missing(file, e);
+        } catch (IOException e) {
+            // One that may be read only is not being written by whoever asks, and by nobody else as far as one can
+            // tell.
+            return false;
         }
     }
 
@@ -53,8 +131,36 @@ public final class Journal implements AutoCloseable {
     }
 
     public void append(LegRecord leg) {
+        append(JournalJson.LEG, leg);
+    }
+
+    /**
+     * Says that the pair under way does not count.
+     *
+     * @param reason in one clause
+     */
+    public void voidPair(int life, String reason) {
+        append(JournalJson.VOIDED, new Voiding(life, reason, false));
+    }
+
+    /**
+     * Says that the pair whose leg was written last does not count, for what happened around it, and runs again at the end
+     * of its round.
+     *
+     * @param reason in one clause
+     */
+    public void repeatPair(int life, String reason) {
+        append(JournalJson.VOIDED, new Voiding(life, reason, true));
+    }
+
+    /** Says that another process goes on from here. */
+    public void resumed(Instant now) {
+        append(JournalJson.RESUMED, new Resuming(now.toString()));
+    }
+
+    private void append(String kind, Object content) {
         try {
-            write(JournalJson.line(LEG, leg));
+            write(JournalJson.line(kind, content, run));
         } catch (IOException e) {
             throw unwritable(file, e);
         }
@@ -62,10 +168,19 @@ public final class Journal implements AutoCloseable {
 
     private void write(String line) throws IOException {
         ByteBuffer bytes = StandardCharsets.UTF_8.encode(line + "\n");
-        while (bytes.hasRemaining()) {
-            channel.write(bytes);
+        long began = channel.position();
+        try {
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+            channel.force(true);
+        } catch (IOException e) {
+            if (channel.isOpen()) {
+                // On a full disk: what comes after half a line could not be read.
+                channel.truncate(began);
+            }
+            throw e;
         }
-        channel.force(true);
     }
 
     @Override
@@ -82,66 +197,17 @@ public final class Journal implements AutoCloseable {
      * a line is written with its end.
      */
     public static Contents read(Path file) {
-        List<String> lines = new ArrayList<>();
-        boolean wholeToTheEnd;
         try {
-            byte[] bytes = Files.readAllBytes(file);
-            int end = bytes.length;
-            while (end > 0 && bytes[end - 1] != '\n') {
-                end--;
-            }
-            wholeToTheEnd = end == bytes.length;
-            lines.addAll(StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(bytes, 0, end))
-                    .toString()
-                    .lines()
-                    .toList());
-            if (!wholeToTheEnd) {
-                lines.add(new String(bytes, end, bytes.length - end, StandardCharsets.UTF_8));
-            }
-        } catch (CharacterCodingException e) {
-            throw new LoadTestException("The journal " + file + " cannot be read: it is no text in UTF-8.", e);
+            return JournalReader.read(file, Files.readAllBytes(file)).contents();
         } catch (NoSuchFileException e) {
-            throw new LoadTestException("There is no journal at " + file + ".", e);
+            throw missing(file, e);
         } catch (IOException e) {
             throw new LoadTestException("The journal " + file + " cannot be read: " + e.getMessage() + ".", e);
         }
-        if (lines.isEmpty()) {
-            throw new LoadTestException("The journal " + file + " is empty, so there is nothing to judge.");
-        }
-        List<LegRecord> legs = new ArrayList<>();
-        List<String> warnings = new ArrayList<>();
-        RunHeader header = header(file, lines.getFirst());
-        for (int i = 1; i < lines.size(); i++) {
-            try {
-                legs.add(JournalJson.read(lines.get(i), LEG, LegRecord.class));
-            } catch (IOException | RuntimeException e) {
-                if (wholeToTheEnd || i < lines.size() - 1) {
-                    throw damaged(file, i + 1, e);
-                }
-                warnings.add("The last line of the journal is torn and was left out: the run was cut off in that leg.");
-            }
-        }
-        return new Contents(header, legs, warnings);
     }
 
-    private static RunHeader header(Path file, String line) {
-        try {
-            RunHeader header = JournalJson.read(line, RUN, RunHeader.class);
-            if (header.format() != RunHeader.FORMAT) {
-                throw new LoadTestException("The journal " + file + " has format " + header.format()
-                        + "; this version reads format " + RunHeader.FORMAT + ".");
-            }
-            return header;
-        } catch (IOException e) {
-            throw damaged(file, 1, e);
-        }
-    }
-
-    private static LoadTestException damaged(Path file, int line, Exception cause) {
-        String why = String.valueOf(cause.getMessage()).lines().findFirst().orElse("");
-        return new LoadTestException("Line " + line + " of the journal " + file + " cannot be read: " + why, cause);
+    private static LoadTestException missing(Path file, Exception cause) {
+        return new LoadTestException("There is no journal at " + file + ".", cause);
     }
 
     private static LoadTestException exists(Path file, Exception cause) {
@@ -153,11 +219,73 @@ public final class Journal implements AutoCloseable {
         return new LoadTestException("The journal " + file + " cannot be written: " + cause + ".", cause);
     }
 
-    /** What a journal holds. */
-    public record Contents(RunHeader header, List<LegRecord> legs, List<String> warnings) {
+    /** The pairs that count of which every leg is there. */
+    static int wholePairs(RunHeader header, List<LegRecord> legs) {
+        int ofALife = header.legsOf(header.firstLife()).size();
+        return Math.max(0, legs.size() / ofALife - (header.rehearsal() ? 1 : 0));
+    }
+
+    /** A line that takes a pair out. */
+    record Voiding(int life, String reason, boolean bySurroundings) {}
+
+    /** A line that says when a run was resumed. */
+    record Resuming(String at) {}
+
+    /** A journal to write to, and what it held. */
+    public record Reopened(Journal journal, Contents contents) {}
+
+    /**
+     * What a journal holds.
+     *
+     * @param header with the slot that the rehearsal led to
+     * @param legs those that stand, in the order in which they ran; of the last life perhaps not all
+     * @param order that of all lives, those to come included
+     * @param resumes how often the run was resumed
+     * @param endsWithALeg whether nothing was voided after the last of them, so that a run which is over was killed
+     */
+    public record Contents(
+            RunHeader header,
+            List<LegRecord> legs,
+            List<Integer> order,
+            List<VoidedPair> voided,
+            int resumes,
+            boolean endsWithALeg,
+            List<String> warnings) {
         public Contents {
             legs = List.copyOf(legs);
+            order = List.copyOf(order);
+            voided = List.copyOf(voided);
             warnings = List.copyOf(warnings);
+        }
+
+        /** Of a run that went through. */
+        public Contents(RunHeader header, List<LegRecord> legs, List<String> warnings) {
+            this(header, legs, new LifeOrder(header).lives(), List.of(), 0, true, warnings);
+        }
+
+        /** The pairs that count of which every leg is there. */
+        public int wholePairs() {
+            return Journal.wholePairs(header, legs);
+        }
+
+        /** The same to go on with. */
+        public LifeOrder lifeOrder() {
+            return new LifeOrder(header, order);
+        }
+
+        /** How many lives, in their order, are finished. */
+        public int finishedLives() {
+            return legs.size() / header.legsOf(header.firstLife()).size();
+        }
+
+        /** How many legs of the life after those are there. */
+        public int legsOfNextLife() {
+            return legs.size() % header.legsOf(header.firstLife()).size();
+        }
+
+        /** How many pairs were voided by their surroundings so far. */
+        public int repeats() {
+            return (int) voided.stream().filter(VoidedPair::bySurroundings).count();
         }
     }
 }

@@ -11,9 +11,11 @@ import java.util.OptionalDouble;
  *
  * @param life the server life, from 1; 0 is the rehearsal
  * @param position 0 is the burn-in leg, 1 the first and 2 the second of the pair
- * @param bodies SHA-256 over the bodies of all requests, in the order of the list
+ * @param bodies SHA-256 over the bodies of all requests, in the order of the list and without the salt of the leg
  * @param holdNanos how much of its slot the hold or the sham took
+ * @param own what the arm's switch sent for itself, which is no load
  * @param problem why the leg ended early, if it did
+ * @param client how the client fared; absent where nobody watched it
  */
 public record LegRecord(
         int life,
@@ -28,10 +30,89 @@ public record LegRecord(
         ReleaseReceipt release,
         List<Step> steps,
         List<RequestRecord> requests,
-        Optional<String> problem) {
+        List<RequestRecord> own,
+        Optional<String> problem,
+        Optional<ClientHealth> client) {
     public LegRecord {
         steps = List.copyOf(steps);
         requests = List.copyOf(requests);
+        own = List.copyOf(own);
+    }
+
+    /** Of a client that nobody watched. */
+    public LegRecord(
+            int life,
+            PairOrder order,
+            int position,
+            Arm arm,
+            String workloadId,
+            String bodies,
+            FlushReceipt flush,
+            HoldReceipt hold,
+            long holdNanos,
+            ReleaseReceipt release,
+            List<Step> steps,
+            List<RequestRecord> requests,
+            List<RequestRecord> own,
+            Optional<String> problem) {
+        this(
+                life,
+                order,
+                position,
+                arm,
+                workloadId,
+                bodies,
+                flush,
+                hold,
+                holdNanos,
+                release,
+                steps,
+                requests,
+                own,
+                problem,
+                Optional.empty());
+    }
+
+    public LegRecord withClient(Optional<ClientHealth> value) {
+        return new LegRecord(
+                life,
+                order,
+                position,
+                arm,
+                workloadId,
+                bodies,
+                flush,
+                hold,
+                holdNanos,
+                release,
+                steps,
+                requests,
+                own,
+                problem,
+                value);
+    }
+
+    /** What a problem begins with when the leg was not that of the run's server. */
+    public static final String ANOTHER_SERVER = "another server answered than the one that the run began with";
+
+    /** The same with a reason why it is none. */
+    public LegRecord withProblem(String why) {
+        return new LegRecord(
+                life,
+                order,
+                position,
+                arm,
+                workloadId,
+                bodies,
+                flush,
+                hold,
+                holdNanos,
+                release,
+                steps,
+                requests,
+                own,
+                Optional.of(why),
+                client);
     }
 
     /** Whether it is one of the two legs of a pair that counts. */
@@ -50,8 +131,6 @@ public record LegRecord(
 
     /** Where it is in the experiment, as in {@code life 3 BP, leg 2 (pinned)}. */
     public String label() {
-        return (life == 0 ? "rehearsal" : "life " + life + " " + order) + ", "
-                + (position == 0 ? "burn-in leg" : "leg " + position) + " ("
-                + (arm == Arm.PINNED ? "pinned" : "baseline") + ")";
+        return new PlannedLeg(life, order, position).label();
     }
 }

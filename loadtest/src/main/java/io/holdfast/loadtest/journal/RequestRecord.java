@@ -1,12 +1,18 @@
 package io.holdfast.loadtest.journal;
 
 import io.holdfast.loadtest.workload.Role;
+import java.util.Arrays;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
  * What became of one request. All stamps are nanoseconds since its leg began.
+ *
+ * <p>There are two origins of a latency, and both are kept. From {@code sent} it is what the server took. From {@code
+ * scheduled} it is what whoever wanted an answer at that time waited for it: with arrivals that do not wait for answers
+ * the time that a request spent waiting in the client belongs to that, and leaving it out makes an overloaded server look
+ * well.
  *
  * @param number its place in the leg's list of requests, from 0
  * @param cycle from 1; 0 for what comes before the first flood
@@ -20,6 +26,9 @@ import java.util.OptionalLong;
  * @param completionTokens as the engine counts them
  * @param cachedTokens as the engine counts them; absent means that it did not say, which is not 0
  * @param problem one clause for anything but OK, otherwise empty
+ * @param sentTokens how long its prompt is, where it was sent as token ids
+ * @param firstAnswer when the first event arrived with output other than reasoning
+ * @param tokens when each event with output arrived
  */
 public record RequestRecord(
         int number,
@@ -35,16 +44,101 @@ public record RequestRecord(
         OptionalInt promptTokens,
         OptionalInt completionTokens,
         OptionalInt cachedTokens,
-        String problem) {
+        String problem,
+        OptionalInt sentTokens,
+        OptionalLong firstAnswer,
+        TokenStamps tokens) {
+
+    /** Of which no more is known than when its output began and ended. */
+    public RequestRecord(
+            int number,
+            Role role,
+            int cycle,
+            RequestStatus status,
+            long scheduled,
+            long sent,
+            OptionalLong firstByte,
+            OptionalLong firstToken,
+            OptionalLong lastToken,
+            long done,
+            OptionalInt promptTokens,
+            OptionalInt completionTokens,
+            OptionalInt cachedTokens,
+            String problem) {
+        this(
+                number,
+                role,
+                cycle,
+                status,
+                scheduled,
+                sent,
+                firstByte,
+                firstToken,
+                lastToken,
+                done,
+                promptTokens,
+                completionTokens,
+                cachedTokens,
+                problem,
+                OptionalInt.empty(),
+                OptionalLong.empty(),
+                TokenStamps.none());
+    }
 
     public boolean isOk() {
         return status == RequestStatus.OK;
     }
 
-    /** Time to the first token in milliseconds, from the last byte sent; only an OK request has one. */
+    /**
+     * Time to the first token in milliseconds, from the last byte sent. Only an OK request has one, and none has one that is
+     * not above zero: no token comes before it is asked for.
+     */
     public OptionalDouble ttftMillis() {
-        return isOk() && firstToken.isPresent()
-                ? OptionalDouble.of((firstToken.getAsLong() - sent) / 1e6)
+        return between(sent, firstToken);
+    }
+
+    /** The same from when its turn came. */
+    public OptionalDouble ttftFromScheduleMillis() {
+        return between(scheduled, firstToken);
+    }
+
+    /** Time to the first output that is not reasoning, in milliseconds from the last byte sent. */
+    public OptionalDouble ttfoMillis() {
+        return between(sent, firstAnswer);
+    }
+
+    /** From the last byte sent to the last token, in milliseconds. */
+    public OptionalDouble endToEndMillis() {
+        return between(sent, lastToken);
+    }
+
+    /** The same from when its turn came. */
+    public OptionalDouble endToEndFromScheduleMillis() {
+        return between(scheduled, lastToken);
+    }
+
+    /** Time for each token after the first, in milliseconds: (end to end - time to first token) / (tokens - 1). */
+    public OptionalDouble tpotMillis() {
+        return isOk() && firstToken.isPresent() && lastToken.isPresent() && completionTokens.orElse(0) > 1
+                ? OptionalDouble.of(
+                        (lastToken.getAsLong() - firstToken.getAsLong()) / 1e6 / (completionTokens.getAsInt() - 1))
+                : OptionalDouble.empty();
+    }
+
+    /**
+     * For each token after the first chunk the gap before its chunk, divided by the tokens of that chunk, in milliseconds.
+     * Empty where the chunks do not add up to the tokens that the engine counted: then they are gaps between chunks, which
+     * {@link TokenStamps#gapsMillis} has.
+     */
+    public double[] itlMillis() {
+        boolean addsUp =
+                completionTokens.isEmpty() || Arrays.stream(tokens.tokens()).sum() == completionTokens.getAsInt();
+        return isOk() && addsUp ? tokens.perTokenMillis() : new double[0];
+    }
+
+    private OptionalDouble between(long from, OptionalLong to) {
+        return isOk() && to.isPresent() && to.getAsLong() > from
+                ? OptionalDouble.of((to.getAsLong() - from) / 1e6)
                 : OptionalDouble.empty();
     }
 
@@ -64,7 +158,31 @@ public record RequestRecord(
                 promptTokens,
                 completionTokens,
                 cachedTokens,
-                problem);
+                problem,
+                sentTokens,
+                since(firstAnswer, origin),
+                tokens);
+    }
+
+    public RequestRecord numbered(int place) {
+        return new RequestRecord(
+                place,
+                role,
+                cycle,
+                status,
+                scheduled,
+                sent,
+                firstByte,
+                firstToken,
+                lastToken,
+                done,
+                promptTokens,
+                completionTokens,
+                cachedTokens,
+                problem,
+                sentTokens,
+                firstAnswer,
+                tokens);
     }
 
     private static OptionalLong since(OptionalLong stamp, long origin) {

@@ -11,5 +11,9 @@ public enum RequestStatus {
     /** There was no connection, or the stream broke off, was not understood or carried an error. */
     BROKEN_STREAM,
     /** The stream was not over in time. */
-    TIMED_OUT
+    TIMED_OUT,
+    /** What it says cannot be: output that was there before the request was sent, or more tokens cached than it has. */
+    IMPOSSIBLE,
+    /** Its turn came while as many requests as the client has connections for were under way, so it was never sent. */
+    NOT_SENT
 }

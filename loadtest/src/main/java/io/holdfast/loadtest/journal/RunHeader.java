@@ -2,8 +2,13 @@ package io.holdfast.loadtest.journal;
 
 import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.CrossoverPlan;
+import io.holdfast.evidence.PairOrder;
+import io.holdfast.loadtest.workload.Workload;
 import io.holdfast.loadtest.workload.WorkloadFacts;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * What was decided before the first leg: enough to judge the legs again.
@@ -12,6 +17,11 @@ import java.util.Map;
  * @param startedAt date and time in UTC, for people
  * @param client how the engine was asked, and with which versions
  * @param freshLives whether pairs are separated by restarts, not by flushes only
+ * @param claimsHold whether pinned legs claim to keep the prefix
+ * @param repeatPairs how many pairs may be voided by their surroundings and run again
+ * @param slotAdapts whether the slot becomes longer where the rehearsal shows that it has to
+ * @param options what was asked for beside all that, by the names of the command's options, so that it can be asked for
+ *     again; nothing that is secret
  */
 public record RunHeader(
         int format,
@@ -30,14 +40,146 @@ public record RunHeader(
         String unit,
         boolean freshLives,
         String holder,
-        EngineFacts engine) {
-    public static final int FORMAT = 2;
+        boolean claimsHold,
+        EngineFacts engine,
+        int repeatPairs,
+        boolean slotAdapts,
+        Map<String, String> options) {
+    public static final int FORMAT = 5;
+
+    /** The oldest that is read; what its lines do not tell is unknown. */
+    static final int OLDEST_FORMAT = 4;
+
+    /** The slot against the slowest call of the rehearsal. */
+    private static final int ROOM = 3;
+
+    private static final long NANOS_OF_A_MILLI = 1_000_000;
 
     /** Among what tells about the client: the nonce of what each leg's texts begin with, where they do. */
     public static final String SALT = "salt";
 
+    /** Among the options: the other numbers that a run is judged by, separated by commas. */
+    public static final String ALSO_JUDGE = "also-judge";
+
     public RunHeader {
         client = Map.copyOf(client);
+        options = Map.copyOf(options);
+    }
+
+    /** Of a run that nobody can go on with by its journal alone. */
+    public RunHeader(
+            int format,
+            String startedAt,
+            Map<String, String> client,
+            WorkloadFacts workload,
+            CrossoverPlan plan,
+            long seed,
+            int concurrency,
+            boolean burnIn,
+            boolean rehearsal,
+            Statistic statistic,
+            Criteria criteria,
+            long slotMillis,
+            long toleranceMillis,
+            String unit,
+            boolean freshLives,
+            String holder,
+            boolean claimsHold,
+            EngineFacts engine) {
+        this(
+                format,
+                startedAt,
+                client,
+                workload,
+                plan,
+                seed,
+                concurrency,
+                burnIn,
+                rehearsal,
+                statistic,
+                criteria,
+                slotMillis,
+                toleranceMillis,
+                unit,
+                freshLives,
+                holder,
+                claimsHold,
+                engine,
+                0,
+                false,
+                Map.of());
+    }
+
+    /** The same once the rehearsal is over, whose calls may need a longer slot; the same for whoever reads its legs. */
+    public RunHeader afterRehearsal(List<LegRecord> rehearsal) {
+        long slowest = rehearsal.stream().mapToLong(LegRecord::holdNanos).max().orElse(0);
+        long needed = Math.ceilDiv(ROOM * slowest, NANOS_OF_A_MILLI);
+        return slotAdapts && needed > slotMillis ? withSlotMillis(needed) : this;
+    }
+
+    private RunHeader withSlotMillis(long millis) {
+        return new RunHeader(
+                format,
+                startedAt,
+                client,
+                workload,
+                plan,
+                seed,
+                concurrency,
+                burnIn,
+                rehearsal,
+                statistic,
+                criteria,
+                millis,
+                toleranceMillis,
+                unit,
+                freshLives,
+                holder,
+                claimsHold,
+                engine,
+                repeatPairs,
+                slotAdapts,
+                options);
+    }
+
+    /** The order of the pair in a life; the rehearsal takes every path that the experiment will take. */
+    public PairOrder orderOf(int life) {
+        if (life > 0) {
+            return plan.lives().get(life - 1);
+        }
+        return plan.isOnlyControls() ? PairOrder.AA : PairOrder.BP;
+    }
+
+    /** The legs of one life in their order. */
+    public List<PlannedLeg> legsOf(int life) {
+        return IntStream.range(burnIn ? 0 : 1, Workload.LEGS_OF_A_LIFE)
+                .mapToObj(position -> new PlannedLeg(life, orderOf(life), position))
+                .toList();
+    }
+
+    /** The first life: that of the rehearsal, where there is one. */
+    public int firstLife() {
+        return rehearsal ? 0 : 1;
+    }
+
+    /** All legs in the order in which they run. */
+    public List<PlannedLeg> legs() {
+        return IntStream.rangeClosed(firstLife(), plan.lives().size())
+                .mapToObj(this::legsOf)
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    /** All numbers that the run is judged by, the first of them first. */
+    public List<Statistic> judgedBy() {
+        String others = options.getOrDefault(ALSO_JUDGE, "");
+        return Stream.concat(
+                        Stream.of(statistic),
+                        Stream.of(others.split(",", -1))
+                                .filter(name -> !name.isBlank())
+                                .map(Statistic::valueOf))
+                .distinct()
+                .toList();
     }
 
     /** Whether texts were told apart by a salt in place of emptying the cache. */

@@ -14,6 +14,8 @@ public record Step(Kind kind, int cycle, long began, long ended) {
         CONNECT,
         /** The prefix alone is sent. */
         PRIME,
+        /** Traffic to learn from, texts and floods alike. */
+        LEARN,
         /** A slot of fixed length in which the pinned arm holds and the baseline makes a sham. */
         HOLD,
         /** Unrelated prompts press on the cache. */

@@ -1,9 +1,11 @@
 package io.holdfast.loadtest.run;
 
 import io.holdfast.loadtest.client.HttpEngine;
+import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.workload.LoadRequest;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -23,6 +25,11 @@ public interface EngineUnderTest extends AutoCloseable {
     /** Whether {@link #beginLife} gives a new process. If not, server lives are separated by a flush only. */
     boolean givesFreshLives();
 
+    /** What {@link #beginLife} takes, as far as that is known. */
+    default Duration lifeTakes() {
+        return Duration.ZERO;
+    }
+
     /** Ends the server life that there is, where it can, and returns when the engine has answered a real request. */
     void beginLife();
 
@@ -30,6 +37,14 @@ public interface EngineUnderTest extends AutoCloseable {
 
     /** Empties the cache; the reason why it could not, if so. */
     Optional<String> flush();
+
+    /** Its own ways to keep a prefix. */
+    HoldRoutes holdRoutes();
+
+    /** Sends one request that belongs to no load, on a connection that is open already. */
+    default RequestRecord ask(LoadRequest request) {
+        return prepare(List.of(request)).send(1, 1).getFirst();
+    }
 
     /** Makes the requests of a leg ready, so that nothing is left to do for them while the load runs. */
     Load prepare(List<LoadRequest> requests);
@@ -39,7 +54,7 @@ public interface EngineUnderTest extends AutoCloseable {
 
     /** The requests of one leg in their order. */
     interface Load {
-        /** SHA-256 over all that will be sent: two legs with the same digest ask for the same. */
+        /** SHA-256 over all that will be sent but its salt: two legs with the same digest ask for the same. */
         String digest();
 
         /** Opens so many connections, in place of those there are. */
@@ -50,6 +65,32 @@ public interface EngineUnderTest extends AutoCloseable {
          *
          * @return one record for each in the order of the list, stamped by the run's clock; a failed request is a record
          */
-        List<RequestRecord> send(int count, int concurrency);
+        default List<RequestRecord> send(int count, int concurrency) {
+            return send(count, concurrency, Optional.empty()).load();
+        }
+
+        /** The same with a request beside it, again and again, which has a connection of its own beyond those of the load. */
+        Sent send(int count, int concurrency, Optional<Beside> beside);
+
+        /** How the client fared in all that was sent so far; absent where there is none that could be in the way. */
+        default Optional<ClientHealth> health() {
+            return Optional.empty();
+        }
     }
+
+    /**
+     * A request that is sent beside a load at a pace that the load gives: by the clock it would come at another place of the
+     * load wherever the engine is faster.
+     *
+     * @param every how many requests of the load end before it is sent, and again each time; not after the last one
+     */
+    record Beside(LoadRequest request, int every) {}
+
+    /**
+     * What became of a load and of what was sent beside it.
+     *
+     * @param load one record for each request, in the order of the list
+     * @param beside one record for each time, numbered from 0
+     */
+    record Sent(List<RequestRecord> load, List<RequestRecord> beside) {}
 }

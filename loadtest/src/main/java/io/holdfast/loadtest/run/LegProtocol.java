@@ -8,10 +8,13 @@ import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.Step;
+import io.holdfast.loadtest.run.EngineUnderTest.Beside;
 import io.holdfast.loadtest.run.EngineUnderTest.Load;
+import io.holdfast.loadtest.run.EngineUnderTest.Sent;
 import io.holdfast.loadtest.workload.Phase;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.loadtest.workload.Workload;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -21,12 +24,15 @@ import java.util.Optional;
  * ================
  *
  * Both arms take the same steps: flush, connect, prime, hold, then the other phases of the workload, release. They
- * differ in the body of the hold step and of its counterpart at the end, and in nothing else. There is one method
- * here for each step and no branch on the arm outside of `holdOrSham` and `releaseOrSham`.
+ * differ in the body of the hold step and of its counterpart at the end, and in nothing else: what an arm asks of the
+ * engine during the floods it asks as often in the other arm, of a prefix that nobody probes. There is one method here
+ * for each step and no branch on the arm outside of `waitOutSlot`.
  *
  * The slot. Holding takes a call or two, a sham takes one. If the load began when the call returned, the arms would
  * start it at different times after the flush, which alone moves latencies. So the hold step has a fixed length that
  * both arms wait out. A body that does not fit spoils the leg; it is recorded, and a gate refuses it.
+ *
+ * What is held is released whatever ends the leg, a stop as well; the hold step itself is not cut in half by one.
  *
  * What ends a leg early. Without an empty cache, or without the prefix in it, the rest would measure something else.
  * Such a leg keeps what it has and names its problem; the gates turn that into an invalid experiment.
@@ -40,18 +46,32 @@ final class LegProtocol {
     }
 
     private final EngineUnderTest engine;
-    private final Holder holder;
+    private final ArmSwitch arms;
     private final RunClock clock;
     private final Workload workload;
     private final LoadTestSettings settings;
+    private final Duration patience;
+    private final RunStop stop;
     private final Watcher watcher;
 
     LegProtocol(RunEnvironment environment, Workload workload, LoadTestSettings settings, Watcher watcher) {
+        this(environment, workload, settings, settings.holdSlot(), watcher);
+    }
+
+    /** @param patience the most that the call of a hold step may take; longer than its slot where that is yet to be found */
+    LegProtocol(
+            RunEnvironment environment,
+            Workload workload,
+            LoadTestSettings settings,
+            Duration patience,
+            Watcher watcher) {
+        this.patience = patience;
         this.engine = environment.engine();
-        this.holder = environment.holder();
+        this.arms = environment.arms();
         this.clock = environment.clock();
         this.workload = workload;
         this.settings = settings;
+        this.stop = environment.stop();
         this.watcher = watcher;
     }
 
@@ -67,7 +87,10 @@ final class LegProtocol {
         private final Arm arm;
         private final List<Step> steps = new ArrayList<>();
         private final List<RequestRecord> records = new ArrayList<>();
+        private final List<RequestRecord> own = new ArrayList<>();
         private final Load load;
+        private final ArmSwitch.Prefixes prefixes;
+        private final Optional<Beside> beside;
         private final long origin;
         private FlushReceipt followed = new FlushReceipt("", 0, Optional.empty());
         private HoldReceipt hold = HoldReceipt.skipped("the leg ended before its hold step");
@@ -80,24 +103,31 @@ final class LegProtocol {
             this.position = position;
             this.arm = Arm.of(order, position);
             this.load = engine.prepare(settings.requests(workload, life, position));
+            this.prefixes = new ArmSwitch.Prefixes(
+                    settings.request(workload.touch(), life, position),
+                    settings.request(workload.touchOfAnother(), life, position),
+                    workload.textsBeforeHold(position).stream()
+                            .map(text -> settings.request(text, life, position))
+                            .toList());
+            this.beside = arms.beside(arm, prefixes);
             this.origin = clock.nanos();
         }
 
         LegRecord run() {
-            step(Step.Kind.FLUSH, 0, () -> followed = holder.follow(engine::flush));
+            step(Step.Kind.FLUSH, 0, this::flush);
             if (followed.problem().isPresent()) {
                 return record(followed.problem());
             }
-            step(Step.Kind.CONNECT, 0, () -> load.connect(settings.concurrency()));
+            step(Step.Kind.CONNECT, 0, () -> load.connect(settings.concurrency() + (beside.isPresent() ? 1 : 0)));
             List<Phase> phases = workload.phases(position);
-            send(phases.getFirst());
-            RequestRecord prime = records.getFirst();
-            if (!prime.isOk()) {
-                return record(Optional.of("the prefix could not be sent: " + prime.problem()));
+            phases.stream().filter(Phase::isBeforeHold).forEach(this::send);
+            RequestRecord last = records.getLast();
+            if (!last.isOk()) {
+                return record(Optional.of("the prefix could not be sent: " + last.problem()));
             }
-            step(Step.Kind.HOLD, 0, this::waitOutSlot);
             try {
-                phases.stream().skip(1).forEach(this::send);
+                step(Step.Kind.HOLD, 0, this::waitOutSlot);
+                phases.stream().filter(phase -> !phase.isBeforeHold()).forEach(this::send);
             } catch (RuntimeException e) {
                 releaseAfter(e);
                 throw e;
@@ -106,27 +136,53 @@ final class LegProtocol {
             return record(Optional.empty());
         }
 
+        /** Where texts are told apart by a salt, what is in the cache is of no use to this leg. */
+        private void flush() {
+            if (settings.salt().isEmpty()) {
+                followed = arms.follow(engine::flush);
+            }
+        }
+
         /** Sends the requests of a phase and waits until all are over. */
         private void send(Phase phase) {
             Step.Kind kind = switch (phase.role()) {
                 case PRIME -> Step.Kind.PRIME;
+                case LEARN -> Step.Kind.LEARN;
                 case FLOOD -> Step.Kind.FLOOD;
                 case PROBE -> Step.Kind.PROBE;
+                case TOUCH -> throw new IllegalArgumentException("No phase of a workload is the arm's own.");
             };
-            int concurrency = phase.role() == Role.FLOOD ? settings.concurrency() : 1;
-            step(
-                    kind,
-                    phase.cycle(),
-                    () -> load.send(phase.requests().size(), concurrency)
-                            .forEach(record -> records.add(record.since(origin))));
+            int concurrency = phase.isFlood() ? settings.concurrency() : 1;
+            Optional<Beside> now = phase.role() == Role.FLOOD ? beside : Optional.empty();
+            step(kind, phase.cycle(), () -> {
+                Sent sent = load.send(phase.requests().size(), concurrency, now);
+                sent.load().forEach(record -> records.add(record.since(origin)));
+                sent.beside().forEach(this::addOwn);
+            });
+        }
+
+        private void addOwn(RequestRecord record) {
+            own.add(record.since(origin).numbered(own.size()));
         }
 
         private void release() {
-            step(Step.Kind.RELEASE, 0, () -> release = releaseOrSham());
+            step(
+                    Step.Kind.RELEASE,
+                    0,
+                    () -> stop.always(() -> {
+                        release = arms.release(hold);
+                    }));
         }
 
         /** The first cause is what the user has to hear of; a release that fails after it only adds to it. */
         private void releaseAfter(RuntimeException cause) {
+            if (stop.isAsked()) {
+                stop.notice();
+            }
+            if (hold.kind() == HoldReceipt.Kind.SKIPPED) {
+                // There was no answer; the switch knows what it may have left behind.
+                return;
+            }
             try {
                 release();
             } catch (RuntimeException e) {
@@ -136,17 +192,12 @@ final class LegProtocol {
 
         private void waitOutSlot() {
             long began = clock.nanos();
-            hold = holdOrSham();
+            stop.shielded(() -> {
+                hold = arm == Arm.PINNED ? arms.on(prefixes, patience) : arms.off(prefixes, patience);
+            });
             holdNanos = clock.nanos() - began;
+            arms.sent().forEach(this::addOwn);
             clock.sleepUntil(began + settings.holdSlot().toNanos());
-        }
-
-        private HoldReceipt holdOrSham() {
-            return arm == Arm.PINNED ? holder.hold(workload.prefix(), settings.holdSlot()) : holder.sham();
-        }
-
-        private ReleaseReceipt releaseOrSham() {
-            return arm == Arm.PINNED ? holder.release(hold) : holder.shamRelease();
         }
 
         private void step(Step.Kind kind, int cycle, Runnable body) {
@@ -170,7 +221,9 @@ final class LegProtocol {
                     release,
                     steps,
                     records,
-                    problem);
+                    own,
+                    problem,
+                    load.health());
         }
     }
 }

@@ -1,7 +1,6 @@
 package io.holdfast.loadtest.run;
 
 import io.holdfast.evidence.CrossoverPlan;
-import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.ArmSummary;
@@ -9,12 +8,18 @@ import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Gates;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LifeOrder;
+import io.holdfast.loadtest.journal.PlannedLeg;
 import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.VoidedPair;
 import io.holdfast.loadtest.run.Progress.LegFinished;
 import io.holdfast.loadtest.run.Progress.LifeStarted;
+import io.holdfast.loadtest.run.Progress.Note;
+import io.holdfast.loadtest.run.Progress.PairVoided;
 import io.holdfast.loadtest.run.Progress.RunFinished;
 import io.holdfast.loadtest.run.Progress.RunStarted;
 import io.holdfast.loadtest.run.Progress.StepStarted;
@@ -31,6 +36,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /*
  * The experiment
@@ -47,23 +53,39 @@ import java.util.TreeMap;
  * A/A alone. `controls` runs baseline pairs and nothing else, with the same protocol and the same journal. Nothing in it
  * can show an effect, so it ends in the figures of the measurement itself: order bias, and the spread of a pair.
  *
- * When it stops early. A gate that a leg fails by itself decides the verdict (INVALID), so no further life is spent.
- * The legs so far are in the journal like any others.
+ * What happens around a leg. A call that was late, a machine that was busy, a lost connection say nothing of the arms. The
+ * pair is voided, whichever arm its leg had, and runs again at the end of its round: so often at most as was declared before
+ * the run, since who repeats without end repeats until it fits.
+ *
+ * When it stops early. Any other gate that a leg fails by itself decides the verdict (INVALID), so no further life is
+ * spent. The legs so far are in the journal like any others.
+ *
+ * When it is broken off. A pair is the unit: what is not a whole pair is voided by a line of the journal and runs again. A
+ * failure and a stop write that line themselves; after a kill the resumed run does. A resumed run rehearses again, since it
+ * is a new process, without writing it down.
  *
  * Run and re-analysis are one path: the result is computed from what the journal holds, in both cases by Analysis.
  */
 
 /** Did pinning help, by how much, or can this data not tell. */
 public final class LoadTestRun {
+    private static final Duration REHEARSED_CALL = Duration.ofSeconds(60);
+
     private final RunEnvironment environment;
     private final Workload workload;
-    private final LoadTestSettings settings;
     private final Progress progress;
     private final CrossoverPlan plan;
-    private final List<LegRecord> legs = new ArrayList<>();
     private final Set<Integer> broken = new HashSet<>();
     private final int legsPlanned;
-    private final int legsPerLife;
+    /** With the slot that the rehearsal led to, and with a salt that was not used before. */
+    private LoadTestSettings settings;
+    /** Pairs that ran again. */
+    private int repeats;
+    /** Legs of the plan that are in the journal. */
+    private int standing;
+    /** Those of them that this process ran. */
+    private int measured;
+
     private long began;
 
     private LoadTestRun(
@@ -77,8 +99,7 @@ public final class LoadTestRun {
         this.settings = settings;
         this.progress = progress;
         this.plan = plan;
-        this.legsPerLife = settings.burnIn() ? 3 : 2;
-        this.legsPlanned = legsPerLife * (plan.lives().size() + (settings.rehearsal() ? 1 : 0));
+        this.legsPlanned = legsPerLife() * (plan.lives().size() + (settings.rehearsal() ? 1 : 0));
     }
 
     /**
@@ -107,74 +128,335 @@ public final class LoadTestRun {
         return ControlAnalysis.of(journal);
     }
 
+    /**
+     * Goes on with a run that was broken off, by whole pairs: those that are not there or not finished run now, in the
+     * order of the plan, and then all of it is judged.
+     *
+     * @param journal of a run of {@link #run}; it is written on
+     */
+    public static Result resume(RunEnvironment environment, Workload workload, Path journal, Progress progress) {
+        goOn(environment, workload, journal, progress);
+        Result result = Analysis.of(journal);
+        progress.on(new RunFinished(result));
+        return result;
+    }
+
+    /** The same for a run of {@link #controls}. */
+    public static ControlResult resumeControls(
+            RunEnvironment environment, Workload workload, Path journal, Progress progress) {
+        goOn(environment, workload, journal, progress);
+        return ControlAnalysis.of(journal);
+    }
+
+    private static void goOn(RunEnvironment environment, Workload workload, Path file, Progress progress) {
+        Journal.Reopened reopened = guarded(environment.stop(), () -> Journal.reopen(file));
+        try (Journal journal = reopened.journal()) {
+            Journal.Contents before = reopened.contents();
+            new LoadTestRun(
+                            environment,
+                            workload,
+                            LoadTestSettings.of(before),
+                            before.header().plan(),
+                            progress)
+                    .goOn(journal, before);
+        }
+    }
+
+    /** Once a run was stopped nothing else ends it, whatever the stop looked like to whoever was waiting. */
+    private static <T> T guarded(RunStop stop, Supplier<T> task) {
+        try {
+            return stop.shielded(task);
+        } catch (RuntimeException e) {
+            throw stop.isAsked() ? stopped(stop, e) : e;
+        }
+    }
+
+    private static RunStopped stopped(RunStop stop, RuntimeException cause) {
+        stop.notice();
+        return new RunStopped(cause);
+    }
+
     private void measure(Path file) {
         Journal.refuseExisting(file);
-        EngineUnderTest engine = environment.engine();
-        environment.holder().check();
-        began = environment.clock().nanos();
-        engine.beginLife();
-        EngineFacts facts = engine.facts();
-        refuseWrongSizes(facts);
+        EngineFacts facts = begin();
         RunHeader header = header(facts);
-        try (Journal journal = Journal.create(file, header)) {
-            LegProtocol protocol = new LegProtocol(
-                    environment,
-                    workload,
-                    settings,
-                    (life, position, arm, kind, cycle) ->
-                            progress.on(new StepStarted(life, position, arm, kind, cycle)));
-            runLives(protocol, journal, new Gates(header));
+        try (Journal journal = guarded(environment.stop(), () -> Journal.create(file, header))) {
+            new Lives(journal, header, new LifeOrder(header), 0).run();
         }
     }
 
-    private void runLives(LegProtocol protocol, Journal journal, Gates gates) {
-        List<PairOrder> lives = plan.lives();
-        int first = settings.rehearsal() ? 0 : 1;
-        for (int life = first; life <= lives.size(); life++) {
-            if (life > first) {
-                environment.engine().beginLife();
+    private void goOn(Journal journal, Journal.Contents before) {
+        RunHeader header = before.header();
+        RunStatus.refuseFinished(before);
+        if (!workload.id().equals(header.workload().id())) {
+            throw new LoadTestException("The requests that this version draws are others than those of the journal, so"
+                    + " the run cannot be resumed; begin a new one.");
+        }
+        EngineFacts facts = begin();
+        refuseAnotherServer(header, facts);
+        Optional<LegRecord> toRepeat = RunStatus.pairToRepeat(before);
+        before.legs().stream()
+                .filter(leg ->
+                        toRepeat.isEmpty() || leg.life() != toRepeat.get().life())
+                .forEach(leg -> noteBroken(leg, new Gates(header)));
+        standing = before.legs().size();
+        repeats = before.repeats();
+        LifeOrder order = before.lifeOrder();
+        int place = placeToGoOn(journal, before, toRepeat, order);
+        int next = order.at(place);
+        if (!before.legs().isEmpty()) {
+            environment.arms().legsTake(RunStatus.meanLeg(before));
+        }
+        if (header.rehearsal() && next > 0) {
+            rehearseAgain(journal, header, next);
+            began = environment.clock().nanos();
+        }
+        new Lives(journal, header, order, place).run();
+    }
+
+    /** Writes down what became of the pair that was under way when the last process ended. */
+    private int placeToGoOn(Journal journal, Journal.Contents before, Optional<LegRecord> toRepeat, LifeOrder order) {
+        int legsOfNext = before.legsOfNextLife();
+        int[] place = {before.finishedLives()};
+        environment.stop().shielded(() -> {
+            if (toRepeat.isPresent()) {
+                LegRecord leg = toRepeat.get();
+                boolean whole = legsOfNext == 0;
+                standing -= whole ? legsPerLife() : legsOfNext;
+                place[0] -= whole ? 1 : 0;
+                journal.repeatPair(leg.life(), reason(new Gates(before.header()).surroundings(leg)));
+                order.putLastInRound(leg.life());
+                repeats++;
+                settings = settings.afterVoidedPair();
+            } else if (legsOfNext > 0) {
+                standing -= legsOfNext;
+                journal.voidPair(order.at(place[0]), "the run was killed in this pair");
             }
-            if (life == 1) {
-                progress.on(new RunStarted(plan, legsPerLife * lives.size(), left()));
+            journal.resumed(environment.clock().now());
+        });
+        return place[0];
+    }
+
+    private int legsPerLife() {
+        return settings.burnIn() ? 3 : 2;
+    }
+
+    private EngineFacts begin() {
+        try {
+            began = environment.clock().nanos();
+            environment.engine().beginLife();
+            environment.arms().prepare();
+            EngineFacts facts = environment.engine().facts();
+            refuseWrongSizes(facts);
+            return facts;
+        } catch (RuntimeException e) {
+            throw environment.stop().isAsked() ? stopped(environment.stop(), e) : e;
+        }
+    }
+
+    /** What else a leg is measured on than those before it, if anything: then no pair may be added to them. */
+    private void refuseAnotherServer(RunHeader header, EngineFacts facts) {
+        String mend = "; resume beside the server that the run began with, or begin a new run.";
+        if (!facts.isLike(header.engine())) {
+            throw new LoadTestException("The server is another one than that of the journal: it has " + facts.text()
+                    + ", and the journal " + header.engine().text() + mend);
+        }
+        Map<String, String> now = new TreeMap<>(environment.engine().client());
+        Map<String, String> then = new TreeMap<>(header.client());
+        List.of("java", RunHeader.SALT).forEach(key -> {
+            now.remove(key);
+            then.remove(key);
+        });
+        if (!now.equals(then)) {
+            throw new LoadTestException(
+                    "The server is asked otherwise than in the journal: " + now + " now, " + then + " then" + mend);
+        }
+        if (!environment.arms().name().equals(header.holder())) {
+            throw new LoadTestException("The pinned legs would do something else than in the journal: "
+                    + environment.arms().name() + " now, " + header.holder() + " then" + mend);
+        }
+    }
+
+    private LegProtocol protocol() {
+        return protocol(settings.holdSlot());
+    }
+
+    /** Where the slot is yet to be found, calls have the time that they take. */
+    private LegProtocol rehearsal() {
+        return protocol(settings.slotAdapts() ? REHEARSED_CALL : settings.holdSlot());
+    }
+
+    private LegProtocol protocol(Duration patience) {
+        return new LegProtocol(
+                environment,
+                workload,
+                settings,
+                patience,
+                (life, position, arm, kind, cycle) -> progress.on(new StepStarted(life, position, arm, kind, cycle)));
+    }
+
+    /** What a process does only once it has done again, before it measures; the legs of that are written nowhere. */
+    private void rehearseAgain(Journal journal, RunHeader header, int next) {
+        voidingOnFailure(journal, next, () -> {
+            LegProtocol protocol = protocol();
+            progress.on(new LifeStarted(0, plan.lives().size(), header.orderOf(0), plan.isOnlyControls()));
+            header.legsOf(0).forEach(leg -> protocol.run(leg.life(), leg.order(), leg.position()));
+            environment.engine().beginLife();
+        });
+    }
+
+    /** The lives that are left, one after the other. */
+    private final class Lives {
+        private final Journal journal;
+        private final LifeOrder order;
+        private RunHeader header;
+        private int place;
+        private boolean begun;
+        private boolean announced;
+        private boolean decided;
+
+        /** @param place in the order, of the life that comes next; it has begun */
+        Lives(Journal journal, RunHeader header, LifeOrder order, int place) {
+            this.journal = journal;
+            this.header = header;
+            this.order = order;
+            this.place = place;
+        }
+
+        void run() {
+            while (place < order.size() && !decided) {
+                int life = order.at(place);
+                voidingOnFailure(journal, life, () -> {
+                    if (begun) {
+                        environment.engine().beginLife();
+                    }
+                    begun = true;
+                    pair(life);
+                });
             }
-            // The rehearsal takes every path that the experiment will take.
-            PairOrder rehearsed = plan.isOnlyControls() ? PairOrder.AA : PairOrder.BP;
-            PairOrder order = life == 0 ? rehearsed : lives.get(life - 1);
-            progress.on(new LifeStarted(life, lives.size(), order, plan.isOnlyControls()));
-            for (int position = settings.burnIn() ? 0 : 1; position < Workload.LEGS_OF_A_LIFE; position++) {
-                LegRecord leg = protocol.run(life, order, position);
-                journal.append(leg);
+            // A stop that comes after the last leg stops nothing.
+            environment.stop().notice();
+        }
+
+        private void pair(int life) {
+            int lives = plan.lives().size();
+            if (life > 0 && !announced) {
+                announced = true;
+                progress.on(new RunStarted(plan, legsPlanned - standing, left()));
+            }
+            progress.on(new LifeStarted(life, lives, header.orderOf(life), plan.isOnlyControls()));
+            Gates gates = new Gates(header);
+            Optional<String> another = anotherServer();
+            LegProtocol protocol = life == 0 ? rehearsal() : protocol();
+            List<LegRecord> legs = new ArrayList<>();
+            for (PlannedLeg planned : header.legsOf(life)) {
+                LegRecord ran = protocol.run(planned.life(), planned.order(), planned.position());
+                LegRecord leg = another.map(ran::withProblem).orElse(ran);
+                environment.stop().shielded(() -> journal.append(leg));
                 legs.add(leg);
+                standing++;
+                measured++;
                 progress.on(new LegFinished(
                         leg, leg.probeMillis(), ArmSummary.cachedTokens(leg.probes()), left().orElse(Duration.ZERO)));
-                if (leg.isMeasured() && !gates.failedBy(leg).isEmpty()) {
-                    broken.add(life);
-                    if (isDecided()) {
-                        return;
-                    }
+                if (leg.isMeasured() && repeats < header.repeatPairs() && gates.isRepeatable(leg)) {
+                    repeat(life, legs, gates.surroundings(leg));
+                    return;
+                }
+                if (noteBroken(leg, gates) && isDecided()) {
+                    decided = true;
+                    return;
                 }
             }
+            if (life == 0) {
+                rehearsed(legs);
+            }
+            place++;
+        }
+
+        /** What answers now, where that is no longer what the run began with: pairs on two servers are not of one experiment. */
+        private Optional<String> anotherServer() {
+            EngineFacts facts = environment.engine().facts();
+            String then = String.valueOf(header.client().get("serves"));
+            String now = String.valueOf(environment.engine().client().get("serves"));
+            if (facts.isLike(header.engine()) && now.equals(then)) {
+                return Optional.empty();
+            }
+            return Optional.of(LegRecord.ANOTHER_SERVER + ": " + facts.text() + ", model " + now + " in place of "
+                    + header.engine().text() + ", model " + then);
+        }
+
+        private void repeat(int life, List<LegRecord> legs, List<String> why) {
+            String reason = reason(why);
+            environment.stop().shielded(() -> journal.repeatPair(life, reason));
+            order.putLastInRound(life);
+            standing -= legs.size();
+            repeats++;
+            settings = settings.afterVoidedPair();
+            progress.on(new PairVoided(life, reason, repeats, header.repeatPairs()));
+        }
+
+        /** What the rehearsal shows is said, and acted on, before anything that counts is measured. */
+        private void rehearsed(List<LegRecord> legs) {
+            Rehearsal rehearsal = new Rehearsal(header, legs);
+            rehearsal.refuseFailed();
+            header = header.afterRehearsal(legs);
+            settings = settings.toBuilder()
+                    .holdSlot(Duration.ofMillis(header.slotMillis()))
+                    .build();
+            rehearsal.notes(environment.arms().learns()).forEach(note -> progress.on(new Note(note)));
         }
     }
 
-    /**
-     * Whether what is broken already says how it ends: with a verdict a single leg does, since which legs break may lie
-     * with the arm; A/A pairs stand or fall one by one, until too few are left.
-     */
+    /** Does a part of a pair; when it fails, or the run is stopped, the journal says that the pair does not count. */
+    private void voidingOnFailure(Journal journal, int life, Runnable part) {
+        try {
+            part.run();
+        } catch (RuntimeException e) {
+            boolean stop =
+                    environment.stop().isAsked() || Thread.currentThread().isInterrupted();
+            if (stop) {
+                environment.stop().notice();
+            }
+            try {
+                journal.voidPair(life, stop ? VoidedPair.STOPPED : reason(e));
+            } catch (LoadTestException unwritten) {
+                e.addSuppressed(unwritten);
+            }
+            throw stop ? new RunStopped(e) : e;
+        }
+    }
+
+    private static String reason(RuntimeException cause) {
+        return withoutEnd(String.valueOf(cause.getMessage()));
+    }
+
+    private static String reason(List<String> failed) {
+        return withoutEnd(String.join(" ", failed));
+    }
+
+    private static String withoutEnd(String told) {
+        return told.endsWith(".") ? told.substring(0, told.length() - 1) : told;
+    }
+
+    private boolean noteBroken(LegRecord leg, Gates gates) {
+        boolean breaks = leg.isMeasured() && !gates.failedBy(leg).isEmpty();
+        if (breaks) {
+            broken.add(leg.life());
+        }
+        return breaks;
+    }
+
     private boolean isDecided() {
-        int most = plan.isOnlyControls()
-                ? Math.max(0, plan.lives().size() - settings.criteria().minimumPerOrder())
-                : 0;
-        return broken.size() > most;
+        return RunStatus.isDecided(plan, settings.criteria(), broken.size());
     }
 
     /** What the rest takes if it goes on as it did; unknown before the first leg. */
     private Optional<Duration> left() {
-        if (legs.isEmpty()) {
+        if (measured == 0) {
             return Optional.empty();
         }
-        long perLeg = (environment.clock().nanos() - began) / legs.size();
-        return Optional.of(Duration.ofNanos(perLeg * (legsPlanned - legs.size())));
+        long perLeg = (environment.clock().nanos() - began) / measured;
+        return Optional.of(Duration.ofNanos(perLeg * (legsPlanned - standing)));
     }
 
     private void refuseWrongSizes(EngineFacts facts) {
@@ -198,7 +480,7 @@ public final class LoadTestRun {
     private RunHeader header(EngineFacts facts) {
         return new RunHeader(
                 RunHeader.FORMAT,
-                environment.clock().now().truncatedTo(ChronoUnit.SECONDS).toString(),
+                environment.clock().now().truncatedTo(ChronoUnit.MILLIS).toString(),
                 client(),
                 workload.facts(),
                 plan,
@@ -212,8 +494,12 @@ public final class LoadTestRun {
                 settings.slotTolerance().toMillis(),
                 environment.engine().name(),
                 environment.engine().givesFreshLives(),
-                environment.holder().name(),
-                facts);
+                environment.arms().name(),
+                environment.arms().claimsHold(),
+                facts,
+                settings.repeatPairs(),
+                settings.slotAdapts(),
+                settings.options());
     }
 
     private Map<String, String> client() {

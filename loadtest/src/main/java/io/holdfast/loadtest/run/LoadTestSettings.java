@@ -2,12 +2,15 @@ package io.holdfast.loadtest.run;
 
 import io.holdfast.evidence.Criteria;
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.loadtest.workload.Workload;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -21,8 +24,11 @@ import java.util.Optional;
  * @param statistic what a leg is reduced to
  * @param criteria what counts as an effect
  * @param holdSlot how long the hold step takes in both arms
+ * @param slotAdapts whether a slot that the rehearsal shows to be short becomes longer before the first pair
  * @param slotTolerance by how much a hold step may differ from its slot
+ * @param repeatPairs how many pairs may be voided by their surroundings and run again
  * @param salt what every leg's texts begin with, where the cache cannot be emptied between legs
+ * @param options what else was asked for, by the names of the command's options, for whoever resumes the run
  */
 public record LoadTestSettings(
         int rounds,
@@ -33,17 +39,43 @@ public record LoadTestSettings(
         Statistic statistic,
         Criteria criteria,
         Duration holdSlot,
+        boolean slotAdapts,
         Duration slotTolerance,
-        Optional<Salt> salt) {
+        int repeatPairs,
+        Optional<Salt> salt,
+        Map<String, String> options) {
 
     private static final int MOST_ROUNDS = 1_000;
     private static final int MOST_LANES = 4_096;
+    private static final int MOST_REPEATS = 1_000;
 
     public LoadTestSettings {
         between("rounds", rounds, 1, MOST_ROUNDS);
         between("concurrency", concurrency, 1, MOST_LANES);
+        between("pairs that may run again", repeatPairs, 0, MOST_REPEATS);
         positive("hold slot", holdSlot);
         positive("slot tolerance", slotTolerance);
+        options = Map.copyOf(options);
+    }
+
+    /** Those of a run that is resumed: everything as it was, and no text that was sent before. */
+    public static LoadTestSettings of(Journal.Contents run) {
+        RunHeader header = run.header();
+        return new LoadTestSettings(
+                header.plan().rounds().size(),
+                header.seed(),
+                header.concurrency(),
+                header.burnIn(),
+                header.rehearsal(),
+                header.statistic(),
+                header.criteria(),
+                Duration.ofMillis(header.slotMillis()),
+                header.slotAdapts(),
+                Duration.ofMillis(header.toleranceMillis()),
+                header.repeatPairs(),
+                Optional.ofNullable(header.client().get(RunHeader.SALT))
+                        .map(text -> Salt.of(text, run.resumes() + run.repeats() + 1)),
+                header.options());
     }
 
     /** Five rounds, concurrency 8, a burn-in leg in every life, probes judged by their median. */
@@ -59,6 +91,16 @@ public record LoadTestSettings(
     List<LoadRequest> requests(Workload workload, int life, int position) {
         List<LoadRequest> requests = workload.requests(position);
         return salt.map(each -> each.on(requests, life, position)).orElse(requests);
+    }
+
+    /** One request of that leg. */
+    LoadRequest request(LoadRequest request, int life, int position) {
+        return salt.map(each -> each.on(request, life, position)).orElse(request);
+    }
+
+    /** Those of the legs after a pair that does not count: no text of them was sent before. */
+    LoadTestSettings afterVoidedPair() {
+        return salt.map(each -> toBuilder().salt(each.next()).build()).orElse(this);
     }
 
     private static void between(String what, int value, int least, int most) {
@@ -84,8 +126,11 @@ public record LoadTestSettings(
         private Statistic statistic = Statistic.PROBE_P50;
         private Criteria criteria = Criteria.standard();
         private Duration holdSlot = Duration.ofMillis(150);
+        private boolean slotAdapts;
         private Duration slotTolerance = Duration.ofMillis(50);
+        private int repeatPairs = 3;
         private Optional<Salt> salt = Optional.empty();
+        private Map<String, String> options = Map.of();
 
         private Builder() {}
 
@@ -98,8 +143,11 @@ public record LoadTestSettings(
             statistic = from.statistic;
             criteria = from.criteria;
             holdSlot = from.holdSlot;
+            slotAdapts = from.slotAdapts;
             slotTolerance = from.slotTolerance;
+            repeatPairs = from.repeatPairs;
             salt = from.salt;
+            options = from.options;
         }
 
         public Builder rounds(int value) {
@@ -142,6 +190,16 @@ public record LoadTestSettings(
             return this;
         }
 
+        public Builder slotAdapts(boolean value) {
+            slotAdapts = value;
+            return this;
+        }
+
+        public Builder repeatPairs(int value) {
+            repeatPairs = value;
+            return this;
+        }
+
         public Builder slotTolerance(Duration value) {
             slotTolerance = value;
             return this;
@@ -152,9 +210,26 @@ public record LoadTestSettings(
             return this;
         }
 
+        public Builder options(Map<String, String> value) {
+            options = Map.copyOf(value);
+            return this;
+        }
+
         public LoadTestSettings build() {
             return new LoadTestSettings(
-                    rounds, seed, concurrency, burnIn, rehearsal, statistic, criteria, holdSlot, slotTolerance, salt);
+                    rounds,
+                    seed,
+                    concurrency,
+                    burnIn,
+                    rehearsal,
+                    statistic,
+                    criteria,
+                    holdSlot,
+                    slotAdapts,
+                    slotTolerance,
+                    repeatPairs,
+                    salt,
+                    options);
         }
     }
 }

@@ -50,5 +50,16 @@ public interface Progress {
     record LegFinished(LegRecord leg, OptionalDouble probeMillis, OptionalDouble cachedTokens, Duration left)
             implements Event {}
 
+    /**
+     * A pair does not count, for what happened around it, and runs again at the end of its round.
+     *
+     * @param repeats pairs so far that did
+     * @param most of them that were declared
+     */
+    record PairVoided(int life, String reason, int repeats, int most) implements Event {}
+
+    /** Something that whoever waits should know now, in a sentence. */
+    record Note(String sentence) implements Event {}
+
     record RunFinished(Result result) implements Event {}
 }

@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.loadtest.LoadTestException;
 import java.time.Instant;
 import java.util.concurrent.locks.LockSupport;
 
@@ -8,7 +9,7 @@ public interface RunClock {
     /** A monotonic time. */
     long nanos();
 
-    /** Returns when {@link #nanos} has reached the deadline, at once where it has. */
+    /** Returns when {@link #nanos} has reached the deadline, at once where it has; throws where the thread is interrupted. */
     void sleepUntil(long deadlineNanos);
 
     /** Date and time, for the record. */
@@ -28,6 +29,9 @@ public interface RunClock {
             @Override
             public void sleepUntil(long deadlineNanos) {
                 for (long left = deadlineNanos - nanos(); left > 0; left = deadlineNanos - nanos()) {
+                    if (Thread.currentThread().isInterrupted()) {
+                        throw new LoadTestException("The load test was stopped.");
+                    }
                     LockSupport.parkNanos(left);
                 }
             }

@@ -3,7 +3,13 @@ package io.holdfast.loadtest.run;
 /**
  * What a load test works with and does not own.
  *
- * @param holder holds prefixes in that engine
+ * @param arms what pinned and baseline legs differ in, with that engine
  * @param clock the engine's records are stamped by it
+ * @param stop who may ask it to end
  */
-public record RunEnvironment(EngineUnderTest engine, Holder holder, RunClock clock) {}
+public record RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock, RunStop stop) {
+    /** For a run of this thread that nobody stops. */
+    public RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock) {
+        this(engine, arms, clock, new RunStop(Thread.currentThread()));
+    }
+}

@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -13,9 +14,10 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
- * What a load test of A/A pairs alone will send, and how long that will take by a few requests of each kind sent before.
+ * What a load test will send, and how long that will take by a few requests of each kind sent before.
  *
  * @param pairs that count
  * @param legs those of the rehearsal included
@@ -30,47 +32,70 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
 
     private static final long NANOS = 1_000_000_000;
 
+    /** The same of a load test with a verdict, whose rounds are of three pairs each. */
+    public static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
+        return of(environment, workload, settings, PairOrder.values().length * settings.rounds());
+    }
+
     /**
-     * Waits until the engine is ready and tries what the legs will ask of it. What cannot work is said here, in one
-     * sentence, before anything is measured.
+     * Waits until the engine is ready and tries what the legs of A/A pairs will ask of it. What cannot work is said here,
+     * in one sentence, before anything is measured.
      */
     public static RunPlan ofControls(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
+        return of(environment, workload, settings, settings.rounds());
+    }
+
+    private static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings, int pairs) {
         environment.engine().beginLife();
-        FlushReceipt flush = environment.holder().follow(environment.engine()::flush);
-        flush.problem().ifPresent(why -> {
-            throw new LoadTestException("The cache cannot be emptied before a leg: " + why
-                    + "; leave the flush path out, and the texts of each leg begin with a salt of their own.");
-        });
+        environment.arms().prepare();
+        if (settings.salt().isEmpty()) {
+            FlushReceipt flush = environment.arms().follow(environment.engine()::flush);
+            flush.problem().ifPresent(why -> {
+                throw new LoadTestException("The cache cannot be emptied before a leg: " + why
+                        + "; leave the flush path out, and the texts of each leg begin with a salt of their own.");
+            });
+        }
         Map<Role, Double> nanosOfARequest = trial(environment, workload, settings);
         double leg = settings.holdSlot().toNanos();
         for (Phase phase : workload.phases(1)) {
-            leg += nanosOfARequest.getOrDefault(phase.role(), 0.0)
+            leg += nanosOfARequest.getOrDefault(kind(phase), 0.0)
                     * phase.requests().size();
         }
+        environment.arms().legsTake(Duration.ofNanos(Math.round(leg)));
         List<LoadRequest> requests = settings.requests(workload, 1, 1);
-        int legs = 2 * (settings.rounds() + (settings.rehearsal() ? 1 : 0));
+        int lives = pairs + (settings.rehearsal() ? 1 : 0);
+        int legs = (settings.burnIn() ? 3 : 2) * lives;
+        double beginnings = (double) environment.engine().lifeTakes().toNanos() * lives;
         return new RunPlan(
-                settings.rounds(),
+                pairs,
                 legs,
                 (long) legs * requests.size(),
                 legs * requests.stream().mapToLong(LoadRequest::length).sum(),
-                Duration.ofSeconds(Math.round(Math.ceil(leg * legs / NANOS))));
+                Duration.ofSeconds(Math.round(Math.ceil((beginnings + leg * legs) / NANOS))));
     }
 
     /** One wave of each kind of request, under way together as they will be; what each of a kind took. */
     private static Map<Role, Double> trial(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
-        List<LoadRequest> all = settings.requests(workload, TRIAL_LIFE, TRIAL_LEG);
         Map<Role, List<LoadRequest>> waves = new EnumMap<>(Role.class);
-        for (LoadRequest request : all) {
-            List<LoadRequest> wave = waves.computeIfAbsent(request.role(), role -> new ArrayList<>());
-            if (wave.size() < (request.role() == Role.FLOOD ? settings.concurrency() : 1)) {
-                wave.add(request);
-            }
+        for (Phase phase : workload.phases(TRIAL_LEG)) {
+            List<LoadRequest> wave = waves.computeIfAbsent(kind(phase), role -> new ArrayList<>());
+            phase.requests().stream()
+                    .limit(Math.max(0, (phase.isFlood() ? settings.concurrency() : 1) - wave.size()))
+                    .map(request -> settings.request(request, TRIAL_LIFE, TRIAL_LEG))
+                    .forEach(wave::add);
         }
+        List<LoadRequest> first = waves.containsKey(Role.PRIME)
+                ? List.of()
+                : waves.values().stream().flatMap(List::stream).limit(1).toList();
         Load load = environment
                 .engine()
-                .prepare(waves.values().stream().flatMap(List::stream).toList());
+                .prepare(Stream.concat(first.stream(), waves.values().stream().flatMap(List::stream))
+                        .toList());
         load.connect(settings.concurrency());
+        if (!first.isEmpty()) {
+            // What comes first takes what comes only once, and where there is no prime that would count many times.
+            load.send(1, 1).forEach(RunPlan::refuseFailed);
+        }
         Map<Role, Double> nanos = new EnumMap<>(Role.class);
         waves.forEach((role, wave) -> {
             long began = environment.clock().nanos();
@@ -78,6 +103,11 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
             nanos.put(role, (double) (environment.clock().nanos() - began) / wave.size());
         });
         return nanos;
+    }
+
+    /** What is learned from is sent as floods and probes are, and takes as long. */
+    private static Role kind(Phase phase) {
+        return phase.role() != Role.LEARN ? phase.role() : phase.isFlood() ? Role.FLOOD : Role.PROBE;
     }
 
     private static void refuseFailed(RequestRecord record) {

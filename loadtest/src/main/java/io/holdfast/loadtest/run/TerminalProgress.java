@@ -52,7 +52,11 @@ public final class TerminalProgress implements Progress {
             case LegFinished finished -> {
                 line(summary(finished));
             }
-            case RunFinished run -> line(run.result().verdict().headline());
+            case PairVoided pair ->
+                wrapped((onlyControls ? "pair " : "life ") + pair.life() + "/" + lives + " runs again ("
+                        + pair.repeats() + " of at most " + pair.most() + "): " + pair.reason());
+            case Note note -> wrapped(note.sentence());
+            case RunFinished run -> line(run.result().headline());
         }
     }
 
@@ -79,6 +83,18 @@ public final class TerminalProgress implements Progress {
         }
         out.println(cut(text, COLUMNS));
         out.flush();
+    }
+
+    private void wrapped(String sentence) {
+        StringBuilder row = new StringBuilder();
+        for (String word : sentence.split(" ", -1)) {
+            if (row.length() + 1 + word.length() > COLUMNS) {
+                line(row.toString());
+                row.setLength(0);
+            }
+            row.append(row.isEmpty() ? "" : " ").append(word);
+        }
+        line(row.toString());
     }
 
     private String summary(LegFinished finished) {

@@ -13,6 +13,9 @@ import io.holdfast.loadtest.LoadTestException;
  * @param probesPerCycle probes after each flood; only the first of them can find the prefix gone
  * @param floodOutputTokens tokens that a flood request generates
  * @param probeOutputTokens tokens that a probe generates
+ * @param learnCycles floods of a leg before its hold step, each between texts that begin with the prefix; 0 has the prefix
+ *     sent alone instead
+ * @param learnTexts how many such texts there are before each of those floods, and after the last
  */
 public record FloodShape(
         int prefixTokens,
@@ -22,7 +25,9 @@ public record FloodShape(
         int cycles,
         int probesPerCycle,
         int floodOutputTokens,
-        int probeOutputTokens) {
+        int probeOutputTokens,
+        int learnCycles,
+        int learnTexts) {
 
     private static final int MOST_TOKENS_OF_A_LEG = 1 << 24;
 
@@ -35,12 +40,40 @@ public record FloodShape(
         atLeastOne("probes per cycle", probesPerCycle);
         atLeastOne("output tokens of a flood request", floodOutputTokens);
         atLeastOne("output tokens of a probe", probeOutputTokens);
-        double total = cycles
-                * ((double) floodRequests * floodTokens + probesPerCycle * ((double) prefixTokens + suffixTokens));
+        if (learnCycles < 0) {
+            throw new LoadTestException("A leg learns for " + learnCycles + " cycles; use 0 or more.");
+        }
+        atLeastOne("texts to learn from", learnTexts);
+        double total = (double) (cycles + learnCycles) * floodRequests * floodTokens
+                + (double) (cycles * probesPerCycle + (learnCycles == 0 ? 0 : (learnCycles + 1) * learnTexts))
+                        * ((double) prefixTokens + suffixTokens);
         if (total > MOST_TOKENS_OF_A_LEG) {
             throw new LoadTestException("A leg of " + (long) total + " tokens does not fit into memory; use at most "
                     + MOST_TOKENS_OF_A_LEG + ".");
         }
+    }
+
+    /** One whose legs begin with the prefix alone. */
+    public FloodShape(
+            int prefixTokens,
+            int suffixTokens,
+            int floodRequests,
+            int floodTokens,
+            int cycles,
+            int probesPerCycle,
+            int floodOutputTokens,
+            int probeOutputTokens) {
+        this(
+                prefixTokens,
+                suffixTokens,
+                floodRequests,
+                floodTokens,
+                cycles,
+                probesPerCycle,
+                floodOutputTokens,
+                probeOutputTokens,
+                0,
+                1);
     }
 
     /** One probe in each cycle; 16 tokens from a probe and 1 from a flood request. */
@@ -50,7 +83,31 @@ public record FloodShape(
 
     public FloodShape withOutputTokens(int flood, int probe) {
         return new FloodShape(
-                prefixTokens, suffixTokens, floodRequests, floodTokens, cycles, probesPerCycle, flood, probe);
+                prefixTokens,
+                suffixTokens,
+                floodRequests,
+                floodTokens,
+                cycles,
+                probesPerCycle,
+                flood,
+                probe,
+                learnCycles,
+                learnTexts);
+    }
+
+    /** The same where the prefix is never sent alone, and traffic like that of the measured part comes before it. */
+    public FloodShape withLearning(int floods, int texts) {
+        return new FloodShape(
+                prefixTokens,
+                suffixTokens,
+                floodRequests,
+                floodTokens,
+                cycles,
+                probesPerCycle,
+                floodOutputTokens,
+                probeOutputTokens,
+                floods,
+                texts);
     }
 
     /** The tokens that one flood brings into the cache, its output included. */
@@ -60,7 +117,10 @@ public record FloodShape(
 
     /** The sizes in a few words. */
     String text() {
-        return "an idle prefix of " + prefixTokens + " tokens, then " + cycles + " x (" + floodRequests
+        String learning = learnCycles == 0
+                ? ""
+                : ", learning from " + learnCycles + " floods between " + learnTexts + " texts that begin with it";
+        return "an idle prefix of " + prefixTokens + " tokens" + learning + ", then " + cycles + " x (" + floodRequests
                 + " unrelated requests of " + floodTokens + " tokens, " + probesPerCycle + " x the prefix and "
                 + suffixTokens + " more)";
     }

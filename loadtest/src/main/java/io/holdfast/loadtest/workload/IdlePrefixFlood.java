@@ -35,21 +35,29 @@ public final class IdlePrefixFlood {
         for (int position = 0; position < Workload.LEGS_OF_A_LIFE; position++) {
             legs.add(flood.leg(position, root.split()));
         }
-        return new Workload(shape.text(), seed, flood.prefix, shape.floodDemand(), legs);
+        int[] unprobed = draw(root.split(), shape.prefixTokens(), FIRST_TOKEN - 2);
+        return new Workload(shape.text(), seed, flood.prefix, unprobed, shape.floodDemand(), legs);
     }
 
     private List<Phase> leg(int position, SplittableRandom random) {
         int perCycle = shape.floodRequests() + shape.probesPerCycle();
-        int serial = position * shape.cycles() * perCycle;
+        int serial = position * (shape.cycles() * perCycle + learned());
         List<Phase> phases = new ArrayList<>();
-        phases.add(new Phase(Role.PRIME, 0, List.of(new LoadRequest(Role.PRIME, 0, prefix, 1))));
-        for (int cycle = 1; cycle <= shape.cycles(); cycle++) {
-            List<LoadRequest> flood = new ArrayList<>();
-            for (int i = 0; i < shape.floodRequests(); i++) {
-                int[] tokens = draw(random, shape.floodTokens(), own(serial++));
-                flood.add(new LoadRequest(Role.FLOOD, cycle, tokens, shape.floodOutputTokens()));
+        if (shape.learnCycles() == 0) {
+            phases.add(new Phase(Role.PRIME, 0, List.of(new LoadRequest(Role.PRIME, 0, prefix, 1))));
+        } else {
+            for (int cycle = 1; cycle <= shape.learnCycles(); cycle++) {
+                phases.add(texts(cycle, random, serial));
+                serial += shape.learnTexts();
+                phases.add(new Phase(Role.LEARN, cycle, flood(Role.LEARN, cycle, random, serial), true));
+                serial += shape.floodRequests();
             }
-            phases.add(new Phase(Role.FLOOD, cycle, flood));
+            phases.add(texts(shape.learnCycles() + 1, random, serial));
+            serial += shape.learnTexts();
+        }
+        for (int cycle = 1; cycle <= shape.cycles(); cycle++) {
+            phases.add(new Phase(Role.FLOOD, cycle, flood(Role.FLOOD, cycle, random, serial)));
+            serial += shape.floodRequests();
             List<LoadRequest> probes = new ArrayList<>();
             for (int i = 0; i < shape.probesPerCycle(); i++) {
                 int[] suffix = draw(random, shape.suffixTokens(), own(serial++));
@@ -58,6 +66,32 @@ public final class IdlePrefixFlood {
             phases.add(new Phase(Role.PROBE, cycle, probes));
         }
         return phases;
+    }
+
+    /** Requests of the learning phase of a leg. */
+    private int learned() {
+        return shape.learnCycles() == 0
+                ? 0
+                : shape.learnCycles() * (shape.floodRequests() + shape.learnTexts()) + shape.learnTexts();
+    }
+
+    private List<LoadRequest> flood(Role role, int cycle, SplittableRandom random, int serial) {
+        List<LoadRequest> flood = new ArrayList<>();
+        for (int i = 0; i < shape.floodRequests(); i++) {
+            int[] tokens = draw(random, shape.floodTokens(), own(serial + i));
+            flood.add(new LoadRequest(role, cycle, tokens, shape.floodOutputTokens()));
+        }
+        return flood;
+    }
+
+    /** Texts that begin with the prefix, as the probes do, and that nobody sends again. */
+    private Phase texts(int cycle, SplittableRandom random, int serial) {
+        List<LoadRequest> texts = new ArrayList<>();
+        for (int i = 0; i < shape.learnTexts(); i++) {
+            int[] suffix = draw(random, shape.suffixTokens(), own(serial + i));
+            texts.add(new LoadRequest(Role.LEARN, cycle, join(prefix, suffix), shape.floodOutputTokens()));
+        }
+        return new Phase(Role.LEARN, cycle, texts);
     }
 
     /** A first token that no other prompt begins with, so that even engines with pages of one token share nothing. */

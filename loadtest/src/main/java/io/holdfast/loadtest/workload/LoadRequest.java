@@ -1,20 +1,31 @@
 package io.holdfast.loadtest.workload;
 
 import java.util.Arrays;
+import java.util.Optional;
 
 /** One request of a workload. */
 public final class LoadRequest {
+    private static final int[] NO_HEAD = {};
+
     private final Role role;
     private final int cycle;
-    private final int[] tokens;
+    private final int[] head;
+    private final int[] own;
     private final int maxTokens;
+    private final Optional<String> session;
 
     /** @param cycle from 1; 0 before the first */
     public LoadRequest(Role role, int cycle, int[] tokens, int maxTokens) {
+        this(role, cycle, NO_HEAD, tokens.clone(), maxTokens, Optional.empty());
+    }
+
+    private LoadRequest(Role role, int cycle, int[] head, int[] own, int maxTokens, Optional<String> session) {
         this.role = role;
         this.cycle = cycle;
-        this.tokens = tokens.clone();
+        this.head = head;
+        this.own = own;
         this.maxTokens = maxTokens;
+        this.session = session;
     }
 
     public Role role() {
@@ -26,22 +37,36 @@ public final class LoadRequest {
     }
 
     public int[] tokens() {
-        return tokens.clone();
+        int[] all = Arrays.copyOf(head, head.length + own.length);
+        System.arraycopy(own, 0, all, head.length, own.length);
+        return all;
     }
 
     public int length() {
-        return tokens.length;
+        return head.length + own.length;
     }
 
     public int maxTokens() {
         return maxTokens;
     }
 
+    /** The engine's session that it belongs to, where it names one. */
+    public Optional<String> session() {
+        return session;
+    }
+
     /** The same request with these tokens before its own. */
-    LoadRequest behind(int[] head) {
-        int[] all = Arrays.copyOf(head, head.length + tokens.length);
-        System.arraycopy(tokens, 0, all, head.length, tokens.length);
-        return new LoadRequest(role, cycle, all, maxTokens);
+    LoadRequest behind(int[] salt) {
+        return new LoadRequest(role, cycle, salt.clone(), own, maxTokens, session);
+    }
+
+    /** What it asks for without the head that tells its leg from others. */
+    public LoadRequest withoutHead() {
+        return new LoadRequest(role, cycle, NO_HEAD, own, maxTokens, session);
+    }
+
+    public LoadRequest inSession(String name) {
+        return new LoadRequest(role, cycle, head, own, maxTokens, Optional.of(name));
     }
 
     @Override
@@ -50,16 +75,18 @@ public final class LoadRequest {
                 && role == that.role
                 && cycle == that.cycle
                 && maxTokens == that.maxTokens
-                && Arrays.equals(tokens, that.tokens);
+                && session.equals(that.session)
+                && Arrays.equals(head, that.head)
+                && Arrays.equals(own, that.own);
     }
 
     @Override
     public int hashCode() {
-        return 31 * (31 * role.hashCode() + cycle) + Arrays.hashCode(tokens);
+        return 31 * (31 * role.hashCode() + cycle) + Arrays.hashCode(own);
     }
 
     @Override
     public String toString() {
-        return role + " " + cycle + ", " + tokens.length + " tokens";
+        return role + " " + cycle + ", " + length() + " tokens";
     }
 }

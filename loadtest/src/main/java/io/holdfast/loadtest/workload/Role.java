@@ -4,8 +4,12 @@ package io.holdfast.loadtest.workload;
 public enum Role {
     /** The prefix alone, so that it is in the cache before the hold step. */
     PRIME,
+    /** Traffic before the hold step, from which whoever decides by himself can learn; in no figure. */
+    LEARN,
     /** An unrelated prompt that presses on the cache. */
     FLOOD,
     /** The prefix and a suffix of its own: tells whether the prefix is still cached. */
-    PROBE
+    PROBE,
+    /** A request that an arm's switch sends for itself: never load, and in no figure of it. */
+    TOUCH
 }

@@ -7,16 +7,39 @@ import java.util.SplittableRandom;
  * A head of its own for every text of a leg, where nobody can empty the server's cache: what earlier legs and earlier runs
  * left there is then of no use to it. All heads are equally long, and a workload's id is taken without them.
  *
- * <p>The nonce is of one run. With the same nonce the same leg has the same head.
+ * <p>The nonce is of one run. With the same nonce the same leg has the same head, but for one that is run again: what the
+ * pair that does not count left in the cache is of no use to the pair in its place.
+ *
+ * @param again how often pairs had to be run again before: resumes and voided pairs together
  */
-public record Salt(long nonce) {
+public record Salt(long nonce, int again) {
     /** Few enough to lie within one block together with what follows, so that no two texts share a block by them. */
     private static final int TOKENS = 4;
+
+    /** That of a run that goes through. */
+    public Salt(long nonce) {
+        this(nonce, 0);
+    }
+
+    /** The same by {@link #text} of the nonce. */
+    public static Salt of(String text, int again) {
+        return new Salt(Long.parseUnsignedLong(text, 16), again);
+    }
+
+    /** That of the legs after one more pair that does not count. */
+    public Salt next() {
+        return new Salt(nonce, again + 1);
+    }
 
     /** These requests as the leg at a position in a life sends them. */
     public List<LoadRequest> on(List<LoadRequest> requests, int life, int position) {
         int[] head = head(life, position);
         return requests.stream().map(request -> request.behind(head)).toList();
+    }
+
+    /** One request of that leg. */
+    public LoadRequest on(LoadRequest request, int life, int position) {
+        return request.behind(head(life, position));
     }
 
     /** By how many tokens each request becomes longer. */
@@ -31,7 +54,12 @@ public record Salt(long nonce) {
 
     private int[] head(int life, int position) {
         long leg = (long) life * Workload.LEGS_OF_A_LIFE + position;
-        SplittableRandom random = new SplittableRandom(new SplittableRandom(nonce).nextLong() + leg).split();
+        SplittableRandom ofTheRun = new SplittableRandom(nonce);
+        long base = ofTheRun.nextLong();
+        for (int i = 0; i < again; i++) {
+            base = ofTheRun.nextLong();
+        }
+        SplittableRandom random = new SplittableRandom(base + leg).split();
         int[] head = new int[TOKENS];
         for (int i = 0; i < TOKENS; i++) {
             head[i] = IdlePrefixFlood.anyToken(random);

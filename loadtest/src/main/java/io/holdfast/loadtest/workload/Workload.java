@@ -13,25 +13,28 @@ import java.util.List;
 /**
  * The immutable list of all requests that the legs of one server life send, in phases.
  *
- * <p>Every leg begins with the phase that primes the prefix; the hold step follows it, and then the other phases. Both
- * arms send the same requests at the same position.
+ * <p>Every leg begins with the phase that primes the prefix, or with traffic to learn from; the hold step follows it, and
+ * then the other phases. Both arms send the same requests at the same position.
  */
 public final class Workload {
     public static final int LEGS_OF_A_LIFE = 3;
 
     private final WorkloadFacts facts;
     private final int[] prefix;
+    private final int[] unprobed;
     private final List<List<Phase>> legs;
 
     /**
      * @param name what kind of workload, with its sizes, for people
      * @param seed that its prompts were drawn with
      * @param prefix what is held and what the probes ask for
+     * @param unprobed as long as the prefix, and asked for by no request of the workload
      * @param pressureTokens tokens that come into the cache before a probe asks for the prefix again
      * @param legs the phases of each leg, the unmeasured one first
      */
-    Workload(String name, long seed, int[] prefix, long pressureTokens, List<List<Phase>> legs) {
+    Workload(String name, long seed, int[] prefix, int[] unprobed, long pressureTokens, List<List<Phase>> legs) {
         this.prefix = prefix.clone();
+        this.unprobed = unprobed.clone();
         this.legs = legs.stream().map(List::copyOf).toList();
         this.facts = new WorkloadFacts(digest(), name, seed, prefix.length, pressureTokens);
     }
@@ -43,6 +46,25 @@ public final class Workload {
 
     public int[] prefix() {
         return prefix.clone();
+    }
+
+    /** The prefix alone, as an arm asks for it on its own behalf. */
+    public LoadRequest touch() {
+        return new LoadRequest(Role.TOUCH, 0, prefix, 1);
+    }
+
+    /** The same for another prefix of that length, which nothing else asks for. */
+    public LoadRequest touchOfAnother() {
+        return new LoadRequest(Role.TOUCH, 0, unprobed, 1);
+    }
+
+    /** The texts, each with one token of answer, that the leg at a position has sent before its hold step, and no flood. */
+    public List<LoadRequest> textsBeforeHold(int position) {
+        return phases(position).stream()
+                .filter(phase -> phase.role() == Role.LEARN && !phase.isFlood())
+                .flatMap(phase -> phase.requests().stream())
+                .map(text -> new LoadRequest(Role.TOUCH, 0, text.tokens(), 1))
+                .toList();
     }
 
     public WorkloadFacts facts() {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.evidence.CacheProof.Answer;
+import io.holdfast.evidence.Experiment;
 import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.Flag;
 import io.holdfast.evidence.PairOrder;
@@ -14,12 +15,15 @@ import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
+import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.testing.Legs;
 import io.holdfast.loadtest.workload.Role;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.function.ToDoubleFunction;
 import org.junit.jupiter.api.Test;
 
 final class AnalysisTest {
@@ -90,6 +94,31 @@ final class AnalysisTest {
                 .hasValue(1);
         assertThat(Analysis.hitShare(Legs.leg(1, PairOrder.BP, 2, 5, OptionalInt.of(16)), Legs.PREFIX))
                 .hasValue(0.25);
+    }
+
+    @Test
+    void touchesThatFoundThePrefixGone_areCounted() {
+        List<LegRecord> legs = Legs.run(10, 5).stream()
+                .map(leg -> Legs.withOwn(
+                        leg,
+                        List.of(
+                                Legs.request(0, Role.TOUCH, 0, 5, OptionalInt.of(0)),
+                                Legs.request(1, Role.TOUCH, 0, 5, OptionalInt.of(leg.position() == 1 ? 0 : 60)))))
+                .toList();
+        Result result = analyze(legs);
+        assertThat(result.warnings())
+                .singleElement()
+                .asString()
+                .startsWith("4 of 8 touches in pinned legs found that the prefix was gone");
+        assertThat(result.own().get(Arm.PINNED))
+                .as("72 tokens each, of which some were cached")
+                .isEqualTo(new OwnRequests(8, 16, OptionalLong.of(16 * 72 - 4 * 60)));
+    }
+
+    @Test
+    void headline_countsProcessesUnlessThereIsNothingToRestOn() {
+        assertThat(analyze(Legs.run(10, 5)).headline()).isEqualTo("REAL, in 12 server processes");
+        assertThat(analyze(List.of()).headline()).isEqualTo("INCONCLUSIVE(design)");
     }
 
     @Test
@@ -164,6 +193,83 @@ final class AnalysisTest {
                 .toList();
         assertThat(analyze(drifting).verdict().warnings()).contains(Flag.DRIFT.warning());
         assertThat(analyze(Legs.run(10, 5)).verdict().warnings()).doesNotContain(Flag.DRIFT.warning());
+    }
+
+    @Test
+    void pinnedLegsThatLostTheirPrefix_areCountedAndNamed() {
+        List<LegRecord> legs = Legs.run(10, 5).stream()
+                .map(leg -> leg.arm() == Arm.PINNED && leg.life() < 7 ? withCached(leg, OptionalInt.of(40)) : leg)
+                .toList();
+        Result result = analyze(legs);
+        assertThat(result.lostHolds()).isEqualTo(new Experiment.LostHolds(4, 8));
+        assertThat(result.warnings())
+                .containsExactly("4 of 8 pinned legs did not keep their prefix, first life 2 BP, leg 2 (pinned) (its"
+                        + " probes found 63 % of it); the verdict is on holds as this engine keeps them.");
+    }
+
+    @Test
+    void gainOfTheFirstWaveAlone_isFlagged() {
+        List<LegRecord> legs = Legs.run(10, 10).stream()
+                .map(leg -> probes(leg, probe -> leg.arm() == Arm.PINNED && probe.cycle() == 1 ? 5.0 : millis(probe)))
+                .toList();
+        Result result = analyze(legs);
+        assertThat(result.verdict().flags()).contains(Flag.FIRST_WAVE_ONLY);
+        assertThat(result.waves().orElseThrow().first().effectPercent().orElseThrow())
+                .isLessThan(-40);
+        assertThat(result.waves().orElseThrow().steady().effectPercent().orElseThrow())
+                .isBetween(-1.0, 1.0);
+        assertThat(analyze(Legs.run(10, 5)).verdict().flags()).isEmpty();
+    }
+
+    /** With two probes a leg has no median apart from its mean, so the floods take part. */
+    @Test
+    void meanAndMedianThatDisagree_areFlagged() {
+        List<LegRecord> legs = Legs.run(10, 10).stream()
+                .map(leg -> leg.arm() == Arm.PINNED
+                        ? Legs.withRequests(
+                                leg,
+                                request -> Legs.request(
+                                        request.number(),
+                                        request.role(),
+                                        request.cycle(),
+                                        request.role() == Role.PROBE ? 40 + leg.life() * 0.01 : 4 + leg.life() * 0.001,
+                                        request.cachedTokens()))
+                        : leg)
+                .toList();
+        RunHeader whole = Legs.judgedBy(Statistic.WHOLE_MEAN);
+        assertThat(Analysis.of(new Journal.Contents(whole, legs, List.of()))
+                        .verdict()
+                        .flags())
+                .contains(Flag.MIXED);
+    }
+
+    @Test
+    void floodsThatQueue_areFlaggedWhereTheyAreJudged() {
+        List<LegRecord> legs = Legs.run(10, 5);
+        RunHeader whole = Legs.judgedBy(Statistic.WHOLE_MEAN);
+        assertThat(Analysis.of(new Journal.Contents(whole, legs, List.of()))
+                        .verdict()
+                        .flags())
+                .as("5 ms where the prime, which is as long, took 1 ms")
+                .contains(Flag.SATURATED);
+        assertThat(analyze(legs).verdict().flags()).doesNotContain(Flag.SATURATED);
+    }
+
+    private static double millis(RequestRecord request) {
+        return request.ttftMillis().orElseThrow();
+    }
+
+    private static LegRecord probes(LegRecord leg, ToDoubleFunction<RequestRecord> millis) {
+        return Legs.withRequests(
+                leg,
+                request -> request.role() == Role.PROBE
+                        ? Legs.request(
+                                request.number(),
+                                Role.PROBE,
+                                request.cycle(),
+                                millis.applyAsDouble(request),
+                                request.cachedTokens())
+                        : request);
     }
 
     @Test

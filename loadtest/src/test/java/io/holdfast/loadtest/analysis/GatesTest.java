@@ -11,6 +11,7 @@ import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
 import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.testing.Legs;
+import io.holdfast.loadtest.workload.Role;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -78,6 +79,45 @@ final class GatesTest {
                 .asString()
                 .contains("3 of 4 blocks")
                 .contains("clipped");
+    }
+
+    @Test
+    void armThatClaimsNoHold_passesBySwitchingAlone() {
+        Gates gates = new Gates(Legs.withoutHold(Legs.header()));
+        LegRecord pinned = Legs.run(10, 5).stream()
+                .filter(leg -> leg.arm() == Arm.PINNED)
+                .findFirst()
+                .orElseThrow();
+        assertThat(gates.failedBy(
+                        Legs.withHold(pinned, HoldReceipt.switched("done"), ReleaseReceipt.released("done"), MILLI)))
+                .isEmpty();
+        assertThat(gates.failedBy(pinned)).singleElement().asString().contains("nothing was switched on");
+        assertThat(new Gates(Legs.header())
+                        .failedBy(Legs.withHold(
+                                pinned, HoldReceipt.switched("done"), ReleaseReceipt.released("done"), MILLI)))
+                .as("an arm that claims to hold has to")
+                .singleElement()
+                .asString()
+                .contains("was not held in full");
+    }
+
+    @Test
+    void requestOfTheArmThatFailed_failsItsLeg() {
+        for (Arm arm : Arm.values()) {
+            assertThat(afterChanging(
+                            arm,
+                            leg -> Legs.withOwn(
+                                    leg,
+                                    List.of(
+                                            Legs.request(0, Role.TOUCH, 0, 5, OptionalInt.of(0)),
+                                            Legs.failed(
+                                                    Legs.request(1, Role.TOUCH, 0, 5, OptionalInt.of(0)),
+                                                    RequestStatus.TIMED_OUT,
+                                                    "it took too long")))))
+                    .singleElement()
+                    .asString()
+                    .contains("1 of the 2 requests that the arm sent itself failed, the first because TIMED_OUT: it");
+        }
     }
 
     @Test

@@ -87,8 +87,8 @@ final class CompletionRouteTest {
                 "{\"text\":\" hi\",\"meta_info\":{\"id\":\"x\",\"finish_reason\":{\"type\":\"length\",\"length\":3},"
                         + "\"prompt_tokens\":40,\"completion_tokens\":3,\"cached_tokens\":32}}");
         assertThat(event)
-                .isEqualTo(
-                        new StreamEvent(true, true, true, OptionalInt.of(40), OptionalInt.of(3), OptionalInt.of(32)));
+                .isEqualTo(new StreamEvent(
+                        true, true, true, true, OptionalInt.of(40), OptionalInt.of(3), OptionalInt.of(32)));
     }
 
     @Test
@@ -115,8 +115,8 @@ final class CompletionRouteTest {
                 "{\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,"
                         + "\"prompt_tokens_details\":{\"cached_tokens\":8}}}");
         assertThat(event)
-                .isEqualTo(
-                        new StreamEvent(false, false, false, OptionalInt.of(9), OptionalInt.of(2), OptionalInt.of(8)));
+                .isEqualTo(new StreamEvent(
+                        false, false, false, false, OptionalInt.of(9), OptionalInt.of(2), OptionalInt.of(8)));
     }
 
     @Test

@@ -7,9 +7,9 @@ import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.ControlResult;
+import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.run.LoadTestRun;
 import io.holdfast.loadtest.run.LoadTestSettings;
-import io.holdfast.loadtest.run.NoHold;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -67,7 +67,7 @@ final class ControlsOverHttpTest {
         for (EmulatorSettings settings : new EmulatorSettings[] {SGLANG, VLLM}) {
             try (Emulator emulator = Emulator.start(vertx, settings);
                     HttpEngine engine = engine(emulator, route, "")) {
-                RunEnvironment environment = new RunEnvironment(engine, new NoHold(false), RunClock.system());
+                RunEnvironment environment = new RunEnvironment(engine, Arms.none(), RunClock.system());
                 RunPlan plan = RunPlan.ofControls(environment, WORKLOAD, SETTINGS);
                 ControlResult result = LoadTestRun.controls(
                         environment,

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.loadtest.client.EngineClient.Prepared;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
+import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
@@ -64,6 +65,56 @@ final class EngineClientTest {
     }
 
     @Test
+    void openLoad_keepsItsTimesAndShowsWhatItCouldNotSend() {
+        EngineClient client = opened(client(LIMIT), 2);
+        long start = System.nanoTime();
+        EngineClient.OpenLoop load =
+                EngineClient.await(client.openLoop(requests(5), 2, Optional.empty()), LIMIT, "beginning");
+        Future<EngineUnderTest.Sent> all = load.all();
+        for (int i = 0; i < 5; i++) {
+            // All at once: two have a connection, and the others would have to wait for one.
+            load.due(i, start);
+        }
+        List<RequestRecord> records = EngineClient.await(all, LIMIT, "the load").load();
+        assertThat(records).extracting(RequestRecord::number).containsExactly(0, 1, 2, 3, 4);
+        assertThat(records).extracting(RequestRecord::scheduled).containsOnly(start);
+        assertThat(records.subList(0, 2)).allSatisfy(record -> {
+            assertThat(record.status()).isEqualTo(RequestStatus.OK);
+            assertThat(record.ttftFromScheduleMillis().orElseThrow())
+                    .isGreaterThan(record.ttftMillis().orElseThrow());
+        });
+        assertThat(records.subList(2, 5)).allSatisfy(record -> {
+            assertThat(record.status()).isEqualTo(RequestStatus.NOT_SENT);
+            assertThat(record.problem()).isEqualTo("all of 2 connections were in use when its turn came");
+        });
+        assertThat(EngineClient.await(client.health(), LIMIT, "asking").loadNanos())
+                .isPositive();
+    }
+
+    @Test
+    void chunkOfSeveralTokens_isCountedByWhatTheEngineSays() {
+        engine.answers = body -> StubEngine.events(counted(1) + counted(4) + counted(4) + counted(5)
+                + "data: {\"text\":\"a\",\"meta_info\":{\"completion_tokens\":5,\"finish_reason\":{\"type\":"
+                + "\"length\"}}}\n\n");
+        RequestRecord record = sendOne();
+        assertThat(record.tokens().tokens()).containsExactly(1, 3, 1);
+        assertThat(record.itlMillis()).hasSize(4);
+    }
+
+    private static String counted(int tokens) {
+        return TOKEN.replace("\"completion_tokens\":1", "\"completion_tokens\":" + tokens);
+    }
+
+    @Test
+    void moreCachedThanSent_isImpossible() {
+        engine.answers = body -> StubEngine.stream(3, 4, OptionalInt.of(4));
+        RequestRecord record = sendOne();
+        assertThat(record.status()).isEqualTo(RequestStatus.IMPOSSIBLE);
+        assertThat(record.problem()).isEqualTo("the engine found 4 tokens cached of a prompt of 3");
+        assertThat(record.ttftMillis()).isEmpty();
+    }
+
+    @Test
     void streamWithoutCachedTokens_isOkAndTheyAreUnknown() {
         engine.answers = body -> StubEngine.stream(3, 4, OptionalInt.empty());
         RequestRecord record = sendOne();
@@ -114,6 +165,19 @@ final class EngineClientTest {
     void noOutputAtAll_isEmpty() {
         engine.answers = body -> StubEngine.events("data: [DONE]\n\n");
         assertThat(sendOne().status()).isEqualTo(RequestStatus.EMPTY);
+    }
+
+    /** As half a character is, which only the next token would have made whole. */
+    @Test
+    void onlyTokenWithoutText_isThereWithTheEnd() {
+        engine.answers = body -> StubEngine.events("data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}],"
+                + "\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n");
+        EngineClient client = new EngineClient(
+                vertx, engine.uri(), settings(LIMIT).withRoute(CompletionRoute.OPENAI_COMPLETIONS), System::nanoTime);
+        clients.add(client);
+        RequestRecord record = send(client, 1, 1, 1).getFirst();
+        assertThat(record.status()).as(record.problem()).isEqualTo(RequestStatus.OK);
+        assertThat(record.firstToken()).isEqualTo(record.lastToken()).isPresent();
     }
 
     @Test

@@ -10,6 +10,7 @@ import io.vertx.core.Vertx;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,6 +32,29 @@ final class EngineControlTest {
     void stop() throws Exception {
         engine.close();
         vertx.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void flushThatIsForbidden_isNotAskedForAgain() {
+        engine.answers = body -> StubEngine.status(403, "");
+        assertThat(flush()).hasValue("the engine did not flush its cache (403)");
+        assertThat(engine.paths).containsExactly("POST /generate");
+    }
+
+    /** Newer vLLM answers 200 and says in the body that it did not. */
+    @Test
+    void flushThatSaysItFailed_isAskedForAgain() {
+        AtomicInteger turn = new AtomicInteger();
+        engine.answers = body -> StubEngine.status(200, "{\"success\":" + (turn.getAndIncrement() > 0) + "}");
+        assertThat(flush()).isEmpty();
+        assertThat(turn).hasValue(2);
+    }
+
+    private Optional<String> flush() {
+        try (EngineControl control =
+                new EngineControl(engine.uri(), SETTINGS.withFlushPath("/generate"), RunClock.system(), told::add)) {
+            return control.flush();
+        }
     }
 
     @Test
@@ -128,13 +152,13 @@ final class EngineControlTest {
 
     @Test
     void models_areAskedForTheFirst() {
-        engine.answers = body -> StubEngine.status(200, "no list of models");
+        engine.models = StubEngine.status(200, "no list of models");
         assertThat(HttpEngine.firstModel(engine.uri(), SETTINGS, RunClock.system()))
                 .isEmpty();
-        engine.answers = body -> StubEngine.status(200, "{\"data\":[{\"id\":\"a\"},{\"id\":\"b\"}]}");
+        engine.models = StubEngine.status(200, "{\"data\":[{\"id\":\"a\"},{\"id\":\"b\"}]}");
         assertThat(HttpEngine.firstModel(engine.uri(), SETTINGS, RunClock.system()))
                 .hasValue("a");
-        engine.answers = body -> StubEngine.status(404, "no");
+        engine.models = StubEngine.status(404, "no");
         assertThat(HttpEngine.firstModel(engine.uri(), SETTINGS, RunClock.system()))
                 .isEmpty();
     }

@@ -9,7 +9,10 @@ import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
+import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.loadtest.workload.LoadRequest;
+import io.holdfast.loadtest.workload.Role;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -51,7 +54,7 @@ final class SidecarHolderTest {
 
     @Test
     void knownEngine_passesTheCheck() {
-        holder.check();
+        holder.prepare();
         assertThat(calls).containsExactly("GET /api/v1/engines/demo");
         assertThat(holder.name()).contains("demo");
     }
@@ -59,7 +62,7 @@ final class SidecarHolderTest {
     @Test
     void unknownEngine_isOneSentence() {
         try (SidecarHolder other = holder("nobody")) {
-            assertThatThrownBy(other::check)
+            assertThatThrownBy(other::prepare)
                     .isInstanceOf(LoadTestException.class)
                     .hasMessageContaining("has no engine called nobody");
         }
@@ -68,7 +71,7 @@ final class SidecarHolderTest {
     @Test
     void noSidecar_isOneSentence() {
         server.stop(0);
-        assertThatThrownBy(() -> holder.check())
+        assertThatThrownBy(() -> holder.prepare())
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageContaining("does not answer");
         server = start();
@@ -117,8 +120,7 @@ final class SidecarHolderTest {
 
     @Test
     void hold_sendsTokensAndLease() {
-        assertThat(holder.hold(new int[] {5, 6, 7}, SLOT))
-                .isEqualTo(HoldReceipt.held("7", 4, 4, 64, "fits the budget"));
+        assertThat(holder.on(prefix(5, 6, 7), SLOT)).isEqualTo(HoldReceipt.held("7", 4, 4, 64, "fits the budget"));
         assertThat(bodies).containsExactly("{\"tokens\":[5,6,7],\"leaseSeconds\":60}");
     }
 
@@ -129,21 +131,21 @@ final class SidecarHolderTest {
         got = () -> asked.incrementAndGet() < 3
                 ? hold("requested", 4, 0, "not yet stored")
                 : hold("held", 4, 4, "stored now");
-        assertThat(holder.hold(new int[] {5}, SLOT)).isEqualTo(HoldReceipt.held("7", 4, 4, 64, "stored now"));
+        assertThat(holder.on(prefix(5), SLOT)).isEqualTo(HoldReceipt.held("7", 4, 4, 64, "stored now"));
     }
 
     @Test
     void holdThatNeverComes_isGivenUpAtTheEndOfTheSlot() {
         posted = () -> hold("requested", 4, 0, "not in the cache");
         got = posted;
-        HoldReceipt receipt = holder.hold(new int[] {5}, Duration.ofMillis(50));
+        HoldReceipt receipt = holder.on(prefix(5), Duration.ofMillis(50));
         assertThat(receipt).isEqualTo(HoldReceipt.notHeld("7", 4, "requested: not in the cache"));
     }
 
     @Test
     void clippedHold_isNotInFull() {
         posted = () -> hold("held", 4, 3, "clipped: send the prefix alone once");
-        HoldReceipt receipt = holder.hold(new int[] {5}, SLOT);
+        HoldReceipt receipt = holder.on(prefix(5), SLOT);
         assertThat(receipt.isInFull()).isFalse();
         assertThat(receipt.reason()).contains("clipped");
     }
@@ -151,7 +153,7 @@ final class SidecarHolderTest {
     @Test
     void refusedHold_tellsTheSidecarsReason() {
         posted = () -> hold("released", 4, 0, "the budget is 0 blocks");
-        assertThat(holder.hold(new int[] {5}, SLOT))
+        assertThat(holder.on(prefix(5), SLOT))
                 .isEqualTo(HoldReceipt.notHeld("7", 4, "released: the budget is 0 blocks"));
     }
 
@@ -159,7 +161,7 @@ final class SidecarHolderTest {
     void errorAnswer_tellsItsSentence() {
         postStatus = 409;
         posted = () -> "{\"error\":\"The engine cannot pin.\"}";
-        assertThat(holder.hold(new int[] {5}, SLOT)).isEqualTo(HoldReceipt.notHeld("", 0, "The engine cannot pin."));
+        assertThat(holder.on(prefix(5), SLOT)).isEqualTo(HoldReceipt.notHeld("", 0, "The engine cannot pin."));
     }
 
     @Test
@@ -188,7 +190,7 @@ final class SidecarHolderTest {
         got = () -> {
             throw new IllegalStateException("the sidecar breaks the connection");
         };
-        assertThatThrownBy(() -> holder.hold(new int[] {5}, SLOT)).isInstanceOf(LoadTestException.class);
+        assertThatThrownBy(() -> holder.on(prefix(5), SLOT)).isInstanceOf(LoadTestException.class);
         assertThat(calls.getLast()).isEqualTo("DELETE /api/v1/engines/demo/holds/7");
         calls.clear();
         holder.close();
@@ -197,7 +199,7 @@ final class SidecarHolderTest {
 
     @Test
     void close_deletesAHoldThatNobodyReleased() {
-        holder.hold(new int[] {5}, SLOT);
+        holder.on(prefix(5), SLOT);
         calls.clear();
         // An aborted run ends on an interrupted thread.
         Thread.currentThread().interrupt();
@@ -208,7 +210,7 @@ final class SidecarHolderTest {
 
     @Test
     void close_leavesAReleasedHoldAlone() {
-        holder.release(holder.hold(new int[] {5}, SLOT));
+        holder.release(holder.on(prefix(5), SLOT));
         calls.clear();
         holder.close();
         assertThat(calls).isEmpty();
@@ -216,8 +218,8 @@ final class SidecarHolderTest {
 
     @Test
     void shams_askTheSidecarAndChangeNothing() {
-        assertThat(holder.sham()).isEqualTo(HoldReceipt.sham("incarnation 1"));
-        assertThat(holder.shamRelease()).isEqualTo(ReleaseReceipt.sham("incarnation 1"));
+        assertThat(holder.off(prefix(5), SLOT)).isEqualTo(HoldReceipt.sham("incarnation 1"));
+        assertThat(holder.release(HoldReceipt.sham(""))).isEqualTo(ReleaseReceipt.sham("incarnation 1"));
         assertThat(calls).containsExactly("GET /api/v1/engines/demo", "GET /api/v1/engines/demo");
     }
 
@@ -277,5 +279,10 @@ final class SidecarHolderTest {
         return ("{\"id\":\"7\",\"engine\":\"demo\",\"origin\":\"requested\",\"state\":\"%s\",\"wantedBlocks\":%d,"
                         + "\"heldBlocks\":%d,\"heldTokens\":%d,\"leaseSeconds\":59.9,\"reason\":\"%s\"}")
                 .formatted(state, wanted, held, held * 16, reason);
+    }
+
+    private static ArmSwitch.Prefixes prefix(int... tokens) {
+        LoadRequest touch = new LoadRequest(Role.TOUCH, 0, tokens, 1);
+        return new ArmSwitch.Prefixes(touch, touch);
     }
 }

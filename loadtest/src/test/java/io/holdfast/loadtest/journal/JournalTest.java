@@ -11,8 +11,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -124,10 +129,52 @@ final class JournalTest {
     }
 
     @Test
+    void formatBefore_isReadAndWhatItDoesNotTellIsUnknown() throws IOException {
+        write(legs);
+        List<String> lines = new ArrayList<>(Files.readAllLines(file));
+        String id = JournalReader.id(lines.getFirst());
+        lines.set(0, lines.getFirst().replace("\"format\":5", "\"format\":4"));
+        String older = JournalReader.id(lines.getFirst());
+        lines.replaceAll(line -> line.replace(id, older)
+                .replace(",\"client\":null", "")
+                .replace(",\"sentTokens\":null,\"firstAnswer\":null,\"tokens\":\"\"", ""));
+        assertThat(lines.get(1)).doesNotContain("client", "firstAnswer");
+        Files.write(file, lines);
+        assertThat(Journal.read(file).legs()).isEqualTo(legs);
+    }
+
+    @Test
+    void stampsAndTheClientsHealth_areReadBackEqual() {
+        LegRecord leg = Legs.withRequests(
+                        legs.getFirst(),
+                        request -> new RequestRecord(
+                                request.number(),
+                                request.role(),
+                                request.cycle(),
+                                request.status(),
+                                request.scheduled(),
+                                request.sent(),
+                                request.firstByte(),
+                                request.firstToken(),
+                                request.lastToken(),
+                                request.done(),
+                                request.promptTokens(),
+                                request.completionTokens(),
+                                request.cachedTokens(),
+                                "",
+                                OptionalInt.of(72),
+                                request.firstToken(),
+                                new TokenStamps("0 5012 4988*2")))
+                .withClient(Optional.of(new ClientHealth(1, 2, 3, 4, 5, 6, -7)));
+        write(List.of(leg));
+        assertThat(Journal.read(file).legs()).containsExactly(leg);
+    }
+
+    @Test
     void otherFormat_isRefused() throws IOException {
         write(List.of());
-        Files.writeString(file, Files.readString(file).replace("\"format\":2", "\"format\":1"));
-        assertThatThrownBy(() -> Journal.read(file)).hasMessageContaining("has format 1");
+        Files.writeString(file, Files.readString(file).replace("\"format\":5", "\"format\":3"));
+        assertThatThrownBy(() -> Journal.read(file)).hasMessageContaining("has format 3");
     }
 
     @Test
@@ -144,6 +191,165 @@ final class JournalTest {
         assertThatThrownBy(() -> Journal.create(folder.resolve("no/such/run.jsonl"), Legs.header()))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageContaining("cannot be written");
+    }
+
+    @Test
+    void journalThatNoRunWrote_isRefusedByLineWithWhatCanBeSaved() throws IOException {
+        write(legs);
+        List<String> lines = Files.readAllLines(file);
+        refused(lines(lines, lines), 38, "is the first line again: the file was doubled", 37, 12);
+        refused(
+                lines.stream()
+                        .flatMap(line -> Stream.of(line, line, line, line))
+                        .toList(),
+                2,
+                "is the first line again",
+                1,
+                0);
+        refused(
+                lines(lines, List.of(lines.get(5))),
+                38,
+                "is life 2 BP, leg 1 (baseline) again, which stands in line 6",
+                37,
+                12);
+        refused(lines(lines.subList(0, 6), lines.subList(5, 9)), 7, "is life 2 BP, leg 1 (baseline) again", 6, 1);
+        refused(
+                lines(lines.subList(0, 6), lines.subList(8, 20)),
+                7,
+                "but life 2 BP, leg 2 (pinned) is missing before it: lines were cut out",
+                6,
+                1);
+        refused(
+                lines(lines(lines.subList(0, 5), List.of(lines.get(6), lines.get(5))), lines.subList(7, 20)),
+                6,
+                "but life 2 BP, leg 1 (baseline), which comes only in line 7, was planned before it",
+                5,
+                1);
+        refused(lines.subList(1, 20), 1, "is not the head of a run: the beginning was cut off", 0, 0);
+        refused(
+                lines(lines.subList(0, 3), List.of("{\"level\":\"INFO\"}")),
+                4,
+                "cannot be read (it is no line of a journal)",
+                3,
+                0);
+    }
+
+    @Test
+    void journalsOfTwoRunsPutTogether_areRefusedByLine() throws IOException {
+        write(legs);
+        List<String> lines = Files.readAllLines(file);
+        file = folder.resolve("other.jsonl");
+        try (Journal journal = Journal.create(file, Legs.withoutHold(Legs.header()))) {
+            legs.forEach(journal::append);
+        }
+        List<String> other = Files.readAllLines(file);
+        refused(
+                lines(lines.subList(0, 9), other.subList(9, 37)),
+                10,
+                "belongs to another run than the first line",
+                9,
+                2);
+        refused(lines(lines.subList(0, 9), other), 10, "begins another run: two journals were put together", 9, 2);
+        refused(lines(List.of(other.getFirst()), lines.subList(1, 37)), 2, "belongs to another run", 1, 0);
+    }
+
+    @Test
+    void legOfAnotherOrder_isRefused() throws IOException {
+        write(legs.subList(0, 4));
+        List<String> lines = Files.readAllLines(file);
+        refused(
+                lines.stream()
+                        .map(line -> line.replace("\"life\":2,\"order\":\"BP\"", "\"life\":2,\"order\":\"PB\""))
+                        .toList(),
+                5,
+                "where the plan has life 2 BP, burn-in leg (baseline)",
+                4,
+                1);
+        refused(
+                lines.stream()
+                        .map(line -> line.replace("\"life\":2,", "\"life\":99,"))
+                        .toList(),
+                5,
+                "which is not in the plan",
+                4,
+                1);
+    }
+
+    @Test
+    void voidedPair_isLeftOutAndRunAgain() {
+        try (Journal journal = Journal.create(file, Legs.header())) {
+            legs.subList(0, 5).forEach(journal::append);
+            journal.voidPair(2, "stopped");
+            journal.resumed(Instant.EPOCH);
+            legs.subList(3, legs.size()).forEach(journal::append);
+        }
+        Journal.Contents contents = Journal.read(file);
+        assertThat(contents.legs()).isEqualTo(legs);
+        assertThat(contents.voided()).containsExactly(new VoidedPair(2, "stopped", 2));
+        assertThat(contents.resumes()).isEqualTo(1);
+        assertThat(Analysis.of(file).warnings())
+                .contains("One pair was broken off and does not count, with 2 finished legs (stopped).");
+    }
+
+    @Test
+    void voidingOfAFinishedPair_isRefused() throws IOException {
+        try (Journal journal = Journal.create(file, Legs.header())) {
+            legs.subList(0, 3).forEach(journal::append);
+            journal.voidPair(1, "stopped");
+        }
+        refused(Files.readAllLines(file), 5, "voids the pair of life 1, which was not under way", 4, 1);
+    }
+
+    @Test
+    void journalThatIsWrittenTo_isNotOpenedAgain() {
+        try (Journal journal = Journal.create(file, Legs.header())) {
+            journal.append(legs.getFirst());
+            assertThat(Journal.isBeingWritten(file)).isTrue();
+            assertThatThrownBy(() -> Journal.reopen(file))
+                    .isInstanceOf(LoadTestException.class)
+                    .hasMessageContaining("is being written by a load test that still runs");
+        }
+        assertThat(Journal.isBeingWritten(file)).isFalse();
+        Journal.Reopened reopened = Journal.reopen(file);
+        try (Journal journal = reopened.journal()) {
+            assertThat(reopened.contents().legs()).isEqualTo(legs.subList(0, 1));
+            journal.append(legs.get(1));
+        }
+        assertThat(Journal.read(file).legs()).isEqualTo(legs.subList(0, 2));
+    }
+
+    @Test
+    void lastLineWithoutItsLineEnd_isGoneOnAfter() throws IOException {
+        write(legs.subList(0, 2));
+        String text = Files.readString(file);
+        Files.writeString(file, text.substring(0, text.length() - 1));
+        try (Journal journal = Journal.reopen(file).journal()) {
+            journal.append(legs.get(2));
+        }
+        assertThat(Journal.read(file).legs()).isEqualTo(legs.subList(0, 3));
+    }
+
+    private static List<String> lines(List<String> first, List<String> then) {
+        return Stream.concat(first.stream(), then.stream()).toList();
+    }
+
+    /** One sentence that names the line and says what is sound before it, which then can be read and resumed. */
+    private void refused(List<String> lines, int number, String why, int sound, int pairs) throws IOException {
+        Path refused = Files.write(folder.resolve("refused.jsonl"), lines);
+        assertThatThrownBy(() -> Journal.read(refused))
+                .isInstanceOf(LoadTestException.class)
+                .message()
+                .startsWith("Line " + number + " of the journal " + refused + " ")
+                .contains(why)
+                .contains(sound == 0 ? "nothing of the file can be saved" : "hold")
+                .contains(sound == 0 ? "" : pairs + " of 12 pairs, and 'head -n " + sound + " ");
+        byte[] before = Files.readAllBytes(refused);
+        assertThatThrownBy(() -> Journal.reopen(refused)).hasMessageStartingWith("Line " + number);
+        assertThat(Files.readAllBytes(refused)).isEqualTo(before);
+        if (sound > 0) {
+            Path saved = Files.write(folder.resolve("saved.jsonl"), lines.subList(0, sound));
+            assertThat(Journal.read(saved).wholePairs()).isEqualTo(pairs);
+        }
     }
 
     private void write(List<LegRecord> written) {

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.ControlResult;
+import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.client.ExistingServer;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
@@ -42,6 +43,13 @@ final class ControlRunTest {
             .slotTolerance(Duration.ofSeconds(60))
             .salt(new Salt(7))
             .build();
+    private static final LoadTestSettings FLUSHING = LoadTestSettings.defaults().toBuilder()
+            .rounds(4)
+            .concurrency(2)
+            .burnIn(false)
+            .holdSlot(Duration.ofMillis(1))
+            .slotTolerance(Duration.ofSeconds(60))
+            .build();
     /** Legs of the rehearsal. */
     private static final int REHEARSED = 2;
 
@@ -74,7 +82,9 @@ final class ControlRunTest {
     @Test
     void salted_noLegFindsWhatAnotherLeftBehind() {
         ControlResult result = run(SETTINGS);
-        assertThat(result.legs().stream().map(LegRecord::bodies)).doesNotHaveDuplicates();
+        assertThat(result.legs().stream().map(LegRecord::bodies).distinct())
+                .as("what a leg asks for but its salt")
+                .hasSize(2);
         assertThat(result.legs()).allSatisfy(leg -> {
             assertThat(leg.workloadId()).isEqualTo(WORKLOAD.id());
             assertThat(leg.requests().getFirst().cachedTokens()).hasValue(0);
@@ -89,14 +99,7 @@ final class ControlRunTest {
 
     @Test
     void flushing_emptiesTheCacheBeforeEachLegAndSaltsNothing() {
-        LoadTestSettings plain = LoadTestSettings.defaults().toBuilder()
-                .rounds(4)
-                .concurrency(2)
-                .burnIn(false)
-                .holdSlot(Duration.ofMillis(1))
-                .slotTolerance(Duration.ofSeconds(60))
-                .build();
-        ControlResult result = run(plain, new NoHold(true));
+        ControlResult result = run(FLUSHING);
         assertThat(engine.flushes).hasValue(8);
         assertThat(result.header().isSalted()).isFalse();
         assertThat(result.legs().stream().map(LegRecord::bodies).distinct()).hasSize(2);
@@ -105,11 +108,24 @@ final class ControlRunTest {
     @Test
     void brokenPair_isLeftOutAndNamed() {
         failFrom(REHEARSED * 5 + 11, REHEARSED * 5 + 12);
-        ControlResult result = run(SETTINGS);
+        ControlResult result = run(SETTINGS.toBuilder().repeatPairs(0).build());
         assertThat(result.standing()).isEqualTo(4);
         assertThat(result.isEnough()).isTrue();
         assertThat(result.legs()).hasSize(REHEARSED + 10);
         assertThat(result.broken()).singleElement().asString().contains("life 2 AA, leg 1", "1 of 5 requests failed");
+    }
+
+    @Test
+    void pairWithAStrayError_runsAgainAndStands() {
+        failFrom(REHEARSED * 5 + 11, REHEARSED * 5 + 12);
+        ControlResult result = run(SETTINGS);
+        assertThat(result.standing()).isEqualTo(5);
+        assertThat(result.broken()).isEmpty();
+        assertThat(result.legs()).hasSize(REHEARSED + 10);
+        assertThat(result.voided()).singleElement().satisfies(pair -> {
+            assertThat(pair.life()).isEqualTo(2);
+            assertThat(pair.bySurroundings()).isTrue();
+        });
     }
 
     @Test
@@ -140,12 +156,12 @@ final class ControlRunTest {
         Files.write(doubled, lines);
         assertThatThrownBy(() -> ControlAnalysis.of(doubled))
                 .isInstanceOf(LoadTestException.class)
-                .hasMessageContaining("leg 2 of pair 5 twice");
+                .hasMessageContaining("is life 5 AA, leg 2 (baseline) again, which stands in line 13 already");
     }
 
     @Test
     void plan_countsWhatTheRunThenSends() {
-        RunPlan plan = with(new NoHold(false), environment -> RunPlan.ofControls(environment, WORKLOAD, SETTINGS));
+        RunPlan plan = with(environment -> RunPlan.ofControls(environment, WORKLOAD, SETTINGS));
         assertThat(plan.pairs()).isEqualTo(5);
         assertThat(plan.legs()).isEqualTo(12);
         assertThat(plan.requests()).isEqualTo(12 * 5);
@@ -160,8 +176,7 @@ final class ControlRunTest {
     @Test
     void requestThatTheEngineRefuses_isSaidBeforeTheLoad() {
         failFrom(0, Integer.MAX_VALUE);
-        assertThatThrownBy(() ->
-                        with(new NoHold(false), environment -> RunPlan.ofControls(environment, WORKLOAD, SETTINGS)))
+        assertThatThrownBy(() -> with(environment -> RunPlan.ofControls(environment, WORKLOAD, SETTINGS)))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageContaining("failed before the load began: the engine answered 400: no; ask for smaller");
     }
@@ -172,8 +187,7 @@ final class ControlRunTest {
         engine.answers = body -> body.path("input_ids").isMissingNode()
                 ? StubEngine.status(404, "")
                 : StubEngine.stream(4, 1, OptionalInt.of(0));
-        assertThatThrownBy(() -> with(
-                        wrong, new NoHold(true), environment -> RunPlan.ofControls(environment, WORKLOAD, SETTINGS)))
+        assertThatThrownBy(() -> with(wrong, environment -> RunPlan.ofControls(environment, WORKLOAD, FLUSHING)))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageContaining("leave the flush path out");
     }
@@ -199,22 +213,17 @@ final class ControlRunTest {
     }
 
     private ControlResult run(LoadTestSettings settings) {
-        return run(settings, new NoHold(false));
+        return with(environment -> LoadTestRun.controls(environment, WORKLOAD, settings, journal(), events::add));
     }
 
-    private ControlResult run(LoadTestSettings settings, NoHold holder) {
-        return with(
-                holder, environment -> LoadTestRun.controls(environment, WORKLOAD, settings, journal(), events::add));
+    private <T> T with(Function<RunEnvironment, T> task) {
+        return with(HttpSettings.defaults(), task);
     }
 
-    private <T> T with(NoHold holder, Function<RunEnvironment, T> task) {
-        return with(HttpSettings.defaults(), holder, task);
-    }
-
-    private <T> T with(HttpSettings http, NoHold holder, Function<RunEnvironment, T> task) {
+    private <T> T with(HttpSettings http, Function<RunEnvironment, T> task) {
         RunClock clock = RunClock.system();
         try (HttpEngine tested = new HttpEngine(vertx, new ExistingServer(engine.uri()), http, clock)) {
-            return task.apply(new RunEnvironment(tested, holder, clock));
+            return task.apply(new RunEnvironment(tested, Arms.none(), clock));
         }
     }
 }

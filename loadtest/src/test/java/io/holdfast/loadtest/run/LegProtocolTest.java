@@ -98,7 +98,7 @@ final class LegProtocolTest {
     @Test
     void baselineLeg_asksForTheShamOfEachCall() {
         LegRecord leg = run(PairOrder.AA, 1);
-        assertThat(holder.calls).containsExactly("follow", "sham", "sham release");
+        assertThat(holder.calls).containsExactly("follow", "off", "sham release");
         assertThat(leg.hold().kind()).isEqualTo(HoldReceipt.Kind.SHAM);
         assertThat(leg.release().kind()).isEqualTo(ReleaseReceipt.Kind.SHAM);
     }
@@ -106,7 +106,7 @@ final class LegProtocolTest {
     @Test
     void pinnedLeg_holdsThePrefixAndReleasesThatHold() {
         LegRecord leg = run(PairOrder.PB, 1);
-        assertThat(holder.calls).containsExactly("follow", "hold 64", "release 1");
+        assertThat(holder.calls).containsExactly("follow", "on 64", "release 1");
         assertThat(leg.hold().isInFull()).isTrue();
         assertThat(leg.release().kind()).isEqualTo(ReleaseReceipt.Kind.RELEASED);
     }
@@ -208,7 +208,7 @@ final class LegProtocolTest {
                         .singleElement()
                         .extracting(Throwable::getMessage)
                         .isEqualTo("no release"));
-        assertThat(broken.calls).containsExactly("follow", "hold 64", "release 1");
+        assertThat(broken.calls).containsExactly("follow", "on 64", "release 1");
     }
 
     private LegRecord run(PairOrder order, int position) {
@@ -216,7 +216,7 @@ final class LegProtocolTest {
                 .run(1, order, position);
     }
 
-    private LegProtocol protocol(Holder with, LegProtocol.Watcher watcher) {
+    private LegProtocol protocol(ArmSwitch with, LegProtocol.Watcher watcher) {
         return new LegProtocol(new RunEnvironment(tested, with, clock), WORKLOAD, SETTINGS, watcher);
     }
 

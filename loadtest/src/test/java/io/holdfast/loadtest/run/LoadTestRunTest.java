@@ -76,9 +76,9 @@ final class LoadTestRunTest {
                 result.legs().stream().filter(leg -> leg.arm() == Arm.PINNED).count();
         long baseline = result.legs().size() - pinned;
         assertThat(pinned).isEqualTo(2);
-        assertThat(count("sham")).isEqualTo(baseline);
+        assertThat(count("off")).isEqualTo(baseline);
         assertThat(count("sham release")).isEqualTo(baseline);
-        assertThat(count("hold 64")).isEqualTo(pinned);
+        assertThat(count("on 64")).isEqualTo(pinned);
         assertThat(count("release 1")).isEqualTo(pinned);
     }
 
@@ -87,7 +87,7 @@ final class LoadTestRunTest {
         // Half of a surrogate pair cannot be written as text: only a result read back shows what was written for it.
         Result result = run(settings().burnIn(false).rounds(1).build(), new StubHolder(engine) {
             @Override
-            public HoldReceipt sham() {
+            public HoldReceipt off(Prefixes prefixes, Duration within) {
                 return HoldReceipt.sham("\uD800");
             }
         });
@@ -149,7 +149,7 @@ final class LoadTestRunTest {
     void refusedHold_isInvalidInTheHoldersWordsAndEndsTheRun() {
         Result result = run(settings().build(), new StubHolder(engine) {
             @Override
-            public HoldReceipt hold(int[] prefix, Duration within) {
+            public HoldReceipt on(Prefixes prefixes, Duration within) {
                 return HoldReceipt.notHeld("", 4, "the budget is used up");
             }
         });
@@ -163,7 +163,7 @@ final class LoadTestRunTest {
     void holderThatSkipsItsSham_isInvalid() {
         Result result = run(settings().build(), new StubHolder(engine) {
             @Override
-            public HoldReceipt sham() {
+            public HoldReceipt off(Prefixes prefixes, Duration within) {
                 return HoldReceipt.skipped("not in the mood");
             }
         });
@@ -282,7 +282,7 @@ final class LoadTestRunTest {
         return run(settings, holder);
     }
 
-    private Result run(LoadTestSettings settings, Holder with) {
+    private Result run(LoadTestSettings settings, ArmSwitch with) {
         ServerUnit unit = new ServerUnit() {
             @Override
             public URI uri() {
@@ -297,7 +297,7 @@ final class LoadTestRunTest {
         return run(settings, with, unit);
     }
 
-    private Result run(LoadTestSettings settings, Holder with, ServerUnit unit) {
+    private Result run(LoadTestSettings settings, ArmSwitch with, ServerUnit unit) {
         RunClock clock = RunClock.system();
         try (HttpEngine tested = new HttpEngine(vertx, unit, HttpSettings.defaults(), clock)) {
             return LoadTestRun.run(

@@ -1,16 +1,23 @@
 package io.holdfast.loadtest.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.PairOrder;
+import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.Analysis;
+import io.holdfast.loadtest.analysis.OwnRequests;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.journal.Step;
+import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.Role;
+import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.GpuFault;
@@ -23,6 +30,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,6 +47,17 @@ final class VerdictTest {
     private static final int READINESS = 1;
 
     private static final VirtualExperiment EVEN = VirtualExperiment.underPressure();
+
+    private static final VirtualExperiment SESSIONS =
+            EVEN.onStockWithSessions().withArms(engine -> Arms.session(engine, 1));
+
+    private static final VirtualExperiment TOUCHES = EVEN.onVllm()
+            .withArms(engine -> Arms.keepWarm(engine, 1))
+            .withShape(FloodShape.of(VirtualExperiment.PREFIX, 32, 8, 256, 3).withOutputTokens(1, 1))
+            .with(settings -> settings.concurrency(2).salt(new Salt(3)));
+
+    /** The first in the hold step, and one after each request of a flood but its last. */
+    private static final int TOUCHES_OF_A_LEG = 1 + 3 * 7;
 
     @TempDir
     private Path folder = Path.of("");
@@ -130,13 +149,101 @@ final class VerdictTest {
     }
 
     @Test
-    void engineWithoutPins_isInvalidAtItsFirstPinnedLeg() {
+    void engineWithoutPins_isRefusedBeforeAnyLeg() {
         VirtualExperiment stock = EVEN.withEngine(EVEN.engine().withVariant(SglangSettings.Variant.STOCK));
-        assertThat(findings(SOME, stock, result -> {
-                    assertThat(result.verdict().reason()).contains("was not held in full");
-                    assertThat(result.legs().getLast().arm()).isEqualTo(Arm.PINNED);
+        assertThatThrownBy(() -> stock.run(1, folder.resolve("run.jsonl")))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessage("This engine pins no blocks.");
+        assertThatThrownBy(
+                        () -> EVEN.withArms(engine -> Arms.session(engine, 1)).run(1, folder.resolve("run.jsonl")))
+                .hasMessage("This engine keeps nothing for sessions.");
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void sessionsOnAStockEngine_areReal() {
+        assertThat(findings(SOME, SESSIONS, result -> {
+                    assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
+                    assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
+                    assertThat(result.pinned().cachedTokens()).hasValue(VirtualExperiment.PREFIX);
+                    assertThat(result.own())
+                            .as("one request of the prefix in each leg, of which its last block was computed")
+                            .containsEntry(Arm.PINNED, new OwnRequests(8, 8, OptionalLong.of(8 * 16)))
+                            .containsEntry(Arm.BASELINE, new OwnRequests(16, 16, OptionalLong.of(16 * 16)));
                 }))
-                .isEqualTo(Map.of(Finding.INVALID, SOME));
+                .isEqualTo(Map.of(Finding.REAL, SOME));
+    }
+
+    @Test
+    void sessionsThatTheEngineDrops_haveNoEffect() {
+        assertThat(findings(
+                        SOME,
+                        SESSIONS.withFaults(new CacheFault.HoldLost(100)),
+                        result -> assertThat(result.cacheProof().kept()).isEqualTo(Answer.NO)))
+                .isEqualTo(Map.of(Finding.NO_EFFECT, SOME));
+    }
+
+    @Test
+    void sessionsWithAmpleMemory_areNoExposure() {
+        assertThat(findings(SOME, SESSIONS.withMemory(16_384), result -> {}))
+                .isEqualTo(Map.of(Finding.NO_EXPOSURE, SOME));
+    }
+
+    /** No flush is asked of this engine: a salt of its own keeps each leg from what others left. */
+    @Test
+    void touchesOnVllmWithoutAFlush_areReal() {
+        assertThat(findings(SOME, TOUCHES, result -> {
+                    assertThat(result.header().isSalted()).isTrue();
+                    assertThat(result.legs()).allSatisfy(leg -> {
+                        assertThat(leg.flush().flushes()).isZero();
+                        assertThat(leg.requests().getFirst().cachedTokens()).hasValue(0);
+                        assertThat(leg.own()).hasSize(TOUCHES_OF_A_LEG);
+                    });
+                    assertThat(result.baseline().cachedTokens()).hasValue(0);
+                    assertThat(result.pinned().cachedTokens()).hasValue(VirtualExperiment.PREFIX);
+                    assertThat(result.warnings()).anyMatch(warning -> warning.contains("a salt of their own"));
+                    assertThat(result.warnings()).noneMatch(warning -> warning.contains("touches"));
+                }))
+                .isEqualTo(Map.of(Finding.REAL, SOME));
+    }
+
+    @Test
+    void touchesWithAmpleMemory_areNoExposure() {
+        assertThat(findings(SOME, TOUCHES.withMemory(16_384).onVllm(), result -> {}))
+                .isEqualTo(Map.of(Finding.NO_EXPOSURE, SOME));
+    }
+
+    @Test
+    void touchesAreAsManyInBothArms_andNoLoad() {
+        Result result = TOUCHES.run(5, folder.resolve("run.jsonl"));
+        assertThat(result.legs()).allSatisfy(leg -> {
+            assertThat(leg.requests()).hasSize(TOUCHES.requestsOfALeg()).noneMatch(one -> one.role() == Role.TOUCH);
+            assertThat(leg.own()).hasSize(TOUCHES_OF_A_LEG).allMatch(one -> one.role() == Role.TOUCH);
+        });
+        assertThat(result.legs().stream()
+                        .filter(leg -> leg.arm() == Arm.BASELINE)
+                        .map(leg -> leg.own().getFirst().cachedTokens().orElseThrow()))
+                .as("the prefix that nobody probes is stored in the hold step")
+                .containsOnly(0);
+    }
+
+    /** The same in both arms: a switch that does nothing must not be found to do something. */
+    @Test
+    void nothingHeld_isNeverAnEffect() {
+        VirtualExperiment none = EVEN.withArms(engine -> Arms.none());
+        for (VirtualExperiment each : List.of(none, none.withLateness(5_000), none.withFaults(warming(EVEN)))) {
+            assertThat(findings(
+                            MANY,
+                            each,
+                            result -> assertThat(result.header().claimsHold()).isFalse()))
+                    .doesNotContainKeys(Finding.REAL, Finding.HARMFUL, Finding.NO_EXPOSURE);
+        }
+    }
+
+    @Test
+    void headline_saysHowManyServerProcessesItRestsOn() {
+        Result result = EVEN.run(1, folder.resolve("run.jsonl"));
+        assertThat(result.headline()).isEqualTo("REAL, in 12 server processes");
     }
 
     @Test

@@ -2,22 +2,32 @@ package io.holdfast.loadtest.run;
 
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
+import io.holdfast.loadtest.workload.Workload;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.VllmSettings;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
  * A whole load test against an engine in process: all lives, legs, floods, holds and flushes, in virtual time.
  *
+ * @param engine what kind of SGLang
+ * @param vllm in its place, where there is one
+ * @param arms what the arms differ in
  * @param latenessMicros the mean lateness of every wake-up of engine and client
  */
 record VirtualExperiment(
         SglangSettings engine,
+        Optional<VllmSettings> vllm,
+        Function<VirtualEngine, ArmSwitch> arms,
         Speed speed,
         List<Fault> faults,
         FloodShape shape,
@@ -32,6 +42,8 @@ record VirtualExperiment(
                         .withSizes(1_536, 16, 1_024)
                         .withChunkedPrefillTokens(1_008)
                         .withVariant(SglangSettings.Variant.PIN_GPU),
+                Optional.empty(),
+                Arms::pinRoute,
                 new Speed(40, 10_000, 1_000, 1),
                 List.of(),
                 FloodShape.of(PREFIX, 32, 2, 896, 3).withOutputTokens(1, 1),
@@ -53,53 +65,112 @@ record VirtualExperiment(
     }
 
     VirtualExperiment withEngine(SglangSettings value) {
-        return new VirtualExperiment(value, speed, faults, shape, settings, latenessMicros);
+        return new VirtualExperiment(value, vllm, arms, speed, faults, shape, settings, latenessMicros);
+    }
+
+    VirtualExperiment withArms(Function<VirtualEngine, ArmSwitch> value) {
+        return new VirtualExperiment(engine, vllm, value, speed, faults, shape, settings, latenessMicros);
+    }
+
+    /** Against a vLLM of about the same size, whose cache nobody empties. */
+    VirtualExperiment onVllm() {
+        VllmSettings its = VllmSettings.defaults()
+                .withSizes(
+                        engine.capacityTokens() / engine.pageTokens() + 1, engine.pageTokens(), engine.contextTokens());
+        return new VirtualExperiment(engine, Optional.of(its), arms, speed, faults, shape, settings, latenessMicros);
+    }
+
+    /** An SGLang as released, which keeps what sessions refer to. */
+    VirtualExperiment onStockWithSessions() {
+        return withEngine(engine.withVariant(SglangSettings.Variant.STOCK).withSessions(true));
     }
 
     VirtualExperiment withSpeed(Speed value) {
-        return new VirtualExperiment(engine, value, faults, shape, settings, latenessMicros);
+        return new VirtualExperiment(engine, vllm, arms, value, faults, shape, settings, latenessMicros);
     }
 
     VirtualExperiment withFaults(Fault... value) {
-        return new VirtualExperiment(engine, speed, List.of(value), shape, settings, latenessMicros);
+        return new VirtualExperiment(engine, vllm, arms, speed, List.of(value), shape, settings, latenessMicros);
     }
 
     VirtualExperiment withShape(FloodShape value) {
-        return new VirtualExperiment(engine, speed, faults, value, settings, latenessMicros);
+        return new VirtualExperiment(engine, vllm, arms, speed, faults, value, settings, latenessMicros);
     }
 
     VirtualExperiment withLateness(double micros) {
-        return new VirtualExperiment(engine, speed, faults, shape, settings, micros);
+        return new VirtualExperiment(engine, vllm, arms, speed, faults, shape, settings, micros);
     }
 
     VirtualExperiment with(UnaryOperator<LoadTestSettings.Builder> change) {
         return new VirtualExperiment(
-                engine, speed, faults, shape, change.apply(settings.toBuilder()).build(), latenessMicros);
+                engine,
+                vllm,
+                arms,
+                speed,
+                faults,
+                shape,
+                change.apply(settings.toBuilder()).build(),
+                latenessMicros);
     }
 
-    /** The seed draws prompts, the order of the pairs, and how late everybody wakes up. */
+    private VirtualEngine.Rules rules() {
+        return vllm.map(VirtualRules::vllm).orElseGet(() -> VirtualRules.sglang(engine));
+    }
+
+    /** The seed draws prompts, the order of the pairs, how late everybody wakes up, and the noise where there is any. */
     Result run(long seed, Path journal) {
-        VirtualTime time = new VirtualTime(seed, latenessMicros);
-        try (VirtualEngine tested = new VirtualEngine(engine, speed, faults, time)) {
-            return LoadTestRun.run(
-                    new RunEnvironment(tested, tested.holder(), time),
-                    IdlePrefixFlood.workload(seed, shape),
-                    settings.toBuilder().seed(seed).build(),
-                    journal,
-                    Progress.silent());
-        }
+        return run(seed, journal, Progress.silent());
+    }
+
+    Result run(long seed, Path journal, Progress progress) {
+        return on(
+                seed, arms, environment -> LoadTestRun.run(environment, workload(seed), its(seed), journal, progress));
+    }
+
+    /** Goes on with a run of this experiment in another process. */
+    Result resume(long seed, Path journal) {
+        return on(
+                seed, arms, environment -> LoadTestRun.resume(environment, workload(seed), journal, Progress.silent()));
     }
 
     /** A/A pairs alone, so many as there are rounds, on the same engine. */
     ControlResult controls(long seed, Path journal) {
+        return on(
+                seed,
+                engine -> Arms.none(),
+                environment ->
+                        LoadTestRun.controls(environment, workload(seed), its(seed), journal, Progress.silent()));
+    }
+
+    /** The same with the arms of this experiment, which then have to be baseline arms alone. */
+    ControlResult controlsWithItsArms(long seed, Path journal) {
+        return on(
+                seed,
+                arms,
+                environment ->
+                        LoadTestRun.controls(environment, workload(seed), its(seed), journal, Progress.silent()));
+    }
+
+    ControlResult resumeControls(long seed, Path journal) {
+        return on(
+                seed,
+                engine -> Arms.none(),
+                environment -> LoadTestRun.resumeControls(environment, workload(seed), journal, Progress.silent()));
+    }
+
+    private Workload workload(long seed) {
+        return IdlePrefixFlood.workload(seed, shape);
+    }
+
+    private LoadTestSettings its(long seed) {
+        return settings.toBuilder().seed(seed).build();
+    }
+
+    private <T> T on(long seed, Function<VirtualEngine, ArmSwitch> switches, Function<RunEnvironment, T> task) {
         VirtualTime time = new VirtualTime(seed, latenessMicros);
-        try (VirtualEngine tested = new VirtualEngine(engine, speed, faults, time)) {
-            return LoadTestRun.controls(
-                    new RunEnvironment(tested, new NoHold(true), time),
-                    IdlePrefixFlood.workload(seed, shape),
-                    settings.toBuilder().seed(seed).build(),
-                    journal,
-                    Progress.silent());
+        try (VirtualEngine tested = new VirtualEngine(rules(), speed, faults, time);
+                ArmSwitch with = switches.apply(tested)) {
+            return task.apply(new RunEnvironment(tested, with, time));
         }
     }
 }

@@ -13,14 +13,31 @@ final class VirtualTime implements RunClock, EngineClock {
     private static final double SPIKES = 0.01;
     private static final double SPIKE_FACTOR = 20;
 
+    private final long seed;
     private final SplittableRandom random;
     private final double meanLatenessNanos;
     private long now;
 
     /** @param meanLatenessMicros of every wake-up; one in a hundred is twenty times as late */
     VirtualTime(long seed, double meanLatenessMicros) {
+        this.seed = seed;
         this.random = new SplittableRandom(seed);
         this.meanLatenessNanos = 1e3 * meanLatenessMicros;
+    }
+
+    /** What else happens by chance, of the same seed and without moving the clock. */
+    SplittableRandom chances() {
+        return chances(0);
+    }
+
+    /** Another such stream for each number. */
+    SplittableRandom chances(int number) {
+        SplittableRandom root = new SplittableRandom(~seed);
+        SplittableRandom stream = root.split();
+        for (int i = 0; i < number; i++) {
+            stream = root.split();
+        }
+        return stream;
     }
 
     @Override

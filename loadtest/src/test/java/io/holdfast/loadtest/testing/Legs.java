@@ -5,6 +5,7 @@ import io.holdfast.evidence.CrossoverPlan;
 import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.EngineFacts.Family;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
@@ -35,6 +36,11 @@ public final class Legs {
     private Legs() {}
 
     public static RunHeader header() {
+        return judgedBy(Statistic.PROBE_P50);
+    }
+
+    /** The same, judged by another number. */
+    public static RunHeader judgedBy(Statistic statistic) {
         return new RunHeader(
                 RunHeader.FORMAT,
                 "2026-11-21T00:00:00Z",
@@ -45,14 +51,61 @@ public final class Legs {
                 2,
                 true,
                 false,
-                Statistic.PROBE_P50,
+                statistic,
                 Criteria.standard(),
                 150,
                 50,
                 "a unit",
                 true,
                 "a holder",
-                new EngineFacts(OptionalInt.of(4), OptionalLong.of(300), OptionalLong.empty(), Optional.empty()));
+                true,
+                new EngineFacts(
+                        Family.SGLANG,
+                        OptionalInt.of(4),
+                        OptionalLong.of(300),
+                        OptionalLong.empty(),
+                        Optional.empty()));
+    }
+
+    /** The same for an arm that claims to hold nothing. */
+    public static RunHeader withoutHold(RunHeader header) {
+        return new RunHeader(
+                header.format(),
+                header.startedAt(),
+                header.client(),
+                header.workload(),
+                header.plan(),
+                header.seed(),
+                header.concurrency(),
+                header.burnIn(),
+                header.rehearsal(),
+                header.statistic(),
+                header.criteria(),
+                header.slotMillis(),
+                header.toleranceMillis(),
+                header.unit(),
+                header.freshLives(),
+                header.holder(),
+                false,
+                header.engine());
+    }
+
+    public static LegRecord withOwn(LegRecord leg, List<RequestRecord> own) {
+        return new LegRecord(
+                leg.life(),
+                leg.order(),
+                leg.position(),
+                leg.arm(),
+                leg.workloadId(),
+                leg.bodies(),
+                leg.flush(),
+                leg.hold(),
+                leg.holdNanos(),
+                leg.release(),
+                leg.steps(),
+                leg.requests(),
+                own,
+                leg.problem());
     }
 
     /** All legs of a run in which pinned probes find the prefix and take {@code pinnedMillis}. */
@@ -102,6 +155,7 @@ public final class Legs {
                 arm == Arm.PINNED ? ReleaseReceipt.released("done") : ReleaseReceipt.sham("seen"),
                 steps,
                 requests,
+                List.of(),
                 Optional.empty());
     }
 
@@ -156,6 +210,7 @@ public final class Legs {
                 leg.release(),
                 leg.steps(),
                 leg.requests().stream().map(change).toList(),
+                leg.own(),
                 leg.problem());
     }
 
@@ -173,6 +228,7 @@ public final class Legs {
                 release,
                 leg.steps(),
                 leg.requests(),
+                leg.own(),
                 leg.problem());
     }
 
@@ -190,6 +246,7 @@ public final class Legs {
                 leg.release(),
                 leg.steps(),
                 leg.requests(),
+                leg.own(),
                 leg.problem());
     }
 
@@ -207,6 +264,7 @@ public final class Legs {
                 leg.release(),
                 steps,
                 leg.requests(),
+                leg.own(),
                 problem);
     }
 

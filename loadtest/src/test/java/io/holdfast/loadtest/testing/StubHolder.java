@@ -3,13 +3,13 @@ package io.holdfast.loadtest.testing;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
-import io.holdfast.loadtest.run.Holder;
+import io.holdfast.loadtest.run.ArmSwitch;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /** Holds in a {@link StubEngine} and remembers what it was asked for, in order. */
-public class StubHolder implements Holder {
+public class StubHolder implements ArmSwitch {
     private final StubEngine engine;
     public final List<String> calls = new ArrayList<>();
 
@@ -23,8 +23,13 @@ public class StubHolder implements Holder {
     }
 
     @Override
-    public void check() {
-        calls.add("check");
+    public boolean claimsHold() {
+        return true;
+    }
+
+    @Override
+    public void prepare() {
+        calls.add("prepare");
     }
 
     @Override
@@ -34,14 +39,18 @@ public class StubHolder implements Holder {
     }
 
     @Override
-    public HoldReceipt hold(int[] prefix, Duration within) {
-        calls.add("hold " + prefix.length);
+    public HoldReceipt on(Prefixes prefixes, Duration within) {
+        calls.add("on " + prefixes.probed().length());
         engine.held = true;
-        return HoldReceipt.held("1", 4, 4, prefix.length, "held");
+        return HoldReceipt.held("1", 4, 4, prefixes.probed().length(), "held");
     }
 
     @Override
     public ReleaseReceipt release(HoldReceipt hold) {
+        if (hold.kind() == HoldReceipt.Kind.SHAM) {
+            calls.add("sham release");
+            return ReleaseReceipt.sham("seen");
+        }
         calls.add("release " + hold.id());
         boolean stood = engine.held;
         engine.held = false;
@@ -49,14 +58,11 @@ public class StubHolder implements Holder {
     }
 
     @Override
-    public HoldReceipt sham() {
-        calls.add("sham");
+    public HoldReceipt off(Prefixes prefixes, Duration within) {
+        calls.add("off");
         return HoldReceipt.sham("seen");
     }
 
     @Override
-    public ReleaseReceipt shamRelease() {
-        calls.add("sham release");
-        return ReleaseReceipt.sham("seen");
-    }
+    public void close() {}
 }

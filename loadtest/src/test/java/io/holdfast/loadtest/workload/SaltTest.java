@@ -44,6 +44,15 @@ final class SaltTest {
         }
     }
 
+    @Test
+    void saltedRequest_withoutItsHead_isThePlainOne() {
+        LoadRequest plain = WORKLOAD.requests(1).getFirst();
+        LoadRequest salted = new Salt(3).on(plain, 2, 1);
+        assertThat(salted).isNotEqualTo(plain);
+        assertThat(salted.length()).isEqualTo(plain.length() + Salt.tokens());
+        assertThat(salted.withoutHead()).isEqualTo(plain);
+    }
+
     private static List<Integer> head(Salt salt, int life, int position) {
         int[] tokens =
                 salt.on(WORKLOAD.requests(position), life, position).getFirst().tokens();

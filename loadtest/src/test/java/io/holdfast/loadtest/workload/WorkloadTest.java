@@ -94,15 +94,17 @@ final class WorkloadTest {
         Workload workload = IdlePrefixFlood.workload(3, new FloodShape(512, 64, 4, 256, 2, 2, 1, 4));
         List<int[]> texts = new ArrayList<>();
         texts.add(workload.prefix());
+        texts.add(workload.touchOfAnother().tokens());
         for (LoadRequest request : all(workload)) {
             int[] tokens = request.tokens();
             switch (request.role()) {
                 case PRIME -> {}
                 case FLOOD -> texts.add(tokens);
                 case PROBE -> texts.add(Arrays.copyOfRange(tokens, 512, tokens.length));
+                case LEARN, TOUCH -> throw new AssertionError("Neither is a part of this workload.");
             }
         }
-        assertThat(texts).hasSize(1 + 3 * 2 * (4 + 2));
+        assertThat(texts).hasSize(2 + 3 * 2 * (4 + 2));
         Set<String> seen = new HashSet<>();
         for (int[] text : texts) {
             for (int from = 0; from + 8 <= text.length; from++) {

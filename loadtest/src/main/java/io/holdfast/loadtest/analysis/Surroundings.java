@@ -1,0 +1,186 @@
+package io.holdfast.loadtest.analysis;
+
+import io.holdfast.evidence.Quantiles;
+import io.holdfast.loadtest.journal.ClientHealth;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.workload.Role;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+
+/*
+ * Surroundings
+ * ============
+ *
+ * A leg is measured by a client on a machine. When one of these stumbles, its numbers are about that
+ * and not about the engine. Nothing here looks at which arm a leg had, and nothing at whether its latencies are good: the
+ * limits are fixed beforehand, so that running a pair again because of them favours neither arm.
+ *
+ * The limits. Lag is what lies between a request's turn and its sending, which is the client's own share of a latency
+ * from the schedule: its median at most 10 ms, its 99th percentile at most that or a twentieth of the median time to first
+ * token. Below a hundred requests that percentile is the latest one by another name, so it is asked for from a hundred on.
+ * An event loop that takes more than four fifths of a core has a queue in front of it. One that stood still for 100 ms
+ * stamped whatever came in that time with the end of it.
+ */
+
+/** What can be wrong around a leg, each as a clause that follows its name. */
+final class Surroundings {
+    private static final long MILLI = 1_000_000;
+    private static final double MOST_MEDIAN_LAG = 10 * MILLI;
+    private static final double LAG_OF_TTFT = 0.05;
+    private static final int LEAST_FOR_P99 = 100;
+    private static final double MOST_LOOP_SHARE = 0.8;
+    private static final long MOST_STILL = 100 * MILLI;
+    private static final long MOST_CLOCK_MOVE = 500 * MILLI;
+    private static final long SHORTEST_LOAD = 50 * MILLI;
+    private static final double LOAD_TOLERANCE = 0.02;
+    /** Over less than that, one late wake-up of a busy machine would be more than the tolerance. */
+    private static final long SHORTEST_FLOODS = 200 * MILLI;
+    /** Of requests shorter than 100 ms the tolerance is less than it takes to be given a turn on a busy machine. */
+    private static final long MOST_IDLE = 2 * MILLI;
+
+    private final RunHeader header;
+
+    Surroundings(RunHeader header) {
+        this.header = header;
+    }
+
+    List<String> failedBy(LegRecord leg) {
+        List<String> failed = new ArrayList<>();
+        concurrency(leg, failed);
+        lag(leg, failed);
+        clock(leg, failed);
+        leg.client().ifPresent(client -> client(client, failed));
+        return failed;
+    }
+
+    /** As long as requests were waiting their turn, as many as were asked for were under way. */
+    private void concurrency(LegRecord leg, List<String> failed) {
+        double underWay = 0;
+        double whole = 0;
+        int turnsTaken = 0;
+        Map<Integer, List<RequestRecord>> floods = leg.requests().stream()
+                .filter(request -> request.role() == Role.FLOOD)
+                .collect(Collectors.groupingBy(RequestRecord::cycle, TreeMap::new, Collectors.toList()));
+        for (List<RequestRecord> flood : floods.values()) {
+            long[] turns =
+                    flood.stream().mapToLong(RequestRecord::scheduled).sorted().toArray();
+            if (turns.length <= header.concurrency()) {
+                continue;
+            }
+            // From when all lanes are taken to when nothing is left for one that gets free.
+            long began = turns[header.concurrency() - 1];
+            long last = turns[turns.length - 1];
+            whole += last - began;
+            turnsTaken += turns.length - header.concurrency();
+            for (RequestRecord request : flood) {
+                underWay += Math.max(
+                        0, Math.clamp(request.done(), began, last) - Math.clamp(request.scheduled(), began, last));
+            }
+        }
+        if (whole < SHORTEST_FLOODS) {
+            return;
+        }
+        double achieved = underWay / whole;
+        double idle = (header.concurrency() * whole - underWay) / turnsTaken;
+        if (Math.abs(achieved / header.concurrency() - 1) > LOAD_TOLERANCE && Math.abs(idle) > MOST_IDLE) {
+            failed.add(String.format(
+                    Locale.ROOT,
+                    "%.2f requests of a flood were under way at a time where %d were asked for; use a machine with less"
+                            + " other load, or a lower concurrency",
+                    achieved,
+                    header.concurrency()));
+        }
+    }
+
+    private static void lag(LegRecord leg, List<String> failed) {
+        double[] lags = nanos(leg, request -> request.sent() - request.scheduled());
+        if (lags.length == 0) {
+            return;
+        }
+        double median = Quantiles.of(lags, 0.5);
+        if (median > MOST_MEDIAN_LAG) {
+            failed.add(String.format(
+                    Locale.ROOT,
+                    "requests were sent %.1f ms after their turn (median) where at most 10 ms are allowed; use a"
+                            + " machine with less other load",
+                    median / 1e6));
+            return;
+        }
+        double[] ttfts = leg.requests().stream()
+                .map(RequestRecord::ttftMillis)
+                .filter(OptionalDouble::isPresent)
+                .mapToDouble(ttft -> ttft.getAsDouble() * MILLI)
+                .toArray();
+        if (lags.length < LEAST_FOR_P99 || ttfts.length == 0) {
+            return;
+        }
+        double most = Math.max(MOST_MEDIAN_LAG, LAG_OF_TTFT * Quantiles.of(ttfts, 0.5));
+        double late = Quantiles.of(lags, 0.99);
+        if (late > most) {
+            failed.add(String.format(
+                    Locale.ROOT,
+                    "1 %% of the requests were sent more than %.1f ms after their turn where at most %.1f ms are"
+                            + " allowed; use a machine with less other load",
+                    late / 1e6,
+                    most / 1e6));
+        }
+    }
+
+    private static double[] nanos(LegRecord leg, ToLongFunction<RequestRecord> of) {
+        return leg.requests().stream()
+                .filter(RequestRecord::isOk)
+                .mapToDouble(of::applyAsLong)
+                .toArray();
+    }
+
+    private static void clock(LegRecord leg, List<String> failed) {
+        leg.requests().stream()
+                .filter(request -> !inOrder(request))
+                .findFirst()
+                .ifPresent(request -> failed.add("the stamps of request " + request.number()
+                        + " are not in the order in which things happen, so the clock" + " went back"));
+    }
+
+    private static boolean inOrder(RequestRecord request) {
+        long first = request.firstByte().orElse(request.sent());
+        long token = request.firstToken().orElse(first);
+        return request.scheduled() <= request.sent()
+                && first <= token
+                && token <= request.lastToken().orElse(token)
+                && request.lastToken().orElse(token) <= request.done();
+    }
+
+    private static void client(ClientHealth client, List<String> failed) {
+        if (client.loadNanos() >= SHORTEST_LOAD && client.loopShare() > MOST_LOOP_SHARE) {
+            failed.add(String.format(
+                    Locale.ROOT,
+                    "the client was saturated: its event loop took %.0f %% of a core where at most 80 %% are allowed;"
+                            + " use a lower concurrency or a faster machine",
+                    100 * client.loopShare()));
+        }
+        if (client.stillNanos() > MOST_STILL) {
+            failed.add(String.format(
+                    Locale.ROOT,
+                    "the client stood still for %d ms where at most 100 ms are allowed (%d pauses for garbage of %d ms"
+                            + " in all); use a machine with less other load",
+                    client.stillNanos() / MILLI,
+                    client.collections(),
+                    client.collectionNanos() / MILLI));
+        }
+        if (Math.abs(client.clockNanos()) > MOST_CLOCK_MOVE) {
+            failed.add(String.format(
+                    Locale.ROOT,
+                    "the date moved by %+d ms against the clock that the stamps are from, so the machine slept or its"
+                            + " date was set",
+                    client.clockNanos() / MILLI));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package io.holdfast.loadtest.client;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.client.ControlHttp.Answer;
+import io.holdfast.loadtest.run.HoldRoutes;
+import java.io.IOException;
+import java.net.URI;
+import java.util.List;
+import java.util.Optional;
+
+/** SGLang's routes to keep a prefix, and why an engine has none of them. */
+final class HttpHoldRoutes implements HoldRoutes {
+    private static final String OTHER_WAY =
+            ", or write --hold keep-warm, which every engine that caches prefixes takes.";
+    private static final String PIN = "/hicache/pin_blocks";
+    private static final String UNPIN = "/hicache/unpin_blocks";
+
+    private final URI engine;
+    private final ControlHttp http;
+
+    HttpHoldRoutes(URI engine, ControlHttp http) {
+        this.engine = engine;
+        this.http = http;
+    }
+
+    @Override
+    public Optional<String> whyNoSessions() {
+        Answer info = ask("/server_info", () -> http.get("/server_info"));
+        JsonNode flag = info.json().path("enable_session_radix_cache");
+        if (info.isOk() && flag.asBoolean(false)) {
+            int ranks = info.json().path("dp_size").asInt(1);
+            return ranks > 1
+                    ? Optional.of("The engine at " + engine + " has " + ranks
+                            + " caches (data-parallel ranks), and a session is known to the one that served its request"
+                            + " only: test an engine of one rank.")
+                    : Optional.empty();
+        }
+        return Optional.of("The engine at " + engine + " keeps nothing for sessions: "
+                + (flag.isBoolean()
+                        ? "start it with --enable-session-radix-cache"
+                        : "it is no SGLang that has them, so start one of 0.5.23 or later with"
+                                + " --enable-session-radix-cache")
+                + OTHER_WAY);
+    }
+
+    @Override
+    public Optional<String> closeSession(String session) {
+        ObjectNode body = ControlHttp.JSON.createObjectNode().put("session_id", session);
+        Answer answer = ask("/close_session", () -> http.post("/close_session", body.toString()));
+        return answer.isOk() ? Optional.empty() : Optional.of(answer.problem());
+    }
+
+    @Override
+    public Optional<String> whyNoPins() {
+        Answer answer = ask(PIN, () -> http.post(PIN, body(List.of())));
+        if (answer.isOk() && answer.json().path("pinned_count").isIntegralNumber()) {
+            return Optional.empty();
+        }
+        return Optional.of("The engine at " + engine + " pins no blocks (POST " + PIN + " was answered with "
+                + ControlHttp.withoutEnd(answer.problem()) + "): start one that has the route" + OTHER_WAY);
+    }
+
+    @Override
+    public PinCount pin(List<Long> blocks) {
+        return count(PIN, blocks, "pinned_count");
+    }
+
+    @Override
+    public PinCount unpin(List<Long> blocks) {
+        return count(UNPIN, blocks, "unpinned_count");
+    }
+
+    private PinCount count(String path, List<Long> blocks, String counter) {
+        Answer answer = ask(path, () -> http.post(path, body(blocks)));
+        return answer.isOk()
+                ? new PinCount(answer.json().path(counter).asInt(), answer.text())
+                : new PinCount(0, answer.problem());
+    }
+
+    private static String body(List<Long> blocks) {
+        ObjectNode body = ControlHttp.JSON.createObjectNode();
+        ArrayNode hashes = body.putArray("block_hashes");
+        blocks.forEach(hashes::add);
+        return body.toString();
+    }
+
+    private Answer ask(String path, Call call) {
+        try {
+            return call.answer();
+        } catch (IOException e) {
+            throw new LoadTestException(
+                    "The engine at " + engine + " does not answer at " + path + "; check that it still runs.", e);
+        }
+    }
+
+    private interface Call {
+        Answer answer() throws IOException;
+    }
+}

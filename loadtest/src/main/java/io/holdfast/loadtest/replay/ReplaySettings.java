@@ -1,0 +1,85 @@
+package io.holdfast.loadtest.replay;
+
+import io.holdfast.core.rank.RankSettings;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * How a trace is replayed.
+ *
+ * @param without parts of what decides that are left out, to see what they are worth
+ * @param held whether running requests hold their blocks
+ * @param everyTouch whether requests that store nothing are seen as well, as by a router
+ */
+public record ReplaySettings(
+        Policy policy, Set<Part> without, boolean held, boolean everyTouch, Optional<Hints> hints) {
+
+    public ReplaySettings {
+        without = Set.copyOf(without);
+    }
+
+    /** What keeps what. */
+    public enum Policy {
+        /** The engine alone. */
+        LRU,
+        /** A cache that knows what comes. */
+        OPTIMUM,
+        /** The engine, and pins by the reuse rate of blocks. */
+        HOLDFAST,
+        /** The same by how often blocks were used lately. */
+        FREQ
+    }
+
+    /** A part of what decides. */
+    public enum Part {
+        /** Pins only once the shadows show that pins help. */
+        GATE,
+        /** Room beside pins for long prompts. */
+        RESERVE,
+        /** Memory of what was removed. */
+        GHOSTS,
+        /** Choices that come sooner where the cache turns over fast. */
+        TICK
+    }
+
+    /**
+     * Each request says whether its conversation goes on.
+     *
+     * @param right how often that is right
+     * @param lyingFromNanos from when on it is wrong as often as it was right before
+     */
+    public record Hints(double right, long lyingFromNanos, long seed) {
+        public Hints(double right, long seed) {
+            this(right, Long.MAX_VALUE, seed);
+        }
+    }
+
+    public static ReplaySettings of(Policy policy) {
+        return new ReplaySettings(policy, Set.of(), false, false, Optional.empty());
+    }
+
+    /** The same beside another policy. */
+    public ReplaySettings with(Policy other) {
+        return new ReplaySettings(other, without, held, everyTouch, hints);
+    }
+
+    RankSettings rank() {
+        RankSettings rank = RankSettings.defaults();
+        if (policy == Policy.FREQ) {
+            rank = rank.withScore(RankSettings.Score.FREQUENCY);
+        }
+        if (without.contains(Part.GATE)) {
+            rank = rank.withoutGate();
+        }
+        if (without.contains(Part.RESERVE)) {
+            rank = rank.withFreePrompts(0);
+        }
+        if (without.contains(Part.GHOSTS)) {
+            rank = rank.withGhosts(0);
+        }
+        if (without.contains(Part.TICK)) {
+            rank = rank.withFixedTick();
+        }
+        return rank;
+    }
+}

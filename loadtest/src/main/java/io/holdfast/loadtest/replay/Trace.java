@@ -1,0 +1,174 @@
+package io.holdfast.loadtest.replay;
+
+import java.util.Arrays;
+import java.util.SplittableRandom;
+
+/** Requests as they came: when, how long, and by which blocks; blocks are numbers from 0 on, each with one parent. */
+public final class Trace {
+    private final String name;
+    private final int blockTokens;
+    private final long[] nanos;
+    private final int[] inputTokens;
+    private final int[] outputTokens;
+    private final int[] firsts;
+    private final int[] blocks;
+    private final int unique;
+
+    private Trace(
+            String name,
+            int blockTokens,
+            long[] nanos,
+            int[] inputTokens,
+            int[] outputTokens,
+            int[] firsts,
+            int[] blocks,
+            int unique) {
+        this.name = name;
+        this.blockTokens = blockTokens;
+        this.nanos = nanos;
+        this.inputTokens = inputTokens;
+        this.outputTokens = outputTokens;
+        this.firsts = firsts;
+        this.blocks = blocks;
+        this.unique = unique;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    public int requests() {
+        return nanos.length;
+    }
+
+    /** Tokens in a full block. */
+    public int blockTokens() {
+        return blockTokens;
+    }
+
+    /** Blocks that differ. */
+    public int uniqueBlocks() {
+        return unique;
+    }
+
+    /** Blocks of all requests together. */
+    public int references() {
+        return blocks.length;
+    }
+
+    public long nanos(int request) {
+        return nanos[request];
+    }
+
+    public int inputTokens(int request) {
+        return inputTokens[request];
+    }
+
+    public int outputTokens(int request) {
+        return outputTokens[request];
+    }
+
+    /** How many blocks its path has. */
+    public int length(int request) {
+        return firsts[request + 1] - firsts[request];
+    }
+
+    public int block(int request, int depth) {
+        return blocks[firsts[request] + depth];
+    }
+
+    /** Blocks of its path that are full: the last may be a part of one. */
+    int fullBlocks(int request) {
+        return Math.min(length(request), inputTokens[request] / blockTokens);
+    }
+
+    void copyPath(int request, int[] to) {
+        System.arraycopy(blocks, firsts[request], to, 0, length(request));
+    }
+
+    int longest() {
+        int longest = 0;
+        for (int request = 0; request < requests(); request++) {
+            longest = Math.max(longest, length(request));
+        }
+        return longest;
+    }
+
+    /** The same without some of its requests, drawn by chance. */
+    public Trace thinned(double probability, long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        Builder builder = new Builder(name, blockTokens);
+        int[] numbers = new int[unique];
+        int given = 0;
+        for (int request = 0; request < requests(); request++) {
+            if (random.nextDouble() >= probability) {
+                builder.begin(nanos[request], inputTokens[request], outputTokens[request]);
+                for (int depth = 0; depth < length(request); depth++) {
+                    int block = block(request, depth);
+                    if (numbers[block] == 0) {
+                        numbers[block] = ++given;
+                    }
+                    builder.block(numbers[block] - 1);
+                }
+            }
+        }
+        return builder.build();
+    }
+
+    /** A trace in the making. */
+    static final class Builder {
+        private final String name;
+        private final int blockTokens;
+        private long[] nanos = new long[1 << 10];
+        private int[] inputTokens = new int[1 << 10];
+        private int[] outputTokens = new int[1 << 10];
+        private int[] firsts = new int[(1 << 10) + 1];
+        private int[] blocks = new int[1 << 12];
+        private int requests;
+        private int references;
+
+        Builder(String name, int blockTokens) {
+            this.name = name;
+            this.blockTokens = blockTokens;
+        }
+
+        int requests() {
+            return requests;
+        }
+
+        void begin(long at, int input, int output) {
+            if (requests == nanos.length) {
+                nanos = Arrays.copyOf(nanos, 2 * requests);
+                inputTokens = Arrays.copyOf(inputTokens, 2 * requests);
+                outputTokens = Arrays.copyOf(outputTokens, 2 * requests);
+                firsts = Arrays.copyOf(firsts, 2 * requests + 1);
+            }
+            nanos[requests] = at;
+            inputTokens[requests] = input;
+            outputTokens[requests] = output;
+            firsts[requests++] = references;
+        }
+
+        void block(int block) {
+            if (references == blocks.length) {
+                blocks = Arrays.copyOf(blocks, 2 * references);
+            }
+            blocks[references++] = block;
+        }
+
+        Trace build() {
+            int[] path = Arrays.copyOf(blocks, references);
+            int[] begins = Arrays.copyOf(firsts, requests + 1);
+            begins[requests] = references;
+            return new Trace(
+                    name,
+                    blockTokens,
+                    Arrays.copyOf(nanos, requests),
+                    Arrays.copyOf(inputTokens, requests),
+                    Arrays.copyOf(outputTokens, requests),
+                    begins,
+                    path,
+                    (int) Arrays.stream(path).distinct().count());
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package io.holdfast.loadtest.run;
+
+import java.util.List;
+import java.util.Optional;
+
+/** An engine's own routes to keep a prefix, for arms that need nobody else. Blocks, and is bounded. */
+public interface HoldRoutes {
+    /** Why requests that name a session would protect nothing, if so: a sentence with its mend. */
+    Optional<String> whyNoSessions();
+
+    /** Closes a session, or one that never was; the reason why it could not, if so. */
+    Optional<String> closeSession(String session);
+
+    /** Why the engine can pin no blocks, if so: a sentence with its mend. */
+    Optional<String> whyNoPins();
+
+    PinCount pin(List<Long> blocks);
+
+    PinCount unpin(List<Long> blocks);
+
+    /**
+     * What came of it.
+     *
+     * @param blocks how many the engine says it pinned, or unpinned
+     * @param said in the engine's words
+     */
+    record PinCount(int blocks, String said) {}
+
+    /** Those of an engine that has none. */
+    static HoldRoutes none(String why) {
+        return new HoldRoutes() {
+            @Override
+            public Optional<String> whyNoSessions() {
+                return Optional.of(why);
+            }
+
+            @Override
+            public Optional<String> closeSession(String session) {
+                return Optional.of(why);
+            }
+
+            @Override
+            public Optional<String> whyNoPins() {
+                return Optional.of(why);
+            }
+
+            @Override
+            public PinCount pin(List<Long> blocks) {
+                return new PinCount(0, why);
+            }
+
+            @Override
+            public PinCount unpin(List<Long> blocks) {
+                return new PinCount(0, why);
+            }
+        };
+    }
+}

@@ -1,0 +1,72 @@
+package io.holdfast.loadtest.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.loadtest.replay.HostileTraffic.Kind;
+import io.holdfast.loadtest.replay.ReplaySettings.Hints;
+import io.holdfast.loadtest.replay.ReplaySettings.Part;
+import io.holdfast.loadtest.replay.ReplaySettings.Policy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** What pins do to traffic that was made to be harmed by them. */
+final class NoHarmTest {
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+    private static final int SEEDS = DEEP ? 5 : 1;
+    private static final double[] SHARES = DEEP ? new double[] {0.02, 0.05, 0.2} : new double[] {0.05};
+
+    /** By how many points of hit ratio one replay is above LRU. */
+    private record Gain(Kind kind, long seed, double share, double points) {}
+
+    @Test
+    void hostileTraffic_isNotHarmed() {
+        List<Gain> gains = gains(Policy.HOLDFAST, Set.of());
+        long below = gains.stream().filter(gain -> gain.points() < -0.5).count();
+        double mean = gains.stream().mapToDouble(Gain::points).average().orElseThrow();
+        gains.forEach(gain -> System.out.printf(
+                Locale.ROOT, "%s-%d %.0f %%: %+.2f%n", gain.kind(), gain.seed(), 100 * gain.share(), gain.points()));
+        System.out.printf(Locale.ROOT, "%d of %d below -0.5, mean %+.3f%n", below, gains.size(), mean);
+        assertThat(below).isLessThanOrEqualTo(gains.size() / 60);
+        assertThat(gains)
+                .allSatisfy(gain -> assertThat(gain.points()).as("%s", gain).isGreaterThan(-1.0));
+        assertThat(mean).isGreaterThan(-0.05);
+    }
+
+    /** Traffic that harms nobody would show nothing. */
+    @Test
+    void samePinsWithoutLicence_doHarm() {
+        List<Gain> gains = gains(Policy.FREQ, Set.of(Part.GATE, Part.RESERVE, Part.TICK));
+        long harmed = gains.stream()
+                .filter(gain -> gain.points() < -0.5)
+                .map(gain -> gain.kind() + "-" + gain.seed())
+                .distinct()
+                .count();
+        System.out.println(harmed + " of " + SEEDS * Kind.values().length + " harmed without a licence");
+        assertThat(harmed).isGreaterThanOrEqualTo(SEEDS * Kind.values().length / 4);
+    }
+
+    private static List<Gain> gains(Policy policy, Set<Part> without) {
+        List<Gain> gains = new ArrayList<>();
+        for (Kind kind : Kind.values()) {
+            for (long seed = 1; seed <= SEEDS; seed++) {
+                Trace trace = HostileTraffic.of(kind, seed);
+                Optional<Hints> hints = kind == Kind.LYING_HINTS || kind == Kind.ALL
+                        ? Optional.of(new Hints(0.9, HostileTraffic.LIES_FROM_NANOS, seed))
+                        : Optional.empty();
+                for (double share : SHARES) {
+                    int capacity = (int) (share * trace.uniqueBlocks());
+                    ReplaySettings settings = new ReplaySettings(policy, without, false, false, hints);
+                    double lru = Replay.run(trace, ReplaySettings.of(Policy.LRU), capacity)
+                            .hitRatio();
+                    double found = Replay.run(trace, settings, capacity).hitRatio();
+                    gains.add(new Gain(kind, seed, share, 100 * (found - lru)));
+                }
+            }
+        }
+        return gains;
+    }
+}

@@ -1,0 +1,151 @@
+package io.holdfast.loadtest.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.holdfast.loadtest.replay.ReplaySettings.Hints;
+import io.holdfast.loadtest.replay.ReplaySettings.Policy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Mooncake's public traces, where they lie beside the project: {@code conversation} and {@code synthetic} of its FAST'25
+ * release, packed.
+ */
+@TestInstance(Lifecycle.PER_CLASS)
+final class PublicTraceTest {
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+    private static final Path FOLDER = Path.of("../../shared/traces");
+
+    private final Map<Path, Trace> traces = new HashMap<>();
+
+    @ParameterizedTest
+    @CsvSource({
+        "1000, 10252, 32803",
+        "2000, 17839, 45608",
+        "5000, 34043, 64063",
+        "10000, 51669, 75241",
+        "20000, 69686, 77953",
+        "50000, 77953, 77953"
+    })
+    void countsOfSynthetic_areThePublishedOnes(int capacity, long lru, long optimum) {
+        Trace trace = trace("synthetic");
+        assertThat(found(trace, Policy.LRU, capacity)).isEqualTo(lru);
+        assertThat(found(trace, Policy.OPTIMUM, capacity)).isEqualTo(optimum);
+    }
+
+    /** Many of its requests have one time stamp; which of equal blocks goes first moves LRU by a few hits in ten thousand. */
+    @ParameterizedTest
+    @CsvSource({
+        "1000, 12896, 51705",
+        "2000, 15712, 71949",
+        "5000, 32312, 97995",
+        "10000, 60928, 105710",
+        "20000, 83004, 105710",
+        "50000, 102290, 105710"
+    })
+    void countsOfConversation_areThePublishedOnes(int capacity, long lru, long optimum) {
+        Trace trace = trace("conversation");
+        assertThat(found(trace, Policy.LRU, capacity)).isCloseTo(lru, within(10L));
+        assertThat(found(trace, Policy.OPTIMUM, capacity)).isEqualTo(optimum);
+    }
+
+    /** Trace, whether running requests hold their blocks, size of the cache, least gain over LRU in points. */
+    static Stream<Arguments> gains() {
+        Stream<Arguments> slice = Stream.of(
+                arguments("conversation", false, 0.02, 4.3),
+                arguments("conversation", false, 0.05, 1.2),
+                arguments("conversation", true, 0.02, 2.5),
+                arguments("synthetic", false, 0.02, -0.3),
+                arguments("synthetic", false, 0.2, 1.3));
+        Stream<Arguments> rest = Stream.of(
+                arguments("conversation", false, 0.01, 3.0),
+                arguments("conversation", false, 0.1, 0.4),
+                arguments("conversation", false, 0.2, -0.1),
+                arguments("conversation", false, 0.5, -0.1),
+                arguments("conversation", true, 0.05, 1.2),
+                arguments("conversation", true, 0.1, 0.4),
+                arguments("conversation", true, 0.2, -0.1),
+                arguments("synthetic", false, 0.01, -0.2),
+                arguments("synthetic", false, 0.05, -0.3),
+                arguments("synthetic", false, 0.1, 0.1),
+                arguments("synthetic", false, 0.5, 0.1),
+                arguments("synthetic", true, 0.05, -0.4),
+                arguments("synthetic", true, 0.1, 0.0),
+                arguments("synthetic", true, 0.2, 1.3),
+                arguments("synthetic", true, 0.5, 0.1));
+        return DEEP ? Stream.concat(slice, rest) : slice;
+    }
+
+    @ParameterizedTest
+    @MethodSource("gains")
+    void oneConfiguration_gainsOnBoth(String name, boolean held, double share, double points) {
+        assertThat(gain(trace(name), held, share, Optional.empty())).isGreaterThanOrEqualTo(points);
+    }
+
+    /** How often hints are right, size of the cache, least gain over LRU in points. */
+    static Stream<Arguments> hints() {
+        Stream<Arguments> slice = Stream.of(arguments(0.8, 0.02, 6.8));
+        Stream<Arguments> rest = Stream.of(
+                arguments(0.8, 0.05, 4.5),
+                arguments(0.8, 0.1, 2.3),
+                arguments(0.8, 0.2, 0.0),
+                arguments(0.95, 0.02, 9.0),
+                arguments(0.95, 0.05, 7.5),
+                arguments(0.95, 0.1, 4.5),
+                arguments(0.95, 0.2, 0.5));
+        return DEEP ? Stream.concat(slice, rest) : slice;
+    }
+
+    @ParameterizedTest
+    @MethodSource("hints")
+    void hints_areWorthWhatTheyAreRight(double right, double share, double points) {
+        assertThat(gain(trace("conversation"), false, share, Optional.of(new Hints(right, 1))))
+                .isGreaterThanOrEqualTo(points);
+    }
+
+    @Test
+    void frequencyBehindTheGate_doesNoHarm() {
+        Trace trace = trace("conversation");
+        int capacity = (int) Math.round(0.1 * trace.uniqueBlocks());
+        double lru = Replay.run(trace, ReplaySettings.of(Policy.LRU), capacity).hitRatio();
+        assertThat(100
+                        * (Replay.run(trace, ReplaySettings.of(Policy.FREQ), capacity)
+                                        .hitRatio()
+                                - lru))
+                .isGreaterThan(-0.1);
+    }
+
+    private static double gain(Trace trace, boolean held, double share, Optional<Hints> hints) {
+        int capacity = (int) Math.round(share * trace.uniqueBlocks());
+        ReplaySettings pins = new ReplaySettings(Policy.HOLDFAST, Set.of(), held, false, hints);
+        return 100
+                * (Replay.run(trace, pins, capacity).hitRatio()
+                        - Replay.run(trace, pins.with(Policy.LRU), capacity).hitRatio());
+    }
+
+    private static long found(Trace trace, Policy policy, int capacity) {
+        return Replay.run(trace, ReplaySettings.of(policy), capacity).hits();
+    }
+
+    private Trace trace(String name) {
+        Path file = FOLDER.resolve("mooncake_" + name + ".jsonl.gz");
+        assumeTrue(
+                Files.exists(file), () -> "Needs Mooncake's trace at " + file + ", which is not part of the project.");
+        return traces.computeIfAbsent(file, MooncakeTrace::read);
+    }
+}
