@@ -152,6 +152,7 @@ final class ControlReport {
                 .put("salted", result.header().isSalted())
                 .put("plannedPairs", result.planned())
                 .put("standingPairs", result.standing())
+                .put("voidedPairs", result.voided().size())
                 .put("enoughPairs", result.isEnough());
         ObjectNode bias = root.putObject("orderBias");
         ResultReport.number(bias, "percent", result.estimate().orderBiasPercent());

@@ -18,13 +18,13 @@ final class DemoJson {
             scenario(scenarios, one, "baseline", one.result().baseline());
             scenario(scenarios, one, "pinned", one.result().pinned());
         }
-        root.set("verdict", ResultReport.verdict(outcomes.getFirst().result().verdict()));
+        root.set("verdict", ResultJson.verdict(outcomes.getFirst().result().verdict()));
         ArrayNode verdicts = root.putArray("verdicts");
         for (DemoOutcome one : outcomes) {
             ObjectNode verdict = verdicts.addObject();
             verdict.put("name", one.scenario().name())
                     .put("title", one.scenario().title());
-            verdict.set("verdict", ResultReport.verdict(one.result().verdict()));
+            verdict.set("verdict", ResultJson.verdict(one.result().verdict()));
             verdict.put("expected", one.expectation())
                     .put("asExpected", one.judgement() == DemoOutcome.Judgement.EXPECTED)
                     .put("judgement", one.judgement().name());

@@ -81,6 +81,8 @@ final class DemoPrinter implements Progress {
             case StepStarted started -> text.live(position(step(started)));
             case LegFinished finished -> left = Optional.of(finished.left());
             case RunStarted started -> {}
+            case PairVoided voided -> text.live(position("again, later"));
+            case Note note -> text.paragraph("", note.sentence());
             case RunFinished finished -> {}
         }
     }

@@ -210,6 +210,14 @@ final class EmulateCommand implements Callable<Integer> {
             description = "Actions while it serves: lines like 'at 30 begin throttling', 'at 60 restart'.")
     private Path script = Path.of("");
 
+    @Option(
+            names = "--stamps",
+            paramLabel = "FILE",
+            description = "Appends when each streamed request was received and each chunk of its answer written, by"
+                    + " the monotonic clock of this machine, a line of JSON each: what a client measures can be held"
+                    + " against it.")
+    private Path stamps = Path.of("");
+
     @Option(names = "--list-faults", description = "Prints all faults, what they do and what they imitate.")
     private boolean listFaults;
 
@@ -250,7 +258,8 @@ final class EmulateCommand implements Callable<Integer> {
                     faults.stream().map(Fault::parse).toList(),
                     script(),
                     seed,
-                    Optional.empty());
+                    Optional.empty(),
+                    Optional.of(stamps).filter(file -> !file.toString().isEmpty()));
             return kvcached.isEmpty() ? settings : settings.withKvcached(memory(settings.kind()));
         } catch (IllegalArgumentException e) {
             throw new CommandException(e);

@@ -13,5 +13,8 @@ final class ExitCode {
     /** A fault of ours, whatever the input; the number is EX_SOFTWARE of sysexits.h. */
     static final int INTERNAL_ERROR = 70;
 
+    /** Stopped by Ctrl-C; the number is the shell's for SIGINT, and a stop by SIGTERM ends with 143. */
+    static final int STOPPED = 130;
+
     private ExitCode() {}
 }

@@ -30,7 +30,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         footer = {
             "",
             "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive,",
-            "70 internal error.",
+            "70 internal error, 130 stopped by Ctrl-C.",
             "Start with: holdfast demo"
         },
         subcommands = {
@@ -40,6 +40,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             SidecarCommand.class,
             LedgerCommand.class,
             LoadtestCommand.class,
+            ReplayCommand.class,
             EmulateCommand.class,
             BenchCommand.class
         })

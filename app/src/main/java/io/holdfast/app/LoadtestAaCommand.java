@@ -2,28 +2,23 @@ package io.holdfast.app;
 
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.client.CompletionRoute;
-import io.holdfast.loadtest.client.ExistingServer;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.run.LoadTestRun;
 import io.holdfast.loadtest.run.LoadTestSettings;
-import io.holdfast.loadtest.run.NoHold;
 import io.holdfast.loadtest.run.RunClock;
-import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.RunPlan;
-import io.holdfast.loadtest.run.TerminalProgress;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.loadtest.workload.Workload;
-import io.vertx.core.Vertx;
-import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
@@ -46,12 +41,6 @@ import picocli.CommandLine.Spec;
         sortOptions = false)
 final class LoadtestAaCommand implements Callable<Integer> {
     private static final int MOST_PAIRS = 1_000;
-
-    /** How people write the address, after OpenAI's own. */
-    private static final String VERSION_PATH = "/v1";
-
-    private static final DateTimeFormatter STAMP =
-            DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss").withZone(ZoneOffset.UTC);
 
     /** Which of OpenAI's routes is asked. */
     enum Api {
@@ -84,6 +73,9 @@ final class LoadtestAaCommand implements Callable<Integer> {
             defaultValue = "completions",
             description = "${COMPLETION-CANDIDATES}: by text or by one chat message (default: ${DEFAULT-VALUE}).")
     private Api api = Api.completions;
+
+    @Mixin
+    private ServerOptions started = new ServerOptions();
 
     @Mixin
     private ServerKey key = new ServerKey();
@@ -171,83 +163,74 @@ final class LoadtestAaCommand implements Callable<Integer> {
             description = "Say what would be sent and how long it would take, by a few requests, and end.")
     private boolean planOnly;
 
-    @Option(names = "--json", description = "One JSON document on standard output; progress goes to the error stream.")
-    private boolean json;
+    @Mixin
+    private OutputOptions output = new OutputOptions();
 
     LoadtestAaCommand() {}
 
     @Override
     public Integer call() {
+        output.check();
         LoadtestCommand.checkAddress("--url", url);
         if (pairs < 1 || pairs > MOST_PAIRS) {
             throw new CommandException("--pairs is 1 to " + MOST_PAIRS + ", not " + pairs + ".");
         }
-        URI server = withoutVersion(url);
-        RunClock clock = RunClock.system();
-        Path file = Optional.ofNullable(journal).orElseGet(() -> Path.of("aa-" + STAMP.format(clock.now()) + ".jsonl"));
+        URI server = LoadtestCommand.withoutVersion(url);
+        Path file = Optional.ofNullable(journal).orElseGet(() -> LoadtestCommand.journal("aa", RunClock.system()));
         if (!planOnly) {
             LoadtestCommand.checkFolder(file);
             Journal.refuseExisting(file);
+            if (output.isBackground()) {
+                return output.begin(spec.commandLine(), file, journal != null, () -> Files.exists(file));
+            }
         }
-        LoadTestSettings settings = settings();
-        Workload workload = IdlePrefixFlood.workload(
-                seed,
-                FloodShape.of(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles)
-                        .withOutputTokens(1, outputTokens));
+        FloodShape shape = FloodShape.of(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles)
+                .withOutputTokens(1, outputTokens);
+        LoadTestSettings settings =
+                settings(new RunAgain(server, shape, Optional.ofNullable(flushPath), ArmOptions.none()).options());
+        Workload workload = IdlePrefixFlood.workload(seed, shape);
         HttpSettings http = HttpSettings.defaults().withRoute(api.route).withHeaders(key.headers(System.getenv()));
         HttpSettings flushed =
                 Optional.ofNullable(flushPath).map(http::withFlushPath).orElse(http);
-        HttpSettings asked = Optional.ofNullable(model)
-                .or(() -> HttpEngine.firstModel(server, flushed, clock))
-                .map(flushed::withModel)
-                .orElse(flushed);
         PrintWriter out = spec.commandLine().getOut();
-        PrintWriter beside = json ? spec.commandLine().getErr() : out;
-        Vertx vertx = Vertx.vertx();
-        try (HttpEngine engine = new HttpEngine(vertx, new ExistingServer(server), asked, clock, sentence -> {
-            beside.println(sentence);
-            beside.flush();
-        })) {
-            RunEnvironment environment = new RunEnvironment(engine, new NoHold(flushPath != null), clock);
-            RunPlan plan = RunPlan.ofControls(environment, workload, settings);
-            if (planOnly) {
-                ControlReport.printPlan(server, asked, plan, flushPath != null, json, out);
-                return ExitCode.OK;
+        PrintWriter beside = output.beside(spec.commandLine());
+        return LoadtestBench.untilStopped(out, beside, output, file, key.again() + started.again(), bench -> {
+            try (ServerUnit unit = started.unit(server, Optional.ofNullable(model), file, bench)) {
+                unit.restart();
+                HttpSettings asked = Optional.ofNullable(model)
+                        .or(() -> HttpEngine.firstModel(server, flushed, bench.clock()))
+                        .map(flushed::withModel)
+                        .orElse(flushed);
+                return bench.with(unit, asked, ArmOptions.Way.none(), (engine, environment) -> {
+                    RunPlan plan = RunPlan.ofControls(environment, workload, settings);
+                    if (planOnly) {
+                        ControlReport.printPlan(server, asked, plan, flushPath != null, output.isJson(), out);
+                        return ExitCode.OK;
+                    }
+                    ControlReport.printPlan(server, asked, plan, flushPath != null, false, beside);
+                    beside.flush();
+                    bench.tell(engine.warm());
+                    ControlResult result = LoadTestRun.controls(
+                            environment, workload, settings, file, output.progress(spec.commandLine(), bench.clock()));
+                    beside.println("The journal is " + file + ".");
+                    return LoadtestCommand.report(spec.commandLine(), result, output);
+                });
             }
-            ControlReport.printPlan(server, asked, plan, flushPath != null, false, beside);
-            beside.flush();
-            PrintStream progress = json ? System.err : System.out;
-            ControlResult result = LoadTestRun.controls(
-                    environment,
-                    workload,
-                    settings,
-                    file,
-                    new TerminalProgress(progress, !json && TerminalText.onTerminal(), clock::nanos));
-            beside.println("The journal is " + file + ".");
-            return ControlReport.report(result, json, out);
-        } finally {
-            vertx.close().await();
-        }
+        });
     }
 
-    private LoadTestSettings settings() {
+    private LoadTestSettings settings(Map<String, String> options) {
         LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
                 .rounds(pairs)
                 .seed(seed)
                 .concurrency(concurrency)
                 .burnIn(false)
-                .rehearsal(true);
+                .rehearsal(true)
+                // Nothing is judged that could be helped by choosing pairs.
+                .repeatPairs(pairs)
+                .options(options);
         return flushPath == null
                 ? settings.salt(new Salt(new SplittableRandom().nextLong())).build()
                 : settings.build();
-    }
-
-    private static URI withoutVersion(URI url) {
-        String text = url.toString();
-        while (text.endsWith("/")) {
-            text = text.substring(0, text.length() - 1);
-        }
-        return URI.create(
-                text.endsWith(VERSION_PATH) ? text.substring(0, text.length() - VERSION_PATH.length()) : text);
     }
 }

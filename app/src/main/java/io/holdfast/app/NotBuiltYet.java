@@ -5,24 +5,26 @@ import java.util.Optional;
 
 /** Subcommands whose names are taken and whose work is not built yet: not in any help, answered by one sentence. */
 final class NotBuiltYet {
-    private static final Map<String, String> FRONT_DOOR = Map.of("replay", "what a policy is worth on a trace");
+    private static final Map<String, String> FRONT_DOOR =
+            Map.of("top", "a running sidecar, live", "summary", "what a sidecar did");
     private static final Map<String, String> LOAD_TEST = Map.of(
             "ab", "one order alone",
             "sweep", "dose-response over memory",
             "report", "a report from a journal",
             "compare", "two runs side by side",
             "doctor", "readiness of the test bench",
-            "calibrate", "the client's own lag",
             "bundle", "everything needed to share a run");
 
     private NotBuiltYet() {}
 
     static Optional<String> frontDoor(String name) {
-        return sentence(FRONT_DOOR, "", name, "demo, doctor, observe, sidecar, ledger, loadtest, emulate and bench");
+        return sentence(
+                FRONT_DOOR, "", name, "demo, doctor, observe, sidecar, ledger, loadtest, replay, emulate and bench");
     }
 
     static Optional<String> loadTest(String name) {
-        return sentence(LOAD_TEST, "loadtest ", name, "'loadtest aa', 'loadtest run' and 'loadtest analyze'");
+        return sentence(
+                LOAD_TEST, "loadtest ", name, "'loadtest aa', 'run', 'resume', 'status', 'calibrate' and 'analyze'");
     }
 
     private static Optional<String> sentence(Map<String, String> planned, String before, String name, String built) {

@@ -3,16 +3,24 @@ package io.holdfast.app;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Interval;
-import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.analysis.ArmSummary;
+import io.holdfast.loadtest.analysis.OwnRequests;
+import io.holdfast.loadtest.analysis.QuantileRange;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.run.ArmSwitch;
+import io.holdfast.loadtest.run.RunPlan;
 import java.io.PrintWriter;
+import java.net.URI;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.stream.Collectors;
 
 /** The result of a load test, for people and as JSON; what is unknown is said to be unknown, or null. */
 final class ResultReport {
@@ -22,15 +30,7 @@ final class ResultReport {
 
     static void print(Result result, boolean json, PrintWriter out) {
         if (json) {
-            ObjectNode root = JSON.createObjectNode();
-            root.put("workloadId", result.workloadId()).put("seed", result.seed());
-            ArrayNode arms = root.putArray("arms");
-            arm(arms.addObject(), "baseline", result.baseline());
-            arm(arms.addObject(), "pinned", result.pinned());
-            root.set("verdict", verdict(result.verdict()));
-            ArrayNode warnings = root.putArray("warnings");
-            result.warnings().forEach(warnings::add);
-            out.println(text(root));
+            out.println(text(ResultJson.document(result)));
             return;
         }
         TerminalText text = TerminalText.plain(out);
@@ -40,11 +40,71 @@ final class ResultReport {
         result.warnings().forEach(warning -> text.paragraph("  note: ", warning));
     }
 
+    /** What will be sent, to whom, and about how long it takes. */
+    static void printPlan(
+            URI server, HttpSettings asked, ArmSwitch arms, RunPlan plan, boolean flushes, PrintWriter out) {
+        TerminalText text = TerminalText.plain(out);
+        text.line("Load test at " + server
+                + asked.model().map(name -> ", model " + name).orElse(""));
+        text.paragraph("  ", "Pinned legs: " + arms.name() + ".");
+        text.paragraph(
+                "  ",
+                String.format(
+                        Locale.ROOT,
+                        "%d pairs that count and one before them: %d legs, %,d requests of %,d tokens, about %s.",
+                        plan.pairs(),
+                        plan.legs(),
+                        plan.requests(),
+                        plan.tokens(),
+                        TimeSpan.shown(plan.estimate())));
+        text.paragraph("  ", isolation(flushes, asked.flushPath()));
+        arms.afterAKill().ifPresent(what -> text.paragraph("  ", what));
+        out.flush();
+    }
+
+    private static String isolation(boolean flushes, String path) {
+        return flushes
+                ? "The server's cache is emptied before every leg, by " + path + "."
+                : "The server's cache is not emptied: the texts of each leg begin with a salt of their own, so that"
+                        + " none finds what was there before it.";
+    }
+
+    /** What the switch sent: a hold by requests has its price, and here it is. */
+    private static void ownRequests(TerminalText text, Result result) {
+        if (own(result, Arm.PINNED).requests() + own(result, Arm.BASELINE).requests() > 0) {
+            text.paragraph(
+                    "  ",
+                    "The arm sent requests of its own, which are no load: " + own("pinned", own(result, Arm.PINNED))
+                            + ", and " + own("baseline", own(result, Arm.BASELINE)) + ".");
+        }
+    }
+
+    private static String own(String arm, OwnRequests sent) {
+        double legs = Math.max(1, sent.legs());
+        return String.format(
+                Locale.ROOT,
+                "%.0f with %s prefilled in a %s leg",
+                sent.requests() / legs,
+                sent.prefilledTokens().isPresent()
+                        ? String.format(
+                                Locale.ROOT,
+                                "%,.0f tokens",
+                                sent.prefilledTokens().getAsLong() / legs)
+                        : "an unknown number of tokens",
+                arm);
+    }
+
+    private static OwnRequests own(Result result, Arm arm) {
+        return Optional.ofNullable(result.own().get(arm)).orElseThrow();
+    }
+
     /** Both arms, the three figures that are easily confused, and the verdict with its reason. */
     static void numbers(TerminalText text, Result result) {
         text.line("                  cached tokens        TTFT   (medians of the probes)");
         arm(text, "baseline", result.baseline());
         arm(text, "pinned", result.pinned());
+        quantiles(text, result);
+        ownRequests(text, result);
         text.blank();
         Estimate estimate = result.estimate();
         text.line(String.format(
@@ -58,32 +118,71 @@ final class ResultReport {
         text.line(String.format(
                 Locale.ROOT,
                 "  effect         %s   %s",
-                percent(estimate.effectPercent()),
-                estimate.ci95().map(ResultReport::interval).orElse("no interval")));
+                percent(
+                        estimate.shown().isPresent()
+                                ? OptionalDouble.of(
+                                        100 * Math.expm1(estimate.shown().get().effect()))
+                                : estimate.effectPercent()),
+                estimate.shown().map(ResultReport::shown).orElse("no interval")));
         text.blank();
-        text.line("  VERDICT: " + result.verdict().headline());
+        text.line("  VERDICT: " + result.headline());
         text.paragraph("  ", result.verdict().reason());
+        criteria(text, result);
     }
 
-    static ObjectNode verdict(Verdict verdict) {
-        Estimate estimate = verdict.estimate();
-        ObjectNode node = JSON.createObjectNode();
-        node.put("name", verdict.finding().name());
-        node.put("headline", verdict.headline());
-        node.put("withOrderBias", verdict.withOrderBias());
-        number(node, "effectPercent", estimate.effectPercent());
-        estimate.ci95()
-                .ifPresentOrElse(
-                        ci -> node.putArray("ci95")
-                                .add(100 * Math.expm1(ci.low()))
-                                .add(100 * Math.expm1(ci.high())),
-                        () -> node.putNull("ci95"));
-        number(node, "naivePercent", estimate.naivePercent());
-        number(node, "orderBiasPercent", estimate.orderBiasPercent());
-        node.put("reason", verdict.reason());
-        ArrayNode warnings = node.putArray("warnings");
-        verdict.warnings().forEach(warnings::add);
-        return node;
+    /** What judged: without it nobody knows what the verdict's word means. */
+    private static void criteria(TerminalText text, Result result) {
+        Criteria criteria = result.header().criteria();
+        text.paragraph(
+                "  ",
+                String.format(
+                        Locale.ROOT,
+                        "Judged by %s; an effect counts from %.1f %% on, at a level of %.0f %%, with at least %d pairs"
+                                + " of each order.",
+                        result.metrics().stream()
+                                .map(metric -> metric.statistic().text())
+                                .collect(Collectors.joining(", and by ")),
+                        100 * Math.expm1(criteria.delta()),
+                        100 * criteria.alpha(),
+                        criteria.minimumPerOrder()));
+        if (result.metrics().size() > 1) {
+            result.metrics()
+                    .forEach(metric -> text.paragraph(
+                            "    ",
+                            metric.statistic() + ": " + metric.verdict().headline()
+                                    + metric.verdict()
+                                            .estimate()
+                                            .shown()
+                                            .map(of -> String.format(
+                                                    Locale.ROOT,
+                                                    ", %+.1f %%, %s",
+                                                    100 * Math.expm1(of.effect()),
+                                                    shown(of)))
+                                            .orElse("")));
+        }
+    }
+
+    /** The quantiles of all probes of both arms; a bound that so few probes do not give is left out. */
+    private static void quantiles(TerminalText text, Result result) {
+        for (int i = 0;
+                i < result.baseline().quantiles().size()
+                        && i < result.pinned().quantiles().size();
+                i++) {
+            QuantileRange baseline = result.baseline().quantiles().get(i);
+            text.line(String.format(
+                    Locale.ROOT,
+                    "  p%-4.0f %-32s %s",
+                    100 * baseline.quantile(),
+                    "baseline " + range(baseline),
+                    "pinned " + range(result.pinned().quantiles().get(i))));
+        }
+    }
+
+    private static String range(QuantileRange of) {
+        return String.format(Locale.ROOT, "%.1f ms", of.value())
+                + of.ci95()
+                        .map(ci -> String.format(Locale.ROOT, " (%.1f to %.1f)", ci.low(), ci.high()))
+                        .orElse("");
     }
 
     static void arm(ObjectNode node, String name, ArmSummary arm) {
@@ -111,6 +210,10 @@ final class ResultReport {
                 name,
                 shown("%.0f", arm.cachedTokens()),
                 shown("%.1f ms", arm.ttftMillis())));
+    }
+
+    private static String shown(Estimate.Shown effect) {
+        return interval(effect.ci95()) + (effect.normalOrder() ? ", by the normal order" : "");
     }
 
     private static String interval(Interval log) {

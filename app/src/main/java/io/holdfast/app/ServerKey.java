@@ -15,6 +15,11 @@ final class ServerKey {
 
     ServerKey() {}
 
+    /** The option as it was written, to be written again. */
+    String again() {
+        return variable == null ? "" : " --api-key-env " + StatusReport.quoted(variable);
+    }
+
     /** The headers of every request to the server. */
     Map<String, String> headers(Map<String, String> environment) {
         if (variable == null) {

@@ -102,7 +102,7 @@ final class SglangOptions {
                 + Arrays.stream(values).map(SglangOptions::name).collect(Collectors.joining(", ")) + ".");
     }
 
-    private static String name(Enum<?> value) {
+    static String name(Enum<?> value) {
         return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 }

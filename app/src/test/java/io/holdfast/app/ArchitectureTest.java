@@ -81,7 +81,7 @@ class ArchitectureTest {
                 .whereLayer("sidecar")
                 .mayOnlyAccessLayers("sglang", "vllm", "lmcache", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
-                .mayOnlyAccessLayers("evidence")
+                .mayOnlyAccessLayers("events", "core", "evidence")
                 .whereLayer("emulator")
                 .mayOnlyAccessLayers("rules", "events", "core")
                 .whereLayer("rules")

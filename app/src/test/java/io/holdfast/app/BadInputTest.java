@@ -85,10 +85,25 @@ class BadInputTest {
                 "loadtest aa --url http://127.0.0.1:1 --journal /nosuch/aa.jsonl|there is no folder /nosuch; make it",
                 "loadtest aa --url http://127.0.0.1:1|The engine at http://127.0.0.1:1 is not ready: it does not"
                         + " answer;",
+                "loadtest run|No engine is named; write its address, as --url http://127.0.0.1:30000.",
+                "loadtest run --url nosuch --hold none|--url is 'nosuch'; write an address such as",
+                "loadtest run --url http://127.0.0.1:1|What holds the prefix in pinned legs is not said; write --hold"
+                        + " session,",
+                "loadtest run --url http://127.0.0.1:1 --hold sidecar|write both --sidecar and --engine-id.",
+                "loadtest run --url http://127.0.0.1:1 --hold keep-warm --touch-every 32|--touch-every is 32, and a"
+                        + " flood has 32 requests; write at least 1, and fewer",
+                "loadtest run --url http://127.0.0.1:1 --hold pin-route --route OPENAI_TEXT|which sends text, and a"
+                        + " hold goes by token ids;",
+                "loadtest run --url http://127.0.0.1:1 --arm-command on=true|--arm-command has on; write both"
+                        + " on=COMMAND and off=COMMAND.",
+                "loadtest run --url http://127.0.0.1:1 --arm-command on=true of=true|--arm-command has on, of; write",
+                "loadtest run --url http://127.0.0.1:1 --hold none|The engine at http://127.0.0.1:1 is not ready: it"
+                        + " does not answer;",
                 "demo --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
                 "demo --rounds 0|--rounds and --cycles are 1 to 100, not 0 and 3.",
                 "demo --cycles 101|--rounds and --cycles are 1 to 100, not 4 and 101.",
-                "demo --judge nosuch|expected one of [PROBE_P50, WHOLE_MEAN] (case-insensitive) but was 'nosuch';",
+                "demo --judge nosuch|expected one of [PROBE_P50, PROBE_P95, PROBE_MEAN, WHOLE_MEAN] (case-insensitive)"
+                        + " but was 'nosuch';",
                 "demo --seed x|'--seed': 'x' is not a long; see 'holdfast demo --help'.",
                 "bench nosuch|unknown subcommand 'nosuch'; see 'holdfast bench --help'.",
                 "bench decode --set nosuch|There is no recording \"nosuch\"; use vllm-0.32.0-maps,",
@@ -108,9 +123,21 @@ class BadInputTest {
                 "--engine http://[|cannot convert 'http://[' to URI",
                 "--sidecar nosuch|--sidecar is 'nosuch'; write an address",
                 "--prefix-tokens 0|A workload needs at least 1 for its prefix tokens, not 0.",
+                "--rounds 3|--rounds is 3, and fewer than 4 can conclude nothing; write --rounds 4 or more, or",
+                "--hold automatic --learn-cycles 0|--learn-cycles is 0, and what this arm holds it learns from",
+                "--learn-cycles -1|A leg learns for -1 cycles; use 0 or more.",
+                "--repeat-pairs -1|The pairs that may run again must be between 0 and 1000, not -1.",
+                "--json --progress json|--json is one document and --progress json one object a line; leave one",
                 "--cycles -1|A workload needs at least 1 for its cycles, not -1.",
                 "--flood-tokens 2000000000|does not fit into memory; use at most",
                 "--hold-slot-ms 0|The hold slot must be at least one millisecond, not PT0S.",
+                "--hold nosuch|--hold is 'nosuch'; there are session, keep-warm, pin-route, none, sidecar,"
+                        + " automatic, everything.",
+                "--hold session|--sidecar and --engine-id are for --hold sidecar or automatic, and this is",
+                "--arm-command on=true|--arm-command is an arm of its own; leave --hold and --sidecar out.",
+                "--arm-claims-hold|--arm-claims-hold is for --arm-command; leave it out.",
+                "--url http://127.0.0.1:1|--url and --engine are the same; leave one out.",
+                "--flush-path x|The flush path is x; it starts with a slash,",
                 "--rounds 0|The rounds must be between 1 and 1000, not 0.",
                 "--concurrency 0|The concurrency must be between 1 and 4096, not 0.",
                 "--route nosuch|SGLANG_GENERATE",
@@ -176,8 +203,10 @@ class BadInputTest {
     void unreachableServer_isNamed() throws IOException {
         Vertx vertx = Vertx.vertx();
         String closed = closedAddress();
-        try (Sidecar sidecar = Sidecar.start(vertx, SidecarConfig.load(config(0, closed, "")))) {
-            assertThat(CommandRun.by(loadTest(NOBODY, closed, "main")).badInput())
+        try (Sidecar sidecar = Sidecar.start(vertx, SidecarConfig.load(config(0, closed, "")));
+                Emulator emulator = Emulator.start(vertx, EmulatorSettings.defaults())) {
+            assertThat(CommandRun.by(loadTest(emulator.uri().toString(), closed, "main"))
+                            .badInput())
                     .contains("The sidecar at " + closed + " does not answer; ");
             assertThat(CommandRun.by(loadTest(closed, sidecar.uri().toString(), "main"))
                             .badInput())
@@ -223,7 +252,8 @@ class BadInputTest {
         assertThat(analysis(folder)).contains("The journal " + folder + " cannot be read");
         assertThat(analysis(binary)).contains("The journal " + binary + " cannot be read");
         assertThat(analysis(text)).contains("Line 1 of the journal " + text + " cannot be read");
-        assertThat(analysis(other)).contains("Line 1 of the journal " + other + " cannot be read");
+        assertThat(analysis(other))
+                .contains("The journal " + other + " has format 1; this version reads formats 4 to 5");
         assertThat(analysis(empty)).contains("The journal " + empty + " is empty");
     }
 

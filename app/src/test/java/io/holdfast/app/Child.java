@@ -29,7 +29,10 @@ final class Child implements AutoCloseable {
     }
 
     static Child start(String... args) throws IOException {
+        // What started the tests may ignore signals, and a child inherits that.
         List<String> command = new ArrayList<>(List.of(
+                "env",
+                "--default-signal=INT,TERM",
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
@@ -63,6 +66,15 @@ final class Child implements AutoCloseable {
         assertThat(process.isAlive()).as("the child still runs").isTrue();
         // Process.destroy would close the streams as well, and with them what it has to say at its end.
         process.toHandle().destroy();
+        return end();
+    }
+
+    /** Sends a signal such as {@code INT} and awaits its end. */
+    CommandRun stop(String signal) throws IOException, InterruptedException {
+        assertThat(new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
+                        .start()
+                        .waitFor())
+                .isZero();
         return end();
     }
 

@@ -109,7 +109,7 @@ final class DemoOutcomeTest {
     private static DemoOutcome outcome(
             Finding expected, Experiment experiment, CacheProof proof, int rounds, double lateMillis) {
         RunHeader header = new RunHeader(
-                2,
+                RunHeader.FORMAT,
                 "2026-11-22T00:00:00Z",
                 Map.of(),
                 new WorkloadFacts("w", "a flood", 1, 512, 2_180),
@@ -125,7 +125,13 @@ final class DemoOutcomeTest {
                 "an engine",
                 true,
                 "a holder",
-                new EngineFacts(OptionalInt.of(16), OptionalLong.empty(), OptionalLong.empty(), Optional.empty()));
+                true,
+                new EngineFacts(
+                        EngineFacts.Family.SGLANG,
+                        OptionalInt.of(16),
+                        OptionalLong.empty(),
+                        OptionalLong.empty(),
+                        Optional.empty()));
         ArmSummary arm = new ArmSummary(4, 12, OptionalDouble.empty(), OptionalDouble.empty());
         Result result = new Result(
                 header,
@@ -133,6 +139,7 @@ final class DemoOutcomeTest {
                 proof,
                 arm,
                 arm,
+                Map.of(),
                 List.of(leg(lateMillis)),
                 List.of());
         DemoScenario scenario = expected == Finding.REAL ? DemoScenario.pressure(3) : DemoScenario.ample(3);
@@ -152,6 +159,7 @@ final class DemoOutcomeTest {
                 0,
                 ReleaseReceipt.sham("seen"),
                 List.of(new Step(Step.Kind.HOLD, 0, 0, (long) (1e6 * (SLOT_MILLIS + lateMillis)))),
+                List.of(),
                 List.of(),
                 Optional.empty());
     }

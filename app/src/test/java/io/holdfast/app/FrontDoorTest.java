@@ -20,11 +20,12 @@ class FrontDoorTest {
         CommandRun told = help("--help");
 
         assertThat(offered(told))
-                .containsExactly("demo", "doctor", "observe", "sidecar", "ledger", "loadtest", "emulate", "bench");
+                .containsExactly(
+                        "demo", "doctor", "observe", "sidecar", "ledger", "loadtest", "replay", "emulate", "bench");
         assertThat(told.out())
                 .contains(
                         "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive,",
-                        "70 internal error.");
+                        "70 internal error, 130 stopped by Ctrl-C.");
     }
 
     @Test
@@ -61,7 +62,8 @@ class FrontDoorTest {
 
     @Test
     void loadtestHelp_offersWhatIsBuiltAndNothingElse() {
-        assertThat(offered(help("loadtest", "--help"))).containsExactly("aa", "run", "analyze");
+        assertThat(offered(help("loadtest", "--help")))
+                .containsExactly("aa", "run", "resume", "status", "calibrate", "analyze");
     }
 
     @ParameterizedTest
@@ -76,6 +78,8 @@ class FrontDoorTest {
                 "loadtest aa --help",
                 "loadtest run --help",
                 "loadtest analyze --help",
+                "loadtest calibrate --help",
+                "replay --help",
                 "emulate --help",
                 "bench --help",
                 "bench decode --help"
@@ -85,9 +89,9 @@ class FrontDoorTest {
 
         assertThat(told.out())
                 .startsWith("Usage: holdfast")
-                .doesNotContainPattern("holdfast replay|loadtest (observe|replay|doctor|ab|sweep|report|compare"
-                        + "|calibrate|bundle)\\b")
-                .doesNotContainPattern("(?m)^ +(replay|ab|sweep|report|compare|calibrate|bundle) ");
+                .doesNotContainPattern("holdfast (top|summary)|loadtest (observe|replay|doctor|ab|sweep|report|compare"
+                        + "|bundle)\\b")
+                .doesNotContainPattern("(?m)^ +(top|summary|ab|sweep|report|compare|bundle) ");
     }
 
     @ParameterizedTest
@@ -99,6 +103,7 @@ class FrontDoorTest {
                 "sidecar",
                 "loadtest run",
                 "loadtest analyze",
+                "replay",
                 "emulate",
                 "bench decode"
             })
@@ -128,14 +133,13 @@ class FrontDoorTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "replay",
-                "replay --trace x.jsonl --capacity-blocks 10",
+                "top",
+                "summary --json",
                 "loadtest ab",
                 "loadtest sweep --blocks 4",
                 "loadtest report",
                 "loadtest compare",
                 "loadtest doctor",
-                "loadtest calibrate",
                 "loadtest bundle"
             })
     void plannedCommand_isAnsweredByWhatThereIs(String command) {
@@ -169,9 +173,7 @@ class FrontDoorTest {
     void missingOption_isNamedWithWhereToLook() {
         assertThat(CommandRun.by("loadtest", "run", "--engine", "http://127.0.0.1:1", "--sidecar", "http://127.0.0.1:2")
                         .badInput())
-                .contains("--engine-id")
-                .contains("--journal")
-                .endsWith("; see 'holdfast loadtest run --help'.");
+                .endsWith("write both --sidecar and --engine-id.");
         assertThat(CommandRun.by("loadtest", "analyze").badInput()).contains("JOURNAL");
         assertThat(CommandRun.by("sidecar").badInput())
                 .contains("--config FILE")

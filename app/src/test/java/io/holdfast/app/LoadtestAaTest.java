@@ -57,7 +57,7 @@ class LoadtestAaTest {
             assertThat(told.out())
                     .contains(
                             "model holdfast-emulated",
-                            "13",
+                            "12 pairs that count and one before them: 26 legs",
                             "texts of each leg begin with a salt",
                             "order bias",
                             "spread of a pair")

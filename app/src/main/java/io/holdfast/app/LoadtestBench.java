@@ -1,0 +1,77 @@
+package io.holdfast.app;
+
+import io.holdfast.loadtest.client.HttpEngine;
+import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.client.ServerUnit;
+import io.holdfast.loadtest.run.ArmSwitch;
+import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.loadtest.run.RunEnvironment;
+import io.holdfast.loadtest.run.RunStop;
+import io.vertx.core.Vertx;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+
+/**
+ * What every load test of the command line stands on: an engine behind HTTP with its client, an arm, and an end by Ctrl-C
+ * that leaves nothing behind.
+ *
+ * @param stop asked by a signal
+ * @param beside where people are told what is going on
+ */
+record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
+    /** With an engine and an arm, both of which are closed at the end. */
+    int with(ServerUnit server, HttpSettings asked, ArmOptions.Way way, Body body) {
+        Vertx vertx = Vertx.vertx();
+        try (HttpEngine engine = new HttpEngine(vertx, server, asked, clock, this::tell);
+                ArmSwitch arms = way.on(engine, clock)) {
+            try {
+                return body.run(engine, new RunEnvironment(engine, arms, clock, stop));
+            } catch (RuntimeException e) {
+                if (stop.isAsked()) {
+                    stop.notice();
+                }
+                throw e;
+            }
+        } finally {
+            vertx.close().await();
+        }
+    }
+
+    /** Says what is being waited for. */
+    void tell(String sentence) {
+        beside.println(sentence);
+        beside.flush();
+    }
+
+    /**
+     * Does all that a command does; when it is stopped, tells how far the run has come and how to go on.
+     *
+     * @param again what has to be written after {@code resume} and the file
+     */
+    static int untilStopped(
+            PrintWriter out, PrintWriter beside, OutputOptions output, Path journal, String again, Work work) {
+        RunStop stop = new RunStop(Thread.currentThread());
+        StopOnSignal signal = new StopOnSignal(stop);
+        try {
+            return work.run(new LoadtestBench(RunClock.system(), stop, beside));
+        } catch (RuntimeException e) {
+            if (!stop.isAsked()) {
+                throw e;
+            }
+            stop.notice();
+            return StatusReport.stopped(out, output, journal, again);
+        } finally {
+            signal.close();
+        }
+    }
+
+    /** What is done with the engine. */
+    interface Body {
+        int run(HttpEngine engine, RunEnvironment environment);
+    }
+
+    /** All of it. */
+    interface Work {
+        int run(LoadtestBench bench);
+    }
+}

@@ -1,0 +1,167 @@
+package io.holdfast.app;
+
+import io.holdfast.evidence.Finding;
+import io.holdfast.loadtest.analysis.RunStatus;
+import io.holdfast.loadtest.client.CompletionRoute;
+import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.client.ServerUnit;
+import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.run.LoadTestRun;
+import io.holdfast.loadtest.run.Progress;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
+import io.holdfast.loadtest.workload.Workload;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** The rest of a run that was stopped or killed. */
+@Command(
+        name = "resume",
+        description = {
+            "Goes on with a run that was stopped or killed, from its journal: the pairs that are missing, with the same"
+                    + " plan, seed, requests and arm. A pair that was not finished is run again as a whole.",
+            "The server has to be the one that it began with: same engine, model and sizes."
+        },
+        sortOptions = false)
+final class LoadtestResumeCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Parameters(paramLabel = "JOURNAL", description = "The file that 'loadtest run' or 'loadtest aa' wrote.")
+    private Path journal = Path.of("");
+
+    @Option(
+            names = "--url",
+            paramLabel = "URL",
+            description = "The server's address, where it is another one now (default: that of the journal).")
+    private @Nullable URI url;
+
+    @Mixin
+    private ServerOptions started = new ServerOptions();
+
+    @Mixin
+    private ServerKey key = new ServerKey();
+
+    @Option(
+            names = "--arm-command",
+            paramLabel = "on=COMMAND off=COMMAND",
+            arity = "1..2",
+            description = "The commands of the run, where it has such an arm: no journal can make one run.")
+    private @Nullable Map<String, String> commands;
+
+    @Option(
+            names = "--expect",
+            paramLabel = "FINDING",
+            description = "Exit 1 unless this is found: ${COMPLETION-CANDIDATES}.")
+    private @Nullable Finding expected;
+
+    @Mixin
+    private OutputOptions output = new OutputOptions();
+
+    LoadtestResumeCommand() {}
+
+    @Override
+    public Integer call() {
+        output.check();
+        Journal.Contents before = Journal.read(journal);
+        RunHeader header = before.header();
+        RunStatus.refuseFinished(before);
+        RunAgain again = RunAgain.of(header);
+        URI server = LoadtestCommand.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
+        LoadtestCommand.checkAddress("--url", server);
+        ArmOptions.Way way = ArmOptions.again(again.arm(), Optional.ofNullable(commands));
+        HttpSettings asked = asked(header, again);
+        Workload workload = IdlePrefixFlood.workload(header.seed(), again.shape());
+        if (output.isBackground()) {
+            long lines = lines();
+            return output.begin(spec.commandLine(), journal, true, () -> lines() > lines);
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter beside = output.beside(spec.commandLine());
+        String rest = key.again() + ArmOptions.again(Optional.ofNullable(commands)) + started.again();
+        return LoadtestBench.untilStopped(out, beside, output, journal, rest, bench -> {
+            try (ServerUnit unit = started.unit(server, asked.model(), journal, bench)) {
+                refuseOtherLives(unit, header);
+                unit.restart();
+                return bench.with(unit, asked, way, (engine, environment) -> {
+                    Progress terminal = output.progress(spec.commandLine(), environment.clock());
+                    boolean[] told = {false};
+                    Progress shown = event -> {
+                        // Only now is it known that it can go on.
+                        if (!told[0]) {
+                            told[0] = true;
+                            beside.println(goingOn(before));
+                            bench.tell(engine.warm());
+                        }
+                        terminal.on(event);
+                    };
+                    if (header.plan().isOnlyControls()) {
+                        return LoadtestCommand.report(
+                                spec.commandLine(),
+                                LoadTestRun.resumeControls(environment, workload, journal, shown),
+                                output);
+                    }
+                    return LoadtestCommand.report(
+                            spec.commandLine(),
+                            LoadTestRun.resume(environment, workload, journal, shown),
+                            output,
+                            Optional.ofNullable(expected));
+                });
+            }
+        });
+    }
+
+    private static void refuseOtherLives(ServerUnit unit, RunHeader header) {
+        if (unit.givesFreshLives() != header.freshLives()) {
+            throw new CommandException(
+                    header.freshLives()
+                            ? "The run started a server for each pair; write its --server-command again."
+                            : "The run was at one server that served all pairs; leave --server-command out, or write"
+                                    + " --restart run.");
+        }
+    }
+
+    /** A resumed run writes a line that says so, once it is known that it can go on. */
+    private long lines() {
+        try (Stream<String> lines = Files.lines(journal, StandardCharsets.ISO_8859_1)) {
+            return lines.count();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private String goingOn(Journal.Contents before) {
+        return "Going on with " + journal + ": " + before.wholePairs() + " of "
+                + before.header().plan().lives().size() + " pairs stand."
+                + (before.header().rehearsal() && before.finishedLives() > 0
+                        ? " One pair runs first that counts for nothing, since this process is new."
+                        : "");
+    }
+
+    private HttpSettings asked(RunHeader header, RunAgain again) {
+        HttpSettings http = HttpSettings.defaults()
+                .withRoute(CompletionRoute.valueOf(
+                        Optional.ofNullable(header.client().get("route")).orElse("")))
+                .withHeaders(key.headers(System.getenv()));
+        HttpSettings flushed = again.flushPath().map(http::withFlushPath).orElse(http);
+        return Optional.ofNullable(header.client().get("model"))
+                .map(flushed::withModel)
+                .orElse(flushed);
+    }
+}

@@ -1,0 +1,356 @@
+package io.holdfast.app;
+
+import io.holdfast.evidence.Criteria;
+import io.holdfast.evidence.Finding;
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.client.CompletionRoute;
+import io.holdfast.loadtest.client.HttpEngine;
+import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.client.ServerUnit;
+import io.holdfast.loadtest.journal.EngineFacts.Family;
+import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.run.LoadTestRun;
+import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.loadtest.run.RunEnvironment;
+import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
+import io.holdfast.loadtest.workload.Salt;
+import io.holdfast.loadtest.workload.Workload;
+import java.io.PrintWriter;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Baseline and pinned legs against a server that is there, judged. */
+@Command(
+        name = "run",
+        description = {
+            "A/A, normal and reversed order in seeded random rounds, judged with controls. What holds the prefix in"
+                    + " pinned legs is --hold, a sidecar or a command of your own.",
+            "The engine's cache is flushed before every leg where it has a route for that: use an engine that serves"
+                    + " nobody else."
+        },
+        sortOptions = false)
+final class LoadtestRunCommand implements Callable<Integer> {
+    private static final int USUAL_SLOT_MILLIS = 500;
+    private static final int USUAL_LEARN_CYCLES = 2;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Option(
+            names = "--url",
+            paramLabel = "URL",
+            description = "The engine's HTTP address, such as http://127.0.0.1:30000.")
+    private @Nullable URI url;
+
+    @Option(names = "--engine", paramLabel = "URL", description = "The same.")
+    private @Nullable URI engine;
+
+    @Mixin
+    private ServerOptions started = new ServerOptions();
+
+    @Mixin
+    private ArmOptions arm = new ArmOptions();
+
+    @Option(
+            names = "--flush-path",
+            paramLabel = "PATH",
+            description = "The engine's route that empties its cache (default: /flush_cache of an SGLang; no other is"
+                    + " flushed, and the texts of each leg begin with a salt of their own).")
+    private @Nullable String flushPath;
+
+    @Option(
+            names = "--journal",
+            paramLabel = "FILE",
+            description = "A new file for every request of every leg; 'loadtest analyze' judges it again (default:"
+                    + " run-TIME.jsonl in this folder).")
+    private @Nullable Path journal;
+
+    @Option(
+            names = "--route",
+            paramLabel = "NAME",
+            description = "${COMPLETION-CANDIDATES} (default: SGLANG_GENERATE for an SGLang, OPENAI_COMPLETIONS for a"
+                    + " vLLM or where a hold goes by token ids, otherwise OPENAI_TEXT).")
+    private @Nullable CompletionRoute route;
+
+    @Option(
+            names = "--model",
+            paramLabel = "NAME",
+            description = "The model, where the engine asks for it (default: the first of /v1/models).")
+    private @Nullable String model;
+
+    @Mixin
+    private ServerKey key = new ServerKey();
+
+    @Option(
+            names = "--prefix-tokens",
+            paramLabel = "N",
+            defaultValue = "1024",
+            description = "Tokens of the prefix (default: ${DEFAULT-VALUE}).")
+    private int prefixTokens;
+
+    @Option(
+            names = "--suffix-tokens",
+            paramLabel = "N",
+            defaultValue = "64",
+            description = "Tokens that each probe has of its own (default: ${DEFAULT-VALUE}).")
+    private int suffixTokens;
+
+    @Option(
+            names = "--flood-requests",
+            paramLabel = "N",
+            defaultValue = "32",
+            description = "Requests of a flood (default: ${DEFAULT-VALUE}).")
+    private int floodRequests;
+
+    @Option(
+            names = "--flood-tokens",
+            paramLabel = "N",
+            defaultValue = "1024",
+            description = "Tokens of each of them; together more than the cache holds, or nothing is lost"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private int floodTokens;
+
+    @Option(
+            names = "--cycles",
+            paramLabel = "N",
+            defaultValue = "4",
+            description = "Floods and probes of a leg (default: ${DEFAULT-VALUE}).")
+    private int cycles;
+
+    @Option(
+            names = "--learn-cycles",
+            paramLabel = "N",
+            description = "Floods before the hold step of each leg, between texts that begin with the prefix, which is"
+                    + " then never sent alone; not measured (default: 2 for --hold automatic and everything, else 0).")
+    private @Nullable Integer learnCycles;
+
+    @Option(
+            names = "--learn-texts",
+            paramLabel = "N",
+            defaultValue = "6",
+            description = "Such texts before each of those floods and after the last (default: ${DEFAULT-VALUE}).")
+    private int learnTexts;
+
+    @Option(
+            names = "--repeat-pairs",
+            paramLabel = "N",
+            defaultValue = "3",
+            description = "Pairs that may be run again because of what happened around a leg, whichever arm it had: a"
+                    + " late call, a busy machine, a lost connection (default: ${DEFAULT-VALUE}).")
+    private int repeatPairs;
+
+    @Option(names = "--anyway", description = "Begin although fewer than 4 rounds can conclude nothing.")
+    private boolean anyway;
+
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            defaultValue = "5",
+            description = "Rounds of one A/A, one normal and one reversed pair; below 4 nothing can be concluded"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Option(
+            names = "--concurrency",
+            paramLabel = "N",
+            defaultValue = "8",
+            description = "Requests of a flood under way at a time (default: ${DEFAULT-VALUE}).")
+    private int concurrency;
+
+    @Option(
+            names = "--hold-slot-ms",
+            paramLabel = "N",
+            description = "How long the hold step of a leg takes in both arms; longer than the arm's own call"
+                    + " (default: 500, or three times the slowest call of the rehearsal where that is more).")
+    private @Nullable Integer holdSlotMillis;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "42",
+            description = "Draws prompts and the order of the legs (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    @Option(
+            names = "--judge",
+            paramLabel = "WHAT",
+            defaultValue = "PROBE_P50",
+            description = "${COMPLETION-CANDIDATES}: median, 95th percentile or mean of a leg's probes, or the mean of"
+                    + " its floods and probes (default: ${DEFAULT-VALUE}).")
+    private Statistic statistic = Statistic.PROBE_P50;
+
+    @Option(
+            names = "--also-judge",
+            paramLabel = "WHAT",
+            split = ",",
+            description = "Further numbers that have to bear the verdict out; the worst of them counts, and their p"
+                    + " values are corrected for how many there are.")
+    private List<Statistic> alsoJudged = List.of();
+
+    @Option(
+            names = "--expect",
+            paramLabel = "FINDING",
+            description = "Exit 1 unless this is found: ${COMPLETION-CANDIDATES}.")
+    private @Nullable Finding expected;
+
+    @Mixin
+    private OutputOptions output = new OutputOptions();
+
+    LoadtestRunCommand() {}
+
+    @Override
+    public Integer call() {
+        output.check();
+        URI server = server();
+        refuseTooFewRounds();
+        FloodShape shape = shape();
+        ArmOptions.Way way = arm.way(shape.floodRequests());
+        Optional.ofNullable(route).ifPresent(way::refuseTextFor);
+        Path file = Optional.ofNullable(journal).orElseGet(() -> LoadtestCommand.journal("run", RunClock.system()));
+        LoadtestCommand.checkFolder(file);
+        Journal.refuseExisting(file);
+        if (output.isBackground()) {
+            return output.begin(spec.commandLine(), file, journal != null, () -> Files.exists(file));
+        }
+        HttpSettings http = HttpSettings.defaults().withHeaders(key.headers(System.getenv()));
+        HttpSettings flushed =
+                Optional.ofNullable(flushPath).map(http::withFlushPath).orElse(http);
+        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter beside = output.beside(spec.commandLine());
+        Workload workload = IdlePrefixFlood.workload(seed, shape);
+        LoadTestSettings planned =
+                settings(judged(new RunAgain(server, shape, Optional.ofNullable(flushPath), arm.kept()).options()));
+        return LoadtestBench.untilStopped(
+                out, beside, output, file, key.again() + arm.again() + started.again(), bench -> {
+                    try (ServerUnit unit = started.unit(server, Optional.ofNullable(model), file, bench)) {
+                        unit.restart();
+                        Family family = HttpEngine.family(server, flushed, bench.clock());
+                        HttpSettings asked = withModel(
+                                server,
+                                flushed.withRoute(Optional.ofNullable(route).orElseGet(() -> way.routeFor(family))),
+                                bench.clock());
+                        return bench.with(unit, asked, way, (tested, environment) -> {
+                            tested.beginLife();
+                            boolean flushes = flushPath != null
+                                    || (family == Family.SGLANG
+                                            && tested.flush().isEmpty());
+                            LoadTestSettings settings = flushes
+                                    ? planned
+                                    : planned.toBuilder()
+                                            .salt(new Salt(new SplittableRandom().nextLong()))
+                                            .build();
+                            RunPlan plan = RunPlan.of(environment, workload, settings);
+                            ResultReport.printPlan(server, asked, environment.arms(), plan, flushes, beside);
+                            sayWhatIsKnown(environment, shape, beside);
+                            bench.tell(tested.warm());
+                            Result result = LoadTestRun.run(
+                                    environment,
+                                    workload,
+                                    settings,
+                                    file,
+                                    output.progress(spec.commandLine(), bench.clock()));
+                            beside.println("The journal is " + file + ".");
+                            beside.flush();
+                            return LoadtestCommand.report(
+                                    spec.commandLine(), result, output, Optional.ofNullable(expected));
+                        });
+                    }
+                });
+    }
+
+    private Map<String, String> judged(Map<String, String> options) {
+        Map<String, String> with = new TreeMap<>(options);
+        if (!alsoJudged.isEmpty()) {
+            with.put(
+                    RunHeader.ALSO_JUDGE,
+                    alsoJudged.stream().map(Statistic::name).collect(Collectors.joining(",")));
+        }
+        return with;
+    }
+
+    private LoadTestSettings settings(Map<String, String> options) {
+        return LoadTestSettings.defaults().toBuilder()
+                .rounds(rounds)
+                .seed(seed)
+                .concurrency(concurrency)
+                .holdSlot(Duration.ofMillis(Optional.ofNullable(holdSlotMillis).orElse(USUAL_SLOT_MILLIS)))
+                .slotAdapts(holdSlotMillis == null)
+                .repeatPairs(repeatPairs)
+                .statistic(statistic)
+                .rehearsal(true)
+                .options(options)
+                .build();
+    }
+
+    /** What will come to nothing is better known before it is measured. */
+    private static void sayWhatIsKnown(RunEnvironment environment, FloodShape shape, PrintWriter beside) {
+        environment.engine().facts().capacityTokens().stream()
+                .filter(capacity -> environment.arms().claimsHold() && shape.floodDemand() <= capacity)
+                .forEach(capacity -> TerminalText.plain(beside)
+                        .paragraph(
+                                "  note: ",
+                                "A flood of " + shape.floodDemand() + " tokens does not exceed the cache of " + capacity
+                                        + ", so the baseline can hardly lose its prefix; press Ctrl-C and make the"
+                                        + " flood larger, or expect NO_EXPOSURE."));
+        beside.flush();
+    }
+
+    private FloodShape shape() {
+        FloodShape shape = FloodShape.of(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles);
+        int learned = Optional.ofNullable(learnCycles).orElse(arm.learns() ? USUAL_LEARN_CYCLES : 0);
+        if (arm.learns() && learned < 1) {
+            throw new CommandException("--learn-cycles is " + learned
+                    + ", and what this arm holds it learns from traffic before its hold step; write 1 or more.");
+        }
+        return learned == 0 ? shape : shape.withLearning(learned, learnTexts);
+    }
+
+    private void refuseTooFewRounds() {
+        int least = Criteria.standard().minimumPerOrder();
+        if (rounds > 0 && rounds < least && !anyway) {
+            throw new CommandException("--rounds is " + rounds + ", and fewer than " + least
+                    + " can conclude nothing; write --rounds " + least + " or more, or --anyway.");
+        }
+    }
+
+    private URI server() {
+        if (url != null && engine != null) {
+            throw new CommandException("--url and --engine are the same; leave one out.");
+        }
+        Optional<URI> named = Optional.ofNullable(url).or(() -> Optional.ofNullable(engine));
+        URI server = named.orElseThrow(
+                () -> new CommandException("No engine is named; write its address, as --url http://127.0.0.1:30000."));
+        LoadtestCommand.checkAddress(url != null ? "--url" : "--engine", server);
+        return LoadtestCommand.withoutVersion(server);
+    }
+
+    /** SGLang's own route serves one model and asks for no name. */
+    private HttpSettings withModel(URI server, HttpSettings http, RunClock clock) {
+        return Optional.ofNullable(model)
+                .or(() -> http.route() == CompletionRoute.SGLANG_GENERATE
+                        ? Optional.empty()
+                        : HttpEngine.firstModel(server, http, clock))
+                .map(http::withModel)
+                .orElse(http);
+    }
+}

@@ -1,0 +1,207 @@
+package io.holdfast.app;
+
+import io.holdfast.loadtest.replay.MooncakeTrace;
+import io.holdfast.loadtest.replay.Replay;
+import io.holdfast.loadtest.replay.ReplayResult;
+import io.holdfast.loadtest.replay.ReplaySettings;
+import io.holdfast.loadtest.replay.ReplaySettings.Hints;
+import io.holdfast.loadtest.replay.ReplaySettings.Part;
+import io.holdfast.loadtest.replay.ReplaySettings.Policy;
+import io.holdfast.loadtest.replay.Trace;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** What holding would have been worth on traffic that was recorded. */
+@Command(
+        name = "replay",
+        description = {
+            "Replays recorded requests through a cache, without any engine: how many blocks a policy finds, next to"
+                    + " what the engine's LRU finds and to what a cache would find that knew the future.",
+            "Exit code 0: replayed, 2: bad trace."
+        },
+        sortOptions = false)
+final class ReplayCommand implements Callable<Integer> {
+    /** What is seen of requests. */
+    enum Touches {
+        EVENTS,
+        FULL
+    }
+
+    /** How large the caches are. */
+    private static final class Sizes {
+        @Option(
+                names = "--capacity-blocks",
+                paramLabel = "N",
+                split = ",",
+                description = "Blocks that the cache has room for; several with commas between.")
+        private List<Integer> blocks = new ArrayList<>();
+
+        @Option(
+                names = "--capacity-share",
+                paramLabel = "SHARE",
+                split = ",",
+                description = "The same as a share of the trace's different blocks, such as 0.02 (default: 0.01, 0.02,"
+                        + " 0.05, 0.1, 0.2, 0.5).")
+        private List<Double> shares = new ArrayList<>();
+
+        Sizes() {}
+    }
+
+    private static final List<Double> USUAL_SHARES = List.of(0.01, 0.02, 0.05, 0.1, 0.2, 0.5);
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Option(
+            names = "--trace",
+            required = true,
+            paramLabel = "FILE",
+            description = "Requests as Mooncake publishes them: JSON lines with timestamp, input_length, output_length"
+                    + " and hash_ids, one for each 512 tokens. Packed by gzip or not.")
+    private Path trace = Path.of("");
+
+    @ArgGroup
+    private Sizes sizes = new Sizes();
+
+    @Option(
+            names = "--policy",
+            paramLabel = "NAME",
+            defaultValue = "HOLDFAST",
+            description = "lru, optimum (knows what comes), holdfast, or freq: as holdfast, with how often a block was"
+                    + " used lately as its score (default: holdfast).")
+    private Policy policy = Policy.HOLDFAST;
+
+    @Option(
+            names = "--touches",
+            paramLabel = "WHAT",
+            defaultValue = "EVENTS",
+            description = "events: requests that store nothing are not seen, as beside an engine; full: all are, as in"
+                    + " a router (default: events).")
+    private Touches touches = Touches.EVENTS;
+
+    @Option(names = "--held", description = "Running requests hold their blocks and those of their answers.")
+    private boolean held;
+
+    @Option(
+            names = "--hints",
+            paramLabel = "P",
+            description = "Each request says whether its conversation goes on, and is right with probability P.")
+    private @Nullable Double hints;
+
+    @Option(names = "--hint-seed", paramLabel = "N", defaultValue = "1", description = "Draws which hints are wrong.")
+    private long hintSeed = 1;
+
+    @Option(names = "--thin", paramLabel = "P", description = "Leave out each request with probability P.")
+    private @Nullable Double thin;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Draws which are left out.")
+    private long seed = 1;
+
+    @Option(names = "--ungated", description = "The same as --without gate.")
+    private boolean ungated;
+
+    @Option(
+            names = "--without",
+            paramLabel = "PART",
+            split = ",",
+            description = "Leave out gate (pin without proof that pins help), reserve (leave no room for long prompts),"
+                    + " ghosts (forget what was removed), or tick (choose every ten seconds): to see what each is"
+                    + " worth.")
+    private List<Part> without = new ArrayList<>();
+
+    @Option(names = "--json", description = "One JSON array, with one object for each capacity.")
+    private boolean json;
+
+    ReplayCommand() {}
+
+    @Override
+    public Integer call() {
+        probability("--hints", hints);
+        probability("--thin", thin);
+        PrintWriter out = spec.commandLine().getOut();
+        Trace requests = MooncakeTrace.read(trace);
+        if (thin != null) {
+            requests = requests.thinned(thin, seed);
+        }
+        List<Integer> capacities = capacities(requests);
+        ReplaySettings settings = settings();
+        ReplayReport report = new ReplayReport(requests, policy.name().toLowerCase(Locale.ROOT));
+        TerminalText text = new TerminalText(out, !json && TerminalText.onTerminal(), System::nanoTime);
+        if (!json) {
+            report.begin(text);
+        }
+        for (int capacity : capacities) {
+            if (!json) {
+                text.live("  " + capacity + " blocks");
+            }
+            ReplayResult lru = Replay.run(requests, settings.with(Policy.LRU), capacity);
+            ReplayResult optimum = Replay.run(requests, settings.with(Policy.OPTIMUM), capacity);
+            ReplayResult found = switch (policy) {
+                case LRU -> lru;
+                case OPTIMUM -> optimum;
+                case HOLDFAST, FREQ -> Replay.run(requests, settings, capacity);
+            };
+            report.add(found, lru, optimum);
+            if (!json) {
+                report.line(text);
+            }
+        }
+        if (json) {
+            out.println(report.json());
+            out.flush();
+        } else {
+            report.end(text);
+        }
+        return ExitCode.OK;
+    }
+
+    private ReplaySettings settings() {
+        Set<Part> left = EnumSet.noneOf(Part.class);
+        left.addAll(without);
+        if (ungated) {
+            left.add(Part.GATE);
+        }
+        return new ReplaySettings(
+                policy,
+                left,
+                held,
+                touches == Touches.FULL,
+                Optional.ofNullable(hints).map(right -> new Hints(right, hintSeed)));
+    }
+
+    private List<Integer> capacities(Trace requests) {
+        List<Integer> capacities = new ArrayList<>(sizes.blocks);
+        boolean unsaid = sizes.blocks.isEmpty() && sizes.shares.isEmpty();
+        for (double share : unsaid ? USUAL_SHARES : sizes.shares) {
+            if (!(share > 0 && share <= 1)) {
+                throw new CommandException("--capacity-share is a share above 0 and up to 1, not " + share + ".");
+            }
+            capacities.add((int) Math.max(1, Math.round(share * requests.uniqueBlocks())));
+        }
+        for (int capacity : capacities) {
+            if (capacity < 1) {
+                throw new CommandException("--capacity-blocks is at least 1, not " + capacity + ".");
+            }
+        }
+        return capacities;
+    }
+
+    private static void probability(String name, @Nullable Double value) {
+        if (value != null && !(value >= 0 && value <= 1)) {
+            throw new CommandException(name + " is a probability between 0 and 1, not " + value + ".");
+        }
+    }
+}

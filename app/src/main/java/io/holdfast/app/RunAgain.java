@@ -1,0 +1,69 @@
+package io.holdfast.app;
+
+import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.workload.FloodShape;
+import java.net.URI;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * What a journal keeps of the command that began it, so that the run can be resumed: addresses, sizes and the arm's name. Keys
+ * are never among it, nor commands: a journal may come from elsewhere, and reading one must not run anything.
+ *
+ * @param arm the options of the arm
+ */
+record RunAgain(URI url, FloodShape shape, Optional<String> flushPath, Map<String, String> arm) {
+    private static final String URL = "url";
+    private static final String FLUSH_PATH = "flush-path";
+    private static final String LEARN_CYCLES = "learn-cycles";
+    private static final String LEARN_TEXTS = "learn-texts";
+
+    Map<String, String> options() {
+        Map<String, String> options = new TreeMap<>(arm);
+        options.put(URL, url.toString());
+        flushPath.ifPresent(path -> options.put(FLUSH_PATH, path));
+        options.put("prefix-tokens", Integer.toString(shape.prefixTokens()));
+        options.put("suffix-tokens", Integer.toString(shape.suffixTokens()));
+        options.put("flood-requests", Integer.toString(shape.floodRequests()));
+        options.put("flood-tokens", Integer.toString(shape.floodTokens()));
+        options.put("cycles", Integer.toString(shape.cycles()));
+        options.put("output-tokens", Integer.toString(shape.probeOutputTokens()));
+        if (shape.learnCycles() > 0) {
+            options.put(LEARN_CYCLES, Integer.toString(shape.learnCycles()));
+            options.put(LEARN_TEXTS, Integer.toString(shape.learnTexts()));
+        }
+        return options;
+    }
+
+    static RunAgain of(RunHeader header) {
+        Map<String, String> options = new TreeMap<>(header.options());
+        if (!options.containsKey(URL)) {
+            throw new CommandException("The journal's run was not begun by 'loadtest run' or 'loadtest aa', so it says"
+                    + " too little to be resumed; begin a new run.");
+        }
+        options.remove(RunHeader.ALSO_JUDGE);
+        try {
+            FloodShape shape = FloodShape.of(
+                            take(options, "prefix-tokens"),
+                            take(options, "suffix-tokens"),
+                            take(options, "flood-requests"),
+                            take(options, "flood-tokens"),
+                            take(options, "cycles"))
+                    .withOutputTokens(1, take(options, "output-tokens"));
+            if (options.containsKey(LEARN_CYCLES)) {
+                shape = shape.withLearning(take(options, LEARN_CYCLES), take(options, LEARN_TEXTS));
+            }
+            URI url = URI.create(Optional.ofNullable(options.remove(URL)).orElse(""));
+            Optional<String> flushPath = Optional.ofNullable(options.remove(FLUSH_PATH));
+            return new RunAgain(url, shape, flushPath, options);
+        } catch (IllegalArgumentException e) {
+            throw new CommandException("The first line of the journal has an option that cannot be read ("
+                    + e.getMessage() + "); begin a new run.");
+        }
+    }
+
+    private static int take(Map<String, String> options, String name) {
+        return Integer.parseInt(Optional.ofNullable(options.remove(name)).orElse(name + " is missing"));
+    }
+}

@@ -1,0 +1,216 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.PlannedLeg;
+import io.holdfast.loadtest.journal.VoidedPair;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import org.assertj.core.api.ListAssert;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Load tests in processes of their own that are ended by a signal, and resumed. */
+class LoadtestResumeTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final EmulatorSettings SESSIONS = EmulatorSettings.defaults()
+            .withPrefillMicrosPerToken(5)
+            .withFirstTokenMicros(500)
+            .withDecodeMillis(1)
+            .withKind(new EmulatorSettings.Kind.Sglang(
+                    SglangSettings.defaults().withSizes(2_048, 16, 1_024).withSessions(true), false));
+
+    private final Vertx vertx = Vertx.vertx();
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    @AfterEach
+    void stop() {
+        vertx.close().await();
+    }
+
+    @Test
+    void runStoppedByCtrlC_tellsHowToGoOnAndIsResumed() throws Exception {
+        try (Emulator emulator = Emulator.start(vertx, SESSIONS);
+                Child child = Child.start(run(emulator, "--hold", "session"))) {
+            awaitLine(child, "life 1/3, leg 1");
+            assertThat(status()).contains("RUNNING");
+            CommandRun told = child.stop("INT");
+            assertThat(told.code()).isEqualTo(ExitCode.STOPPED);
+            assertThat(told.err()).isEmpty();
+            assertThat(told.out())
+                    .contains("PARTIAL, STOPPED: ", " of 3 pairs, and " + (1 + repeated()) + " broken off")
+                    .endsWith("Go on with: holdfast loadtest resume " + journal() + System.lineSeparator());
+            assertThat(status()).isEqualTo(told.out().substring(told.out().indexOf("PARTIAL")));
+            assertResumed();
+        }
+    }
+
+    @Test
+    void runKilled_isResumedWithoutItsTornLine() throws Exception {
+        try (Emulator emulator = Emulator.start(vertx, SESSIONS);
+                Child child = Child.start(run(emulator, "--hold", "session"))) {
+            awaitLine(child, "life 1/3, leg 1");
+            assertThat(child.stop("KILL").out()).doesNotContain("PARTIAL");
+            // What a kill within a line leaves.
+            Files.writeString(journal(), "{\"leg\":{\"life\":", StandardOpenOption.APPEND);
+            assertThat(status()).contains("PARTIAL, KILLED: ", "is torn and was left out", "Go on with: ");
+            assertResumed();
+        }
+    }
+
+    @Test
+    void runWithCommands_isResumedWithThemAlone() throws IOException {
+        String[] commands = {"--arm-command", "on=true", "off=true"};
+        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+            assertThat(CommandRun.by(run(emulator, commands)).code()).isEqualTo(ExitCode.INCONCLUSIVE);
+            List<String> lines = Files.readAllLines(journal());
+            Files.write(journal(), lines.subList(0, 6));
+            assertThat(status())
+                    .contains("Go on with: holdfast loadtest resume", " --arm-command on=COMMAND off=COMMAND");
+            assertThat(CommandRun.by("loadtest", "resume", journal().toString()).badInput())
+                    .endsWith("write them again, by --arm-command on=COMMAND off=COMMAND.");
+            String[] resume = {"loadtest", "resume", journal().toString()};
+            assertThat(CommandRun.by(join(resume, "--arm-command", "on=true", "off=false || true"))
+                            .badInput())
+                    .contains("The pinned legs would do something else than in the journal");
+            assertThat(CommandRun.by(join(resume, commands)).code()).isEqualTo(ExitCode.INCONCLUSIVE);
+            assertPlanned();
+        }
+    }
+
+    @Test
+    void controls_areResumedWithTheirFigures() throws IOException {
+        String[] aa = {"loadtest", "aa", "--pairs", "4", "--prefix-tokens", "96", "--flood-requests", "2"};
+        String[] more = {
+            "--flood-tokens",
+            "32",
+            "--cycles",
+            "1",
+            "--output-tokens",
+            "2",
+            "--journal",
+            journal().toString()
+        };
+        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+            String url = emulator.uri().toString();
+            assertThat(CommandRun.by(join(join(aa, more), "--url", url)).code()).isEqualTo(ExitCode.OK);
+            List<String> lines = Files.readAllLines(journal());
+            Files.write(journal(), lines.subList(0, 6));
+            CommandRun told = CommandRun.by("loadtest", "resume", journal().toString(), "--json");
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(JSON.readTree(told.out()).path("standingPairs").asInt()).isEqualTo(4);
+            assertThat(JSON.readTree(told.out()).path("voidedPairs").asInt()).isEqualTo(1 + repeated());
+            assertPlanned();
+        }
+    }
+
+    @Test
+    void serverOfAnotherSize_isRefused() throws IOException {
+        try (Emulator emulator = Emulator.start(vertx, SESSIONS);
+                Emulator other = Emulator.start(
+                        vertx,
+                        SESSIONS.withKind(new EmulatorSettings.Kind.Sglang(
+                                SglangSettings.defaults()
+                                        .withSizes(4_096, 16, 1_024)
+                                        .withSessions(true),
+                                false)))) {
+            assertThat(CommandRun.by(run(emulator, "--hold", "session")).code()).isEqualTo(ExitCode.INCONCLUSIVE);
+            assertThat(CommandRun.by("loadtest", "resume", journal().toString()).badInput())
+                    .startsWith("holdfast: The run is finished, with 3 of 3 pairs");
+            List<String> lines = Files.readAllLines(journal());
+            Files.write(journal(), lines.subList(0, 6));
+            String url = other.uri().toString();
+            CommandRun told = CommandRun.by("loadtest", "resume", journal().toString(), "--url", url);
+            assertThat(told.code()).isEqualTo(ExitCode.BAD_INPUT);
+            assertThat(told.err())
+                    .contains(
+                            "The server is another one than that of the journal: it has sglang",
+                            "4096 tokens of cache");
+            assertThat(Files.readAllLines(journal())).isEqualTo(lines.subList(0, 6));
+        }
+    }
+
+    private void assertResumed() throws IOException {
+        CommandRun resumed = CommandRun.by("loadtest", "resume", journal().toString(), "--json");
+        assertThat(resumed.code()).as(resumed.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
+        assertThat(JSON.readTree(resumed.out()).path("voidedPairs").asInt()).isEqualTo(1 + repeated());
+        assertPlanned();
+        assertThat(status()).startsWith("FINISHED: 100 %, 3 of 3 pairs");
+    }
+
+    /** Pairs that a busy machine spoiled, which run again at the end of their round. */
+    private int repeated() {
+        return (int) Journal.read(journal()).voided().stream()
+                .filter(VoidedPair::bySurroundings)
+                .count();
+    }
+
+    private void assertPlanned() {
+        Journal.Contents run = Journal.read(journal());
+        List<String> planned =
+                run.header().legs().stream().map(PlannedLeg::label).toList();
+        ListAssert<String> legs =
+                assertThat(run.legs().stream().map(LegRecord::label).toList());
+        if (repeated() == 0) {
+            legs.containsExactlyElementsOf(planned);
+        } else {
+            legs.containsExactlyInAnyOrderElementsOf(planned);
+        }
+        for (int position = 0; position < 3; position++) {
+            int its = position;
+            assertThat(run.legs().stream()
+                            .filter(leg -> leg.position() == its)
+                            .map(LegRecord::bodies)
+                            .distinct())
+                    .as("what legs at place %d ask for", position)
+                    .hasSizeLessThanOrEqualTo(1);
+        }
+    }
+
+    private String status() {
+        CommandRun told = CommandRun.by("loadtest", "status", journal().toString());
+        assertThat(told.code()).isEqualTo(ExitCode.OK);
+        return told.out();
+    }
+
+    private static void awaitLine(Child child, String begin) throws IOException {
+        while (!child.line().startsWith(begin)) {
+            // What comes before it is of no interest.
+        }
+    }
+
+    private Path journal() {
+        return folder.resolve("run.jsonl");
+    }
+
+    private String[] run(Emulator emulator, String... options) {
+        List<String> args = new ArrayList<>(
+                List.of("loadtest", "run", "--url", emulator.uri().toString()));
+        args.addAll(List.of("--journal", journal().toString(), "--prefix-tokens", "256", "--suffix-tokens", "32"));
+        args.addAll(List.of("--flood-requests", "8", "--flood-tokens", "320", "--cycles", "1"));
+        args.addAll(List.of("--hold-slot-ms", "1000"));
+        args.addAll(List.of("--rounds", "1", "--anyway", "--repeat-pairs", "50"));
+        args.addAll(List.of(options));
+        return args.toArray(String[]::new);
+    }
+
+    private static String[] join(String[] first, String... then) {
+        List<String> args = new ArrayList<>(List.of(first));
+        args.addAll(List.of(then));
+        return args.toArray(String[]::new);
+    }
+}

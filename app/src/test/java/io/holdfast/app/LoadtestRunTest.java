@@ -1,0 +1,171 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.VllmSettings;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * {@code loadtest run} as people call it on engines as released, with no sidecar. One round only, which decides nothing, since
+ * what is asked for here is no matter of time.
+ */
+class LoadtestRunTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final EmulatorSettings ENGINE = EmulatorSettings.defaults()
+            .withPrefillMicrosPerToken(5)
+            .withFirstTokenMicros(500)
+            .withDecodeMillis(1);
+    private static final EmulatorSettings SESSIONS = ENGINE.withKind(new EmulatorSettings.Kind.Sglang(
+            SglangSettings.defaults().withSizes(2_048, 16, 1_024).withSessions(true), false));
+    private static final EmulatorSettings VLLM = ENGINE.withKind(
+            new EmulatorSettings.Kind.Vllm(VllmSettings.defaults().withSizes(129, 16, 1_024)));
+
+    private final Vertx vertx = Vertx.vertx();
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    @AfterEach
+    void stop() {
+        vertx.close().await();
+    }
+
+    @Test
+    void sessionOnAStockEngine_needsNoSidecar() throws IOException {
+        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+            CommandRun told = run(emulator, "--hold", "session", "--json", "--concurrency", "2");
+            assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
+            assertThat(told.err())
+                    .contains("a session of the engine's own", "is emptied before every leg, by /flush_cache");
+            JsonNode document = JSON.readTree(told.out());
+            assertThat(ResultSchema.complaints(document)).isEmpty();
+            assertThat(document.path("serverProcesses").asInt()).isEqualTo(1);
+            assertThat(document.path("claimsHold").asBoolean()).isTrue();
+            assertThat(document.path("salted").asBoolean(true)).isFalse();
+            JsonNode baseline = document.path("arms").path(0);
+            JsonNode pinned = document.path("arms").path(1);
+            assertThat(baseline.path("cachedTokens").asInt(-1)).isZero();
+            assertThat(pinned.path("cachedTokens").asInt()).isEqualTo(256);
+            assertThat(pinned.path("ownRequests").asInt())
+                    .as("one in each of two legs")
+                    .isEqualTo(2);
+            assertThat(pinned.path("ownPrefilledTokens").asInt()).isEqualTo(2 * 16);
+            assertThat(CommandRun.by("loadtest", "analyze", journal(), "--json").out())
+                    .isEqualTo(told.out());
+        }
+    }
+
+    @Test
+    void twoNumbers_areBothJudgedAndTheWorstCounts() throws IOException {
+        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+            CommandRun told = run(
+                    emulator,
+                    "--hold",
+                    "session",
+                    "--json",
+                    "--concurrency",
+                    "2",
+                    "--also-judge",
+                    "PROBE_MEAN,WHOLE_MEAN");
+            JsonNode document = JSON.readTree(told.out());
+            assertThat(ResultSchema.complaints(document)).isEmpty();
+            assertThat(document.path("criteria").path("judgedBy"))
+                    .extracting(JsonNode::asText)
+                    .containsExactly("PROBE_P50", "PROBE_MEAN", "WHOLE_MEAN");
+            assertThat(document.path("metrics")).hasSize(3);
+            assertThat(CommandRun.by("loadtest", "analyze", journal()).out())
+                    .contains("by the mean of a leg's probes", "p50   baseline", "PROBE_MEAN: INCONCLUSIVE(design)");
+        }
+    }
+
+    @Test
+    void keepWarmOnVllm_tellsLegsApartByASalt() {
+        try (Emulator emulator = Emulator.start(vertx, VLLM)) {
+            CommandRun told = run(emulator, "--hold", "keep-warm", "--touch-every", "1", "--concurrency", "1");
+            assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
+            assertThat(told.out())
+                    .contains(
+                            "model holdfast-emulated",
+                            "a touch of the prefix after every request of a flood",
+                            "texts of each leg begin with a salt",
+                            "The arm sent requests of its own, which are no load: 8 with",
+                            "VERDICT: INCONCLUSIVE(design), in one server process")
+                    .containsPattern("pinned +256 ")
+                    .containsPattern("baseline +0 ");
+        }
+    }
+
+    @Test
+    void engineThatLacksTheRoute_isNamedAtTheStart() {
+        try (Emulator stock = Emulator.start(vertx, ENGINE);
+                Emulator vllm = Emulator.start(vertx, VLLM)) {
+            assertThat(run(stock, "--hold", "session").badInput())
+                    .isEqualTo("holdfast: The engine at " + stock.uri() + " keeps nothing for sessions: start it with"
+                            + " --enable-session-radix-cache, or write --hold keep-warm, which every engine that caches"
+                            + " prefixes takes.");
+            assertThat(run(vllm, "--hold", "session").badInput()).contains("it is no SGLang that has them");
+            assertThat(run(vllm, "--hold", "pin-route").badInput())
+                    .contains("pins no blocks (POST /hicache/pin_blocks was answered with 404");
+            assertThat(run(vllm, "--hold", "none", "--flush-path", "/nosuch").badInput())
+                    .contains("The cache cannot be emptied before a leg", "leave the flush path out");
+        }
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void armCommand_switchesEachLegAndClaimsNothing() throws IOException {
+        String note = "echo $HOLDFAST_ARM >> " + folder.resolve("log");
+        JsonNode document;
+        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+            CommandRun told = run(emulator, "--arm-command", "on=" + note, "off=" + note, "--json");
+            assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
+            document = JSON.readTree(told.out());
+            assertThat(document.path("claimsHold").asBoolean(true)).isFalse();
+        }
+        List<String> switched = Files.readAllLines(folder.resolve("log"));
+        // A pair that a busy machine spoiled ran again.
+        assertThat(switched.stream().filter("on"::equals))
+                .as("two legs that count and one of the rehearsal")
+                .hasSizeBetween(3, 3 + document.path("voidedPairs").asInt());
+        assertThat(switched).endsWith("off");
+    }
+
+    @Test
+    void armCommandThatFails_isOneSentence() {
+        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+            assertThat(run(emulator, "--arm-command", "on=true", "off=echo broken; false")
+                            .badInput())
+                    .isEqualTo("holdfast: The arm's command for off ended with exit code 1 (broken); mend it and run"
+                            + " again.");
+        }
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    private String journal() {
+        return folder.resolve("run.jsonl").toString();
+    }
+
+    private CommandRun run(Emulator emulator, String... options) {
+        List<String> args = new ArrayList<>(
+                List.of("loadtest", "run", "--url", emulator.uri().toString(), "--journal", journal()));
+        args.addAll(List.of("--prefix-tokens", "256", "--suffix-tokens", "32", "--flood-requests", "8"));
+        args.addAll(List.of(
+                "--flood-tokens", "320", "--cycles", "1", "--rounds", "1", "--anyway", "--hold-slot-ms", "1000"));
+        args.addAll(List.of("--repeat-pairs", "50"));
+        args.addAll(List.of(options));
+        return CommandRun.by(args.toArray(String[]::new));
+    }
+}

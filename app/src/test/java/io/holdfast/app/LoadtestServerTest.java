@@ -1,0 +1,137 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Servers that the load test starts and ends itself. */
+class LoadtestServerTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    @Test
+    void eachPair_hasAProcessOfItsOwn_andNoneIsLeft() throws IOException {
+        String pids = folder.resolve("pids").toString();
+        CommandRun told = aa(
+                "echo $$ >> " + pids + "; " + emulator() + " --port {port} --prefill-us-per-token {prefill} & wait",
+                "--server-set",
+                "prefill=5",
+                "--pairs",
+                "2",
+                "--json");
+        assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.INCONCLUSIVE);
+        JsonNode document = JSON.readTree(told.out());
+        assertThat(document.path("standingPairs").asInt()).isEqualTo(2);
+        // The trial, the rehearsal, two pairs, and those that a busy machine spoiled.
+        int processes = 4 + document.path("voidedPairs").asInt();
+        List<String> started = Files.readAllLines(Path.of(pids));
+        assertThat(started).hasSize(processes).doesNotHaveDuplicates();
+        assertThat(started.stream().flatMap(pid -> ProcessHandle.of(Long.parseLong(pid)).stream()))
+                .isEmpty();
+        assertThat(lines("aa.jsonl.server.log").filter(line -> line.contains("\"engine\":\"sglang\"")))
+                .hasSize(processes);
+    }
+
+    @Test
+    void serverThatEndsByItself_isToldWithWhatItSaidLast() {
+        CommandRun told = aa("echo no GPU here; exit 3");
+        assertThat(told.badInput())
+                .contains("The server's command ended by itself with exit code 3 (no GPU here)")
+                .contains("aa.jsonl.server.log has what it wrote");
+    }
+
+    @Test
+    void serverThatNeverAnswers_isEnded() throws IOException {
+        String pid = folder.resolve("pid").toString();
+        CommandRun told = aa("echo $$ > " + pid + "; echo loading; sleep 1000", "--server-start-seconds", "1");
+        assertThat(told.badInput()).contains("did not answer", "within 1 s (loading)");
+        assertThat(ProcessHandle.of(
+                        Long.parseLong(Files.readString(Path.of(pid)).strip())))
+                .isEmpty();
+    }
+
+    @Test
+    void somethingThatListensAlready_isNotTakenForTheServer() throws IOException {
+        try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            CommandRun told = run(other.getLocalPort(), "sleep 1000");
+            assertThat(told.badInput()).contains("listens at http://127.0.0.1:" + other.getLocalPort() + " already");
+        }
+    }
+
+    @Test
+    void nameWithoutAValue_isNamed() {
+        assertThat(aa("serve --memory {memory} --model ${HOME} --config '{\"a\": 1}'")
+                        .badInput())
+                .contains("has {memory}, for which there is no value; write --server-set memory=VALUE");
+        assertThat(CommandRun.by("loadtest", "aa", "--url", "http://127.0.0.1:1", "--restart", "run")
+                        .badInput())
+                .contains("are for a server that is started by --server-command");
+    }
+
+    private CommandRun aa(String command, String... more) {
+        return run(freePort(), command, more);
+    }
+
+    private static int freePort() {
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return free.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private CommandRun run(int port, String command, String... more) {
+        List<String> line = new ArrayList<>(List.of(
+                "loadtest",
+                "aa",
+                "--url",
+                "http://127.0.0.1:" + port,
+                "--server-command",
+                command,
+                "--prefix-tokens",
+                "96",
+                "--suffix-tokens",
+                "8",
+                "--flood-requests",
+                "2",
+                "--flood-tokens",
+                "32",
+                "--cycles",
+                "1",
+                "--output-tokens",
+                "2",
+                "--journal",
+                folder.resolve("aa.jsonl").toString()));
+        line.addAll(List.of(more));
+        return CommandRun.by(line.toArray(String[]::new));
+    }
+
+    /** As a command line of the shell. */
+    private static String emulator() {
+        return String.join(
+                " ",
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx256m -Dmsgpack.universal-buffer=true -cp",
+                "'" + System.getProperty("java.class.path") + "'",
+                Holdfast.class.getName(),
+                "emulate --events 0 --first-token-ms 1 --decode-ms 1");
+    }
+
+    private Stream<String> lines(String file) throws IOException {
+        return Files.readAllLines(folder.resolve(file)).stream();
+    }
+}

@@ -1,0 +1,113 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class ReplayCommandTest {
+    @TempDir
+    Path folder;
+
+    private Path trace;
+
+    /** Conversations that go on after a minute, between prompts that come once. */
+    @BeforeEach
+    void writeTrace() throws IOException {
+        SplittableRandom random = new SplittableRandom(1);
+        StringBuilder lines = new StringBuilder();
+        int fresh = 100_000;
+        for (int request = 0; request < 3_000; request++) {
+            int first = random.nextInt(3) == 0 ? random.nextInt(40) * 100 : fresh;
+            fresh += first == fresh ? 100 : 0;
+            StringBuilder path = new StringBuilder().append(first);
+            for (int depth = 1; depth < 12; depth++) {
+                path.append(", ").append(first + depth);
+            }
+            // The last block is always new, or a request that finds everything would not be seen.
+            lines.append(String.format(
+                    Locale.ROOT,
+                    "{\"timestamp\": %d, \"input_length\": 6200, \"output_length\": 10, \"hash_ids\": [%s, %d]}%n",
+                    request * 500,
+                    path,
+                    1_000_000 + request));
+        }
+        trace = Files.writeString(folder.resolve("trace.jsonl"), lines);
+    }
+
+    @Test
+    void pinsBesidePressure_gainAndAreLicensed() throws IOException {
+        JsonNode told = json("--capacity-blocks", "600", "--json");
+        assertThat(told).hasSize(1);
+        JsonNode line = told.get(0);
+        assertThat(line.path("capacity").asInt()).isEqualTo(600);
+        assertThat(line.path("gainPoints").asDouble()).isGreaterThan(2);
+        assertThat(line.path("gapShare").asDouble()).isBetween(0.05, 1.0);
+        assertThat(line.path("hits").asLong())
+                .isBetween(
+                        line.path("lruHits").asLong(), line.path("optimumHits").asLong());
+        assertThat(line.path("pinOperations").asLong()).isPositive();
+        assertThat(line.path("licensedShare").asDouble()).isBetween(0.5, 1.0);
+    }
+
+    @Test
+    void capacities_areInTheOrderGiven_andComeOutTheSame() throws IOException {
+        JsonNode told = json("--capacity-blocks", "900,300", "--json");
+        assertThat(told.findValues("capacity").toString()).isEqualTo("[900, 300]");
+        assertThat(json("--capacity-blocks", "900,300", "--json")).isEqualTo(told);
+    }
+
+    @Test
+    void table_hasALineForEachCapacity() {
+        CommandRun told =
+                CommandRun.by("replay", "--trace", trace.toString(), "--capacity-share", "0.02,0.2", "--policy", "lru");
+        assertThat(told.code()).isEqualTo(ExitCode.OK);
+        assertThat(told.out())
+                .contains("trace.jsonl: 3,000 requests, 39,000 blocks of 512 tokens")
+                .containsPattern("(?m)^ +\\d+ +\\d+\\.\\d % +\\d+\\.\\d % +\\d+\\.\\d % +\\+0\\.00 points");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--capacity-blocks 0|--capacity-blocks is at least 1, not 0.",
+                "--capacity-share 1.5|--capacity-share is a share above 0 and up to 1, not 1.5.",
+                "--hints 2|--hints is a probability between 0 and 1, not 2.0.",
+                "--thin -1|--thin is a probability between 0 and 1, not -1.0.",
+                "--policy mru|'MRU'"
+            })
+    void badOption_isOneSentence(String options, String why) {
+        String[] words = ("replay --trace " + trace + " " + options).split(" ", -1);
+        assertThat(CommandRun.by(words).badInput()).containsIgnoringCase(why);
+    }
+
+    @Test
+    void brokenTrace_printsNothingElse() throws IOException {
+        Files.writeString(trace, "{\"timestamp\": 1, \"inp");
+        CommandRun told = CommandRun.by("replay", "--trace", trace.toString());
+        assertThat(told.badInput()).startsWith("holdfast: Line 1 of the trace ").contains("no whole JSON object");
+        assertThat(told.out()).isEmpty();
+    }
+
+    private JsonNode json(String... options) throws IOException {
+        String[] words = new String[options.length + 3];
+        words[0] = "replay";
+        words[1] = "--trace";
+        words[2] = trace.toString();
+        System.arraycopy(options, 0, words, 3, options.length);
+        CommandRun told = CommandRun.by(words);
+        assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.OK);
+        return new ObjectMapper().readTree(told.out());
+    }
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""How well load generators stamp: each against the emulated engine's own stamps, in turns; standard library only.
+
+    load-clients.py [--streams 1,64,256] [--pairs 3] [--tokens 64] [--vllm BIN --tokenizer DIR] [--guidellm BIN]
+
+The engine runs in a process of its own with --stamps, and is the same for all. Each round runs every client once, every second
+round in reversed order. An error of a first token is |client's median TTFT - the server's median| of that run, where the
+server's TTFT is from the last byte of a request to before the first token is written; of gaps likewise. CPU is that of the
+client's process and its children for each token. At the end: medians over the rounds."""
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def server_stamps(path, skip):
+    with open(path) as lines:
+        return [json.loads(line) for line in lines][skip:]
+
+
+def of_server(rows):
+    ttfts = [(row["written"][0] - row["received"]) / 1e6 for row in rows if row["written"]]
+    gaps = [(b - a) / 1e6 for row in rows for a, b in zip(row["written"], row["written"][1:])]
+    return ttfts, gaps, sum(sum(row["tokens"]) for row in rows)
+
+
+def timed(command, env=None):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if done.returncode:
+        sys.exit(f"load-clients: {command[0]} failed:\n{done.stderr[-2000:]}\n{done.stdout[-2000:]}")
+    return cpu, done.stdout
+
+
+def ours(url, streams, per, tokens, folder, arguments):
+    records = os.path.join(folder, "ours.jsonl")
+    cpu, out = timed(arguments.holdfast + ["loadtest", "calibrate", "--url", url, "--streams", str(streams), "--requests",
+                                           str(per), "--tokens", str(tokens), "--records", records, "--json"])
+    rows = [json.loads(line) for line in open(records)]
+    level = json.loads(out[out.index("{"):])["levels"][0]
+    return {
+        "ttfts": [(row["firstToken"] - row["sent"]) / 1e6 for row in rows if row["status"] == "OK"],
+        "gaps": [gap for row in rows for gap in row["gapsMillis"]],
+        "cpu_us": level["processCpuMicrosPerToken"],
+        "loop_us": level["loopCpuMicrosPerToken"],
+        "tokens_s": level["tokensPerSecond"],
+    }
+
+
+def vllm(url, streams, per, tokens, folder, arguments):
+    result = os.path.join(folder, "vllm.json")
+    command = [arguments.vllm, "bench", "serve", "--backend", "openai", "--base-url", url, "--model", "holdfast-emulated",
+               "--tokenizer", arguments.tokenizer, "--dataset-name", "random", "--random-input-len", "32",
+               "--random-output-len", str(tokens), "--num-prompts", str(streams * per), "--max-concurrency", str(streams),
+               "--ignore-eos", "--save-result", "--save-detailed", "--result-filename", result, "--ready-check-timeout-sec", "0"]
+    cpu, _ = timed(command)
+    seen = json.load(open(result))
+    count = sum(seen["output_lens"])
+    return {
+        "ttfts": [1e3 * value for value in seen["ttfts"]],
+        "gaps": [1e3 * gap for one in seen["itls"] for gap in one],
+        "cpu_us": 1e6 * cpu / count,
+        "tokens_s": seen["output_throughput"],
+    }
+
+
+def guidellm(url, streams, per, tokens, folder, arguments):
+    result = os.path.join(folder, "guidellm.json")
+    command = [arguments.guidellm, "benchmark", "--target", url, "--model", "holdfast-emulated", "--processor",
+               arguments.tokenizer, "--profile", "concurrent", "--rate", str(streams), "--max-requests",
+               str(streams * per), "--data", f"prompt_tokens=32,output_tokens={tokens}", "--output-path", result,
+               "--disable-progress"]
+    cpu, _ = timed(command)
+    seen = json.load(open(result))["benchmarks"][0]["requests"]["successful"]
+    return {
+        "ttfts": [row["time_to_first_token_ms"] for row in seen],
+        "gaps": [row["inter_token_latency_ms"] for row in seen],
+        "cpu_us": 1e6 * cpu / sum(row["output_tokens"] for row in seen),
+        "tokens_s": float("nan"),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--streams", default="1,64,256")
+    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--requests", type=int, default=4, help="of each stream")
+    parser.add_argument("--tokens", type=int, default=64)
+    parser.add_argument("--port", type=int, default=31980)
+    parser.add_argument("--holdfast", default=os.path.join(HERE, "..", "holdfast"), type=lambda text: text.split())
+    parser.add_argument("--vllm", help="its command, where it is to be compared")
+    parser.add_argument("--guidellm", help="its command, where it is to be compared")
+    parser.add_argument("--tokenizer", help="a folder that real-clients/make_tokenizer.py wrote")
+    arguments = parser.parse_args()
+    arguments.holdfast = arguments.holdfast if isinstance(arguments.holdfast, list) else [arguments.holdfast]
+    clients = [("holdfast", ours)]
+    clients += [("vllm bench serve", vllm)] if arguments.vllm else []
+    clients += [("guidellm", guidellm)] if arguments.guidellm else []
+    with tempfile.TemporaryDirectory() as folder:
+        stamps = os.path.join(folder, "stamps.jsonl")
+        url = f"http://127.0.0.1:{arguments.port}"
+        server = subprocess.Popen(
+            arguments.holdfast + ["emulate", "--engine", "vllm", "--port", str(arguments.port), "--events", "0", "--blocks", "16384",
+                                  "--context-tokens", "4096", "--max-running", "256", "--prefill-us-per-token", "0",
+                                  "--first-token-ms", "5", "--decode-ms", "5", "--stamps", stamps],
+            stdout=subprocess.PIPE, text=True)
+        try:
+            server.stdout.readline()
+            measure(arguments, clients, url, stamps, folder)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def measure(arguments, clients, url, stamps, folder):
+    rows = {}
+    for streams in map(int, arguments.streams.split(",")):
+        for pair in range(arguments.pairs):
+            for name, client in clients if pair % 2 == 0 else reversed(clients):
+                skip = len(server_stamps(stamps, 0)) if os.path.exists(stamps) else 0
+                seen = client(url, streams, arguments.requests, arguments.tokens, folder, arguments)
+                time.sleep(0.5)
+                ttfts, gaps, _ = of_server([row for row in server_stamps(stamps, skip)
+                                            if sum(row["tokens"]) == arguments.tokens])
+                row = {
+                    "ttft_us": 1e3 * abs(statistics.median(seen["ttfts"]) - statistics.median(ttfts)),
+                    "gap_us": 1e3 * abs(statistics.median(seen["gaps"]) - statistics.median(gaps)),
+                    "cpu_us": seen["cpu_us"],
+                    "tokens_s": seen["tokens_s"],
+                }
+                rows.setdefault((streams, name), []).append(row)
+                print(streams, name, json.dumps(row), file=sys.stderr, flush=True)
+    print("| streams | client | TTFT off by, us | gap off by, us | CPU a token, us | tokens/s |")
+    print("|---|---|---|---|---|---|")
+    for (streams, name), seen in rows.items():
+        middle = {key: statistics.median(row[key] for row in seen) for key in seen[0]}
+        print(f"| {streams} | {name} | {middle['ttft_us']:.0f} | {middle['gap_us']:.0f} | {middle['cpu_us']:.0f} |"
+              f" {middle['tokens_s']:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
