@@ -76,7 +76,7 @@ final class EmulatorEndToEndTest {
         assertThat(result.baseline().legs()).isEqualTo(8);
         assertThat(result.pinned().legs()).isEqualTo(4);
         assertThat(result.header().engine().pageTokens()).hasValue(16);
-        assertThat(result.warnings()).isEmpty();
+        assertThat(warningsOfTheServer(result)).isEmpty();
         assertThat(Analysis.of(folder.resolve("run.jsonl"))).isEqualTo(result);
     }
 
@@ -85,7 +85,7 @@ final class EmulatorEndToEndTest {
         Result result = run(ENGINE.withCapacityTokens(16_384), 1);
         assertThat(result.baseline().cachedTokens()).hasValue(PREFIX);
         assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
-        assertThat(result.warnings()).singleElement().asString().contains("does not exceed the cache");
+        assertThat(warningsOfTheServer(result)).singleElement().asString().contains("does not exceed the cache");
     }
 
     @Test
@@ -184,6 +184,15 @@ final class EmulatorEndToEndTest {
             requests.add(new Prepared(number, request, Buffer.buffer(route.body(Optional.of("toy"), request))));
         }
         return requests;
+    }
+
+    /** All warnings but the one that says which pairs this machine spoiled, which is there where it spoiled some. */
+    private static List<String> warningsOfTheServer(Result result) {
+        if (result.voided().isEmpty()) {
+            return result.warnings();
+        }
+        assertThat(result.warnings().getFirst()).contains("voided by what happened around a leg", "and run again");
+        return result.warnings().subList(1, result.warnings().size());
     }
 
     private Result run(EmulatorSettings engine, int rounds) {
