@@ -36,10 +36,10 @@ final class Demo {
     /** What one pass prefills: the longest request, so that which of them meet in a pass is not left to chance. */
     static final int CHUNK_TOKENS = 528;
 
-    /** The longest request with its answer, and what the engine keeps for itself. */
     /** A busy machine makes the demo longer and seldom ends it. */
     private static final int REPEATS = 30;
 
+    /** The longest request with its answer, and what the engine keeps for itself. */
     private static final int CONTEXT_TOKENS = 536;
 
     /** The readiness check of a server life sends one real request, which counts for the warming. */
