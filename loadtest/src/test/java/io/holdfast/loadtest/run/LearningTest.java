@@ -45,7 +45,7 @@ final class LearningTest {
                 .onStockWithSessions()
                 .withArms(engine -> Arms.everything(engine, 9))
                 .run(5, folder.resolve("run"));
-        assertHeld(result);
+        assertHeld(result, 0);
     }
 
     @Test
@@ -54,17 +54,17 @@ final class LearningTest {
                 .withArms(engine -> Arms.everything(engine, 9))
                 .withMemory(2_048)
                 .run(5, folder.resolve("run"));
-        assertHeld(result);
+        assertHeld(result, 255);
     }
 
-    private static void assertHeld(Result result) {
+    private static void assertHeld(Result result, int mostLeftWithoutAHold) {
         assertThat(result.legs()).filteredOn(leg -> leg.arm() == Arm.PINNED).allSatisfy(leg -> {
             assertThat(leg.hold().isInFull()).isTrue();
             assertThat(leg.hold().reason()).startsWith("it holds 5 of 5 prefixes");
             assertThat(leg.hold().heldBlocks()).isEqualTo((256 + 4 * 288) / 16);
         });
         assertThat(result.legs()).filteredOn(leg -> leg.arm() == Arm.BASELINE).allSatisfy(leg -> {
-            assertThat(leg.probes().getFirst().cachedTokens().orElseThrow()).isLessThan(256);
+            assertThat(leg.probes().getFirst().cachedTokens().orElseThrow()).isLessThanOrEqualTo(mostLeftWithoutAHold);
         });
         assertThat(result.verdict().finding()).isEqualTo(Finding.REAL);
     }
