@@ -92,6 +92,7 @@ public final class Gates {
     /** Whether what ended a leg will not be otherwise when it runs again. */
     private static boolean isOfTheServer(LegRecord leg, String problem) {
         return problem.startsWith(LegRecord.ANOTHER_SERVER)
+                || problem.startsWith(LegRecord.RESTARTED)
                 || leg.requests().stream().anyMatch(request -> request.status() == RequestStatus.EMPTY);
     }
 

@@ -7,6 +7,7 @@ import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.run.HoldRoutes;
+import io.holdfast.loadtest.run.LifeSign;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
@@ -15,8 +16,10 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
@@ -40,6 +43,7 @@ final class EngineControl implements AutoCloseable {
 
     private static final String VLLM = "vllm:";
     private static final String CACHE = "vllm:cache_config_info{";
+    private static final Pattern PROMPT_TOKENS = Pattern.compile("(vllm|sglang):prompt_tokens_total[{ ]");
     private static final Pattern BLOCK = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
     private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
 
@@ -248,6 +252,36 @@ final class EngineControl implements AutoCloseable {
         }
         String metrics = text("/metrics");
         return metrics.contains(VLLM) ? vllm(metrics) : EngineFacts.unknown();
+    }
+
+    /**
+     * An SGLang draws a seed when it begins, unless it is given one, and measures how long its beginning took; both kinds of
+     * engine count the tokens of their prompts.
+     */
+    LifeSign lifeSign() {
+        JsonNode info = json("/server_info");
+        String began = info.path("random_seed").asText("")
+                + " "
+                + (info.path("startup_time").isObject() ? info.path("startup_time") : "");
+        double[] counts = text("/metrics")
+                .lines()
+                .filter(line -> PROMPT_TOKENS.matcher(line).lookingAt())
+                .mapToDouble(line -> number(line.substring(line.lastIndexOf(' ') + 1)))
+                .filter(Double::isFinite)
+                .toArray();
+        return new LifeSign(
+                began.isBlank() ? Optional.empty() : Optional.of(began),
+                counts.length == 0
+                        ? OptionalDouble.empty()
+                        : OptionalDouble.of(Arrays.stream(counts).sum()));
+    }
+
+    private static double number(String text) {
+        try {
+            return Double.parseDouble(text);
+        } catch (NumberFormatException e) {
+            return Double.NaN;
+        }
     }
 
     /** A vLLM server tells its sizes in a metric whose labels are the settings of its cache. */

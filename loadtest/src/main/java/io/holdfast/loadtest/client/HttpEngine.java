@@ -8,6 +8,7 @@ import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.HoldRoutes;
+import io.holdfast.loadtest.run.LifeSign;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.vertx.core.Context;
@@ -120,6 +121,11 @@ public final class HttpEngine implements EngineUnderTest {
     @Override
     public EngineFacts facts() {
         return control.facts();
+    }
+
+    @Override
+    public LifeSign lifeSign() {
+        return control.lifeSign();
     }
 
     @Override

@@ -95,6 +95,9 @@ public record LegRecord(
     /** What a problem begins with when the leg was not that of the run's server. */
     public static final String ANOTHER_SERVER = "another server answered than the one that the run began with";
 
+    /** What a problem begins with when the server was not one process all through a pair, or all through a run. */
+    public static final String RESTARTED = "the server was restarted";
+
     /** The same with a reason why it is none. */
     public LegRecord withProblem(String why) {
         return new LegRecord(

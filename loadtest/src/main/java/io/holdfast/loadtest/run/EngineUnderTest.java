@@ -35,6 +35,11 @@ public interface EngineUnderTest extends AutoCloseable {
 
     EngineFacts facts();
 
+    /** By what the process that answers now can be told from another one. */
+    default LifeSign lifeSign() {
+        return LifeSign.unknown();
+    }
+
     /** Empties the cache; the reason why it could not, if so. */
     Optional<String> flush();
 

@@ -309,6 +309,7 @@ public final class LoadTestRun {
     private final class Lives {
         private final Journal journal;
         private final LifeOrder order;
+        private final ServerWatch watch;
         private RunHeader header;
         private int place;
         private boolean begun;
@@ -320,6 +321,7 @@ public final class LoadTestRun {
             this.journal = journal;
             this.header = header;
             this.order = order;
+            this.watch = new ServerWatch(environment.engine(), header);
             this.place = place;
         }
 
@@ -346,12 +348,14 @@ public final class LoadTestRun {
             }
             progress.on(new LifeStarted(life, lives, header.orderOf(life), plan.isOnlyControls()));
             Gates gates = new Gates(header);
-            Optional<String> another = anotherServer();
+            watch.pairBegins();
+            Optional<String> another = watch.another();
             LegProtocol protocol = life == 0 ? rehearsal() : protocol();
             List<LegRecord> legs = new ArrayList<>();
             for (PlannedLeg planned : header.legsOf(life)) {
+                Optional<String> wrong = another.or(watch::restarted);
                 LegRecord ran = protocol.run(planned.life(), planned.order(), planned.position());
-                LegRecord leg = another.map(ran::withProblem).orElse(ran);
+                LegRecord leg = wrong.or(watch::restarted).map(ran::withProblem).orElse(ran);
                 environment.stop().shielded(() -> journal.append(leg));
                 legs.add(leg);
                 standing++;
@@ -371,18 +375,6 @@ public final class LoadTestRun {
                 rehearsed(legs);
             }
             place++;
-        }
-
-        /** What answers now, where that is no longer what the run began with: pairs on two servers are not of one experiment. */
-        private Optional<String> anotherServer() {
-            EngineFacts facts = environment.engine().facts();
-            String then = String.valueOf(header.client().get("serves"));
-            String now = String.valueOf(environment.engine().client().get("serves"));
-            if (facts.isLike(header.engine()) && now.equals(then)) {
-                return Optional.empty();
-            }
-            return Optional.of(LegRecord.ANOTHER_SERVER + ": " + facts.text() + ", model " + now + " in place of "
-                    + header.engine().text() + ", model " + then);
         }
 
         private void repeat(int life, List<LegRecord> legs, List<String> why) {

@@ -4,13 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.CacheFault;
+import io.holdfast.rules.fault.EventFault;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.GpuFault;
 import io.holdfast.rules.fault.HttpFault;
+import io.holdfast.rules.fault.ServerFault;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -39,6 +43,9 @@ final class FaultSeedsTest {
     /** What pins save is three tenths of the time to the first token. */
     private static final Speed DEAR_PREFILL = new Speed(17.7, 10_000, 1_000, 1);
 
+    /** The readiness check of a server life is a request as well. */
+    private static final int READINESS = 1;
+
     @TempDir
     private Path folder = Path.of("");
 
@@ -47,6 +54,7 @@ final class FaultSeedsTest {
         COLD_FIRST_WAVE,
         DRIFT,
         THROTTLING,
+        EVENT_LOSS,
         SLOW_CONTROL_CALLS;
 
         Fault fault() {
@@ -54,15 +62,26 @@ final class FaultSeedsTest {
                 case COLD_FIRST_WAVE -> new GpuFault.ColdFirstWave(8, Duration.ofMillis(150));
                 case DRIFT -> new GpuFault.Drift(20, 2);
                 case THROTTLING -> new GpuFault.Throttling(0.84, 0.5);
+                case EVENT_LOSS -> new EventFault.EventLoss(30);
                 case SLOW_CONTROL_CALLS -> new HttpFault.PinLate(Duration.ofMillis(120));
             };
+        }
+
+        /** None of the load test's own arms reads events, so their loss is put to one that does nothing without them. */
+        VirtualExperiment experiment() {
+            return this == EVENT_LOSS
+                    ? EVEN.withArms(engine -> new ToldByEvents(engine, Arms.pinRoute(engine), true))
+                    : EVEN;
         }
     }
 
     /** After which the numbers are about something else. */
     enum Fatal {
         EMPTY_OUTPUTS("(came back without any|could not be sent: no) output"),
-        USAGE_WRONG("more prompt tokens cached than any engine can have");
+        USAGE_WRONG("more prompt tokens cached than any engine can have"),
+        RESTART_BETWEEN_LEGS("the server was restarted: the process that answers is another one"),
+        ANOTHER_MODEL("another server answered than the one that the run began with: .* model another model in place"),
+        SATURATED_CLIENT("the client was saturated: its event loop took (8[1-9]|9[0-9]|100) % of a core");
 
         private final String named;
 
@@ -70,10 +89,25 @@ final class FaultSeedsTest {
             this.named = named;
         }
 
-        Fault fault() {
+        VirtualExperiment on(VirtualExperiment experiment) {
             return switch (this) {
-                case EMPTY_OUTPUTS -> new HttpFault.EmptyOutputs(8);
-                case USAGE_WRONG -> new HttpFault.UsageWrong(10);
+                case EMPTY_OUTPUTS -> experiment.withFaults(NOISE, new HttpFault.EmptyOutputs(8));
+                case USAGE_WRONG -> experiment.withFaults(NOISE, new HttpFault.UsageWrong(10));
+                case RESTART_BETWEEN_LEGS ->
+                    experiment.withFaults(
+                            NOISE,
+                            new ServerFault.Restart(
+                                    READINESS + 2 * experiment.requestsOfALeg(), Duration.ofSeconds(1)));
+                case ANOTHER_MODEL ->
+                    experiment.withFaults(NOISE).withArms(engine -> {
+                        engine.serveAnotherModelFrom(4);
+                        return Arms.pinRoute(engine);
+                    });
+                case SATURATED_CLIENT ->
+                    experiment.withFaults(NOISE).withArms(engine -> {
+                        engine.answersTakeTheClient(Duration.ofMillis(100));
+                        return Arms.pinRoute(engine);
+                    });
             };
         }
     }
@@ -94,14 +128,14 @@ final class FaultSeedsTest {
     @ParameterizedTest
     @EnumSource
     void bearableFaultWithoutAnEffect_isNeverReal(Bearable kind) {
-        assertThat(findings(FREE_PREFILL, kind.fault())).doesNotContain(Finding.REAL);
+        assertThat(findings(kind.experiment(), FREE_PREFILL, kind.fault())).doesNotContain(Finding.REAL);
     }
 
     @ParameterizedTest
     @EnumSource
     void bearableFaultWithAnEffect_isStillJudgedAndCovered(Bearable kind) {
-        List<Result> results = runs(DEAR_PREFILL, kind.fault());
-        List<Result> without = runs(DEAR_PREFILL, kind.fault(), new CacheFault.PinIgnored());
+        List<Result> results = runs(kind.experiment(), DEAR_PREFILL, kind.fault());
+        List<Result> without = runs(kind.experiment(), DEAR_PREFILL, kind.fault(), new CacheFault.PinIgnored());
         int real = 0;
         int covered = 0;
         for (int i = 0; i < SEEDS; i++) {
@@ -126,7 +160,7 @@ final class FaultSeedsTest {
     @EnumSource
     void fatalFault_isInvalidAndNamed(Fatal kind) {
         for (Speed speed : List.of(FREE_PREFILL, DEAR_PREFILL)) {
-            assertThat(runs(speed, kind.fault()).stream().map(Result::verdict))
+            assertThat(runs(kind.on(EVEN.withSpeed(speed))).stream().map(Result::verdict))
                     .allMatch(verdict -> verdict.finding() == Finding.INVALID)
                     .allMatch(verdict -> verdict.reason().matches(".*" + kind.named + ".*"));
         }
@@ -135,8 +169,46 @@ final class FaultSeedsTest {
     @ParameterizedTest
     @EnumSource
     void holdThatIsNotKept_isNeverReal(Lost kind) {
-        assertThat(findings(FREE_PREFILL, kind.fault())).doesNotContain(Finding.REAL);
-        assertThat(findings(DEAR_PREFILL, kind.fault())).doesNotContain(Finding.REAL);
+        assertThat(findings(EVEN, FREE_PREFILL, kind.fault())).doesNotContain(Finding.REAL);
+        assertThat(findings(EVEN, DEAR_PREFILL, kind.fault())).doesNotContain(Finding.REAL);
+    }
+
+    /** A hold that is not made because nobody heard of its blocks is no pinned leg, whatever the latencies look like. */
+    @Test
+    void lostEventsThatNobodyAsksForAgain_areNamed() {
+        VirtualExperiment deaf = EVEN.withArms(engine -> new ToldByEvents(engine, Arms.pinRoute(engine), false));
+        for (Speed speed : List.of(FREE_PREFILL, DEAR_PREFILL)) {
+            assertThat(runs(deaf, speed, new EventFault.EventLoss(30)).stream().map(Result::verdict))
+                    .allMatch(verdict -> verdict.finding() == Finding.INVALID)
+                    .allMatch(verdict -> verdict.reason().contains("no event told of it"));
+        }
+    }
+
+    /** So that a seed with lost events is one: some are, and what was lost is missed. */
+    @Test
+    void lostEvents_areMissedAndAskedForAgain() {
+        List<VirtualEngine> engines = new ArrayList<>();
+        List<ToldByEvents> arms = new ArrayList<>();
+        runs(
+                EVEN.withArms(engine -> {
+                    engines.add(engine);
+                    arms.add(new ToldByEvents(engine, Arms.pinRoute(engine), true));
+                    return arms.getLast();
+                }),
+                DEAR_PREFILL,
+                new EventFault.EventLoss(30));
+        assertThat(engines).allMatch(engine -> engine.events().lost() > 0);
+        assertThat(arms).allMatch(arm -> arm.asked() > 0);
+    }
+
+    /** The arms of the load test itself hear no events: what is lost of them changes no byte of what is written. */
+    @Test
+    void lostEvents_changeNothingForTheLoadTestsOwnArms() throws IOException {
+        Path with = folder.resolve("with.jsonl");
+        Path without = folder.resolve("without.jsonl");
+        EVEN.withFaults(NOISE, new EventFault.EventLoss(30)).run(1, with);
+        EVEN.withFaults(NOISE).run(1, without);
+        assertThat(with).hasSameBinaryContentAs(without);
     }
 
     /** The same seed draws the same noise, so that pinned legs differ from themselves by the hold alone. */
@@ -154,15 +226,19 @@ final class FaultSeedsTest {
         return leg.probeMillis().orElseThrow();
     }
 
-    private List<Finding> findings(Speed speed, Fault fault) {
-        return runs(speed, fault).stream()
+    private List<Finding> findings(VirtualExperiment experiment, Speed speed, Fault fault) {
+        return runs(experiment, speed, fault).stream()
                 .map(result -> result.verdict().finding())
                 .toList();
     }
 
-    private List<Result> runs(Speed speed, Fault... faults) {
-        VirtualExperiment experiment = EVEN.withSpeed(speed)
-                .withFaults(Stream.concat(Stream.of(NOISE), Stream.of(faults)).toArray(Fault[]::new));
+    private List<Result> runs(VirtualExperiment experiment, Speed speed, Fault... faults) {
+        return runs(experiment
+                .withSpeed(speed)
+                .withFaults(Stream.concat(Stream.of(NOISE), Stream.of(faults)).toArray(Fault[]::new)));
+    }
+
+    private List<Result> runs(VirtualExperiment experiment) {
         List<Result> results = new ArrayList<>();
         for (int seed = 1; seed <= SEEDS; seed++) {
             Path journal = folder.resolve("run.jsonl");

@@ -2,11 +2,13 @@ package io.holdfast.loadtest.run;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.Sha256;
+import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
+import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Engine;
 import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.Generation;
@@ -16,10 +18,12 @@ import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.fault.Chance;
+import io.holdfast.rules.fault.EventFault;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.fault.GpuFault;
 import io.holdfast.rules.fault.HttpFault;
+import io.holdfast.rules.fault.ServerFault;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.time.Duration;
@@ -30,9 +34,11 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 
 /*
  * An engine without a server
@@ -46,10 +52,12 @@ import java.util.SplittableRandom;
  */
 final class VirtualEngine implements EngineUnderTest {
     private static final int[] SMALLEST = {7, 8, 9, 10};
+    /** The number of the stream of chances that events are lost by; far above those of lives. */
+    private static final int LOSSES = 1_000;
 
     /** Whose rules, and what can be asked of them beside completions. */
     interface Rules {
-        Running start(Faults faults, EngineClock clock, Gpu gpu, Model model);
+        Running start(Faults faults, EngineClock clock, Gpu gpu, Model model, Consumer<List<CacheEvent>> events);
 
         EngineFacts facts();
     }
@@ -71,6 +79,10 @@ final class VirtualEngine implements EngineUnderTest {
     private Running life;
     private int lives;
     private int otherModelFrom = Integer.MAX_VALUE;
+    private int restarts;
+    private int answered;
+    private Duration answerTakesTheClient = Duration.ZERO;
+    private final VirtualEvents events;
 
     VirtualEngine(Rules rules, Speed speed, List<Fault> faults, VirtualTime time) {
         this.rules = rules;
@@ -78,16 +90,25 @@ final class VirtualEngine implements EngineUnderTest {
         this.faults = List.copyOf(faults);
         this.time = time;
         this.chances = time.chances();
+        this.events = new VirtualEvents(
+                faults.stream()
+                        .filter(EventFault.EventLoss.class::isInstance)
+                        .map(EventFault.EventLoss.class::cast)
+                        .findFirst(),
+                time.chances(LOSSES));
         this.life = life();
     }
 
     private Running life() {
-        SplittableRandom noise = time.chances(1 + lives);
+        SplittableRandom noise = time.chances(1 + lives + restarts);
+        answered = 0;
+        events.begin();
         Faults its = new Faults(faults.stream()
                 .map(fault ->
                         fault instanceof GpuFault.Noise of ? of.from(1 + noise.nextInt(Integer.MAX_VALUE - 1)) : fault)
                 .toList());
-        return rules.start(its, time, new Gpu(speed, its, time, () -> false), Model.seeded(1, 32_000));
+        return rules.start(
+                its, time, new Gpu(speed, its, time, () -> false), Model.seeded(1, 32_000), events::published);
     }
 
     VirtualTime time() {
@@ -101,6 +122,30 @@ final class VirtualEngine implements EngineUnderTest {
 
     int lives() {
         return lives;
+    }
+
+    /** What its cache tells of itself, to whoever listens. */
+    VirtualEvents events() {
+        return events;
+    }
+
+    /** From now on the client has that much to do for each answer, one after the other. */
+    void answersTakeTheClient(Duration each) {
+        answerTakesTheClient = each;
+    }
+
+    /** Between two legs nothing is under way, so whoever is to die there dies when the next one begins. */
+    private void restartIfDue() {
+        faults.stream()
+                .filter(ServerFault.Restart.class::isInstance)
+                .map(ServerFault.Restart.class::cast)
+                .filter(fault -> answered >= fault.requests())
+                .findFirst()
+                .ifPresent(fault -> {
+                    restarts++;
+                    time.await(time.nanos() + fault.down().toNanos());
+                    life = life();
+                });
     }
 
     @Override
@@ -123,6 +168,11 @@ final class VirtualEngine implements EngineUnderTest {
         life = life();
         lives++;
         new VirtualLoad(List.of(new LoadRequest(Role.PRIME, 0, SMALLEST, 1))).send(1, 1);
+    }
+
+    @Override
+    public LifeSign lifeSign() {
+        return new LifeSign(Optional.of(lives + " " + restarts), OptionalDouble.empty());
     }
 
     @Override
@@ -191,6 +241,7 @@ final class VirtualEngine implements EngineUnderTest {
 
     @Override
     public Load prepare(List<LoadRequest> requests) {
+        restartIfDue();
         return new VirtualLoad(requests);
     }
 
@@ -201,6 +252,11 @@ final class VirtualEngine implements EngineUnderTest {
         private final List<LoadRequest> requests;
         private final String digest;
         private int next;
+        /** Until when the client is at work on answers that came. */
+        private long busyUntil;
+
+        private long busyNanos;
+        private long loadNanos;
 
         VirtualLoad(List<LoadRequest> requests) {
             this.requests = List.copyOf(requests);
@@ -239,6 +295,7 @@ final class VirtualEngine implements EngineUnderTest {
             Optional<Answer> touch = Optional.empty();
             int ended = 0;
             int due = 0;
+            long began = time.nanos();
             while (!waiting.isEmpty() || !underWay.isEmpty() || due > 0 || touch.isPresent()) {
                 while (underWay.size() < concurrency && !waiting.isEmpty()) {
                     underWay.add(submit(waiting.remove()));
@@ -249,10 +306,13 @@ final class VirtualEngine implements EngineUnderTest {
                             submit(touches.size(), beside.orElseThrow().request()));
                 }
                 if (!life.engine().step()) {
-                    throw new LoadTestException("The engine stopped with requests under way.");
+                    if (busyUntil <= time.nanos()) {
+                        throw new LoadTestException("The engine stopped with requests under way.");
+                    }
+                    time.await(busyUntil);
                 }
                 for (Answer answer : List.copyOf(underWay)) {
-                    if (answer.record.isPresent()) {
+                    if (answer.record.isPresent() && answer.record.orElseThrow().done() <= time.nanos()) {
                         underWay.remove(answer);
                         records[answer.number - first] = answer.record.get();
                         ended++;
@@ -264,7 +324,22 @@ final class VirtualEngine implements EngineUnderTest {
                     touch = Optional.empty();
                 }
             }
+            loadNanos += time.nanos() - began;
             return new Sent(List.of(records), touches);
+        }
+
+        @Override
+        public Optional<ClientHealth> health() {
+            return answerTakesTheClient.isZero()
+                    ? Optional.empty()
+                    : Optional.of(new ClientHealth(loadNanos, busyNanos, busyNanos, 0, 0, 0, 0));
+        }
+
+        /** An answer came: it has its stamp when the client has got round to it. */
+        private long stamped() {
+            busyUntil = Math.max(busyUntil, time.nanos()) + answerTakesTheClient.toNanos();
+            busyNanos += answerTakesTheClient.toNanos();
+            return busyUntil;
         }
 
         private Answer submit(int number) {
@@ -272,7 +347,7 @@ final class VirtualEngine implements EngineUnderTest {
         }
 
         private Answer submit(int number, LoadRequest request) {
-            Answer answer = new Answer(number, request, time.nanos());
+            Answer answer = new Answer(number, request, time.nanos(), this);
             life.engine()
                     .submit(new Generation(
                             request.tokens(),
@@ -290,20 +365,24 @@ final class VirtualEngine implements EngineUnderTest {
         private final int number;
         private final LoadRequest request;
         private final long sent;
+        private final VirtualLoad load;
         private OptionalLong firstToken = OptionalLong.empty();
+        private long lastToken;
         private Optional<RequestRecord> record = Optional.empty();
 
-        Answer(int number, LoadRequest request, long sent) {
+        Answer(int number, LoadRequest request, long sent, VirtualLoad load) {
             this.number = number;
             this.request = request;
             this.sent = sent;
+            this.load = load;
         }
 
         @Override
         public void token(int token, int count, int cachedTokens, boolean last) {
-            long now = time.nanos();
-            firstToken = firstToken.isPresent() ? firstToken : OptionalLong.of(now);
+            lastToken = load.stamped();
+            firstToken = firstToken.isPresent() ? firstToken : OptionalLong.of(lastToken);
             if (last) {
+                answered++;
                 record = Optional.of(answered(count, cachedTokens));
             }
         }
@@ -319,11 +398,11 @@ final class VirtualEngine implements EngineUnderTest {
 
         @Override
         public void failed(String message) {
+            lastToken = load.stamped();
             record = Optional.of(record(RequestStatus.HTTP_ERROR, OptionalInt.empty(), OptionalInt.empty(), message));
         }
 
         private RequestRecord record(RequestStatus status, OptionalInt answered, OptionalInt cached, String problem) {
-            OptionalLong lastToken = firstToken.isPresent() ? OptionalLong.of(time.nanos()) : firstToken;
             return new RequestRecord(
                     number,
                     request.role(),
@@ -333,8 +412,8 @@ final class VirtualEngine implements EngineUnderTest {
                     sent,
                     firstToken,
                     firstToken,
+                    firstToken.isPresent() ? OptionalLong.of(lastToken) : firstToken,
                     lastToken,
-                    time.nanos(),
                     OptionalInt.of(request.length()),
                     answered,
                     cached,

@@ -2,6 +2,7 @@ package io.holdfast.loadtest.run;
 
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.EngineFacts.Family;
+import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Engine;
 import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.Gpu;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 
 /** The two engines that a load test can run against in virtual time. */
 final class VirtualRules {
@@ -25,9 +27,10 @@ final class VirtualRules {
     static VirtualEngine.Rules sglang(SglangSettings settings) {
         return new VirtualEngine.Rules() {
             @Override
-            public VirtualEngine.Running start(Faults faults, EngineClock clock, Gpu gpu, Model model) {
+            public VirtualEngine.Running start(
+                    Faults faults, EngineClock clock, Gpu gpu, Model model, Consumer<List<CacheEvent>> events) {
                 return new Sglang(
-                        settings, new SglangEngine(settings, faults, clock, gpu, model, events -> {}, ElasticPool.OWN));
+                        settings, new SglangEngine(settings, faults, clock, gpu, model, events, ElasticPool.OWN));
             }
 
             @Override
@@ -45,8 +48,9 @@ final class VirtualRules {
     static VirtualEngine.Rules vllm(VllmSettings settings) {
         return new VirtualEngine.Rules() {
             @Override
-            public VirtualEngine.Running start(Faults faults, EngineClock clock, Gpu gpu, Model model) {
-                return new Vllm(new VllmEngine(settings, faults, clock, gpu, model, events -> {}, ElasticPool.OWN));
+            public VirtualEngine.Running start(
+                    Faults faults, EngineClock clock, Gpu gpu, Model model, Consumer<List<CacheEvent>> events) {
+                return new Vllm(new VllmEngine(settings, faults, clock, gpu, model, events, ElasticPool.OWN));
             }
 
             @Override
