@@ -78,7 +78,7 @@ final class LoadtestAaCommand implements Callable<Integer> {
     private ServerOptions started = new ServerOptions();
 
     @Mixin
-    private ServerKey key = new ServerKey();
+    private AskOptions ask = new AskOptions();
 
     @Option(
             names = "--flush-path",
@@ -186,15 +186,15 @@ final class LoadtestAaCommand implements Callable<Integer> {
         }
         FloodShape shape = FloodShape.of(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles)
                 .withOutputTokens(1, outputTokens);
-        LoadTestSettings settings =
-                settings(new RunAgain(server, shape, Optional.ofNullable(flushPath), ArmOptions.none()).options());
+        LoadTestSettings settings = settings(
+                new RunAgain(server, shape, Optional.ofNullable(flushPath), ask.ca(), ArmOptions.none()).options());
         Workload workload = IdlePrefixFlood.workload(seed, shape);
-        HttpSettings http = HttpSettings.defaults().withRoute(api.route).withHeaders(key.headers(System.getenv()));
+        HttpSettings http = ask.on(HttpSettings.defaults().withRoute(api.route), System.getenv());
         HttpSettings flushed =
                 Optional.ofNullable(flushPath).map(http::withFlushPath).orElse(http);
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
-        return LoadtestBench.untilStopped(out, beside, output, file, key.again() + started.again(), bench -> {
+        return LoadtestBench.untilStopped(out, beside, output, file, ask.again() + started.again(), bench -> {
             try (ServerUnit unit = started.unit(server, Optional.ofNullable(model), file, bench)) {
                 unit.restart();
                 HttpSettings asked = Optional.ofNullable(model)

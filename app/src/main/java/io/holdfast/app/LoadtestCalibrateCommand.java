@@ -59,7 +59,7 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
     private @Nullable String model;
 
     @Mixin
-    private ServerKey key = new ServerKey();
+    private AskOptions ask = new AskOptions();
 
     @Option(
             names = "--streams",
@@ -113,7 +113,7 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
         Optional<URI> server = Optional.ofNullable(url).map(LoadtestCommand::withoutVersion);
         server.ifPresent(address -> LoadtestCommand.checkAddress("--url", address));
         RunClock clock = RunClock.system();
-        HttpSettings http = HttpSettings.defaults().withRoute(route).withHeaders(key.headers(System.getenv()));
+        HttpSettings http = ask.on(HttpSettings.defaults().withRoute(route), System.getenv());
         HttpSettings asked = Optional.ofNullable(model)
                 .or(() -> server.flatMap(address -> HttpEngine.firstModel(address, http, clock)))
                 .map(http::withModel)

@@ -56,7 +56,7 @@ final class LoadtestResumeCommand implements Callable<Integer> {
     private ServerOptions started = new ServerOptions();
 
     @Mixin
-    private ServerKey key = new ServerKey();
+    private AskOptions ask = new AskOptions();
 
     @Option(
             names = "--arm-command",
@@ -94,7 +94,7 @@ final class LoadtestResumeCommand implements Callable<Integer> {
         }
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
-        String rest = key.again() + ArmOptions.again(Optional.ofNullable(commands)) + started.again();
+        String rest = ask.again() + ArmOptions.again(Optional.ofNullable(commands)) + started.again();
         return LoadtestBench.untilStopped(out, beside, output, journal, rest, bench -> {
             try (ServerUnit unit = started.unit(server, asked.model(), journal, bench)) {
                 refuseOtherLives(unit, header);
@@ -155,10 +155,9 @@ final class LoadtestResumeCommand implements Callable<Integer> {
     }
 
     private HttpSettings asked(RunHeader header, RunAgain again) {
-        HttpSettings http = HttpSettings.defaults()
-                .withRoute(CompletionRoute.valueOf(
-                        Optional.ofNullable(header.client().get("route")).orElse("")))
-                .withHeaders(key.headers(System.getenv()));
+        CompletionRoute route = CompletionRoute.valueOf(
+                Optional.ofNullable(header.client().get("route")).orElse(""));
+        HttpSettings http = ask.again(HttpSettings.defaults().withRoute(route), System.getenv(), header, again);
         HttpSettings flushed = again.flushPath().map(http::withFlushPath).orElse(http);
         return Optional.ofNullable(header.client().get("model"))
                 .map(flushed::withModel)

@@ -99,7 +99,7 @@ final class LoadtestRunCommand implements Callable<Integer> {
     private @Nullable String model;
 
     @Mixin
-    private ServerKey key = new ServerKey();
+    private AskOptions ask = new AskOptions();
 
     @Option(
             names = "--prefix-tokens",
@@ -232,16 +232,16 @@ final class LoadtestRunCommand implements Callable<Integer> {
         if (output.isBackground()) {
             return output.begin(spec.commandLine(), file, journal != null, () -> Files.exists(file));
         }
-        HttpSettings http = HttpSettings.defaults().withHeaders(key.headers(System.getenv()));
+        HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv());
         HttpSettings flushed =
                 Optional.ofNullable(flushPath).map(http::withFlushPath).orElse(http);
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
         Workload workload = IdlePrefixFlood.workload(seed, shape);
-        LoadTestSettings planned =
-                settings(judged(new RunAgain(server, shape, Optional.ofNullable(flushPath), arm.kept()).options()));
+        LoadTestSettings planned = settings(
+                judged(new RunAgain(server, shape, Optional.ofNullable(flushPath), ask.ca(), arm.kept()).options()));
         return LoadtestBench.untilStopped(
-                out, beside, output, file, key.again() + arm.again() + started.again(), bench -> {
+                out, beside, output, file, ask.again() + arm.again() + started.again(), bench -> {
                     try (ServerUnit unit = started.unit(server, Optional.ofNullable(model), file, bench)) {
                         unit.restart();
                         Family family = HttpEngine.family(server, flushed, bench.clock());

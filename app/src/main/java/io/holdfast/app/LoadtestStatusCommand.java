@@ -36,7 +36,8 @@ final class LoadtestStatusCommand implements Callable<Integer> {
         boolean beingWritten = Journal.isBeingWritten(journal);
         Journal.Contents run = Journal.read(journal);
         RunStatus status = RunStatus.of(run, beingWritten);
-        String again = ArmOptions.isCommand(run.header().options()) ? " --arm-command on=COMMAND off=COMMAND" : "";
+        String again = (ArmOptions.isCommand(run.header().options()) ? " --arm-command on=COMMAND off=COMMAND" : "")
+                + AskOptions.again(run.header());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             StatusReport.printJson(status, run, journal, again, out);

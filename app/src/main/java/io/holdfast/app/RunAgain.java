@@ -3,6 +3,7 @@ package io.holdfast.app;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.workload.FloodShape;
 import java.net.URI;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -11,11 +12,13 @@ import java.util.TreeMap;
  * What a journal keeps of the command that began it, so that the run can be resumed: addresses, sizes and the arm's name. Keys
  * are never among it, nor commands: a journal may come from elsewhere, and reading one must not run anything.
  *
+ * @param ca the file of the certificates that are trusted
  * @param arm the options of the arm
  */
-record RunAgain(URI url, FloodShape shape, Optional<String> flushPath, Map<String, String> arm) {
+record RunAgain(URI url, FloodShape shape, Optional<String> flushPath, Optional<Path> ca, Map<String, String> arm) {
     private static final String URL = "url";
     private static final String FLUSH_PATH = "flush-path";
+    private static final String CA = "ca";
     private static final String LEARN_CYCLES = "learn-cycles";
     private static final String LEARN_TEXTS = "learn-texts";
 
@@ -23,6 +26,7 @@ record RunAgain(URI url, FloodShape shape, Optional<String> flushPath, Map<Strin
         Map<String, String> options = new TreeMap<>(arm);
         options.put(URL, url.toString());
         flushPath.ifPresent(path -> options.put(FLUSH_PATH, path));
+        ca.ifPresent(file -> options.put(CA, file.toString()));
         options.put("prefix-tokens", Integer.toString(shape.prefixTokens()));
         options.put("suffix-tokens", Integer.toString(shape.suffixTokens()));
         options.put("flood-requests", Integer.toString(shape.floodRequests()));
@@ -56,7 +60,8 @@ record RunAgain(URI url, FloodShape shape, Optional<String> flushPath, Map<Strin
             }
             URI url = URI.create(Optional.ofNullable(options.remove(URL)).orElse(""));
             Optional<String> flushPath = Optional.ofNullable(options.remove(FLUSH_PATH));
-            return new RunAgain(url, shape, flushPath, options);
+            Optional<Path> ca = Optional.ofNullable(options.remove(CA)).map(Path::of);
+            return new RunAgain(url, shape, flushPath, ca, options);
         } catch (IllegalArgumentException e) {
             throw new CommandException("The first line of the journal has an option that cannot be read ("
                     + e.getMessage() + "); begin a new run.");

@@ -92,6 +92,31 @@ class LoadtestResumeTest {
         }
     }
 
+    /** What is in a header is for the server alone; how answers end is in the journal. */
+    @Test
+    void headers_areNamedInTheJournalAndWrittenAgain() throws IOException {
+        String[] secret = {"--header", "X-Team: team-secret", "--no-ignore-eos"};
+        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+            CommandRun told = CommandRun.by(join(run(emulator, "--hold", "none"), secret));
+            assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
+            List<String> lines = Files.readAllLines(journal());
+            assertThat(lines.getFirst()).contains("\"headers\":\"x-team\"", "\"answersEnd\":\"by the model\"");
+            assertThat(told.out() + told.err() + lines).doesNotContain("team-secret");
+            Files.write(journal(), lines.subList(0, 6));
+            assertThat(status()).contains("Go on with: ", " --header 'x-team: VALUE'");
+            String[] resume = {"loadtest", "resume", journal().toString()};
+            assertThat(CommandRun.by(resume).badInput())
+                    .isEqualTo("holdfast: The run sent the header x-team, and what was in it is in no journal; write it"
+                            + " again, by --header 'NAME: VALUE'.");
+            assertThat(CommandRun.by(join(resume, "--header", "X-Team: a", "--header", "X-More: b"))
+                            .badInput())
+                    .contains("The server is asked otherwise than in the journal", "headers=x-more, x-team");
+            assertThat(CommandRun.by(join(resume, "--header", "X-TEAM: other")).code())
+                    .isEqualTo(ExitCode.INCONCLUSIVE);
+            assertPlanned();
+        }
+    }
+
     @Test
     void controls_areResumedWithTheirFigures() throws IOException {
         String[] aa = {"loadtest", "aa", "--pairs", "4", "--prefix-tokens", "96", "--flood-requests", "2"};

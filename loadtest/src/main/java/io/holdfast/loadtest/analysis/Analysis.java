@@ -190,6 +190,7 @@ public final class Analysis {
                                 + ", so the baseline can hardly lose its prefix; make the flood larger."));
         touchesThatCameTooLate().ifPresent(warnings::add);
         holdThatWasLost().ifPresent(warnings::add);
+        Outputs.difference(header, measured).ifPresent(warnings::add);
         warnings.addAll(new Gates(header).unknownAmong(measured));
         int planned = header.plan().lives().size();
         if (pairs.all().size() < planned) {

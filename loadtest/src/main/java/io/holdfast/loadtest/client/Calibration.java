@@ -84,8 +84,7 @@ public final class Calibration {
                 Arrays.setAll(prompt, at -> FIRST_TOKEN + at);
                 prompt[0] = FIRST_TOKEN + i;
                 LoadRequest request = new LoadRequest(Role.FLOOD, 1, prompt, plan.outputTokens());
-                requests.add(
-                        new Prepared(i, request, Buffer.buffer(settings.route().body(settings.model(), request))));
+                requests.add(new Prepared(i, request, Buffer.buffer(settings.body(request))));
             }
             List<RequestRecord> records =
                     EngineClient.await(client.closedLoop(requests, streams), LIMIT, "the calibration");

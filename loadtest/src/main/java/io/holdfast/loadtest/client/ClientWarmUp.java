@@ -71,7 +71,7 @@ final class ClientWarmUp {
             int[] prompt = new int[PROMPT];
             Arrays.fill(prompt, i);
             LoadRequest request = new LoadRequest(Role.FLOOD, 1, prompt, TOKENS);
-            requests.add(new Prepared(i, request, Buffer.buffer(settings.route().body(settings.model(), request))));
+            requests.add(new Prepared(i, request, Buffer.buffer(settings.body(request))));
         }
         List<RequestRecord> records =
                 EngineClient.await(client.closedLoop(requests, LANES), LIMIT, "warming the client");

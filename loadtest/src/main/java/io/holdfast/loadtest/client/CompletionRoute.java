@@ -17,13 +17,13 @@ public enum CompletionRoute {
     /** SGLang's own route. Always tells the cached tokens; the default, because a proof needs them. */
     SGLANG_GENERATE("/generate") {
         @Override
-        ObjectNode question(Optional<String> model, LoadRequest request) {
+        ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd) {
             ObjectNode body = JSON.createObjectNode();
             body.set("input_ids", ids(request));
-            body.putObject("sampling_params")
+            ObjectNode sampling = body.putObject("sampling_params")
                     .put("temperature", 0.0)
-                    .put("max_new_tokens", request.maxTokens())
-                    .put("ignore_eos", true);
+                    .put("max_new_tokens", request.maxTokens());
+            ignoreEnd(sampling, toTheEnd);
             request.session().ifPresent(name -> body.put("session_id", name));
             return body.put("stream", true);
         }
@@ -43,7 +43,17 @@ public enum CompletionRoute {
                             || facts.path("finish_reason").isTextual(),
                     count(facts.path("prompt_tokens")),
                     tokens,
-                    count(facts.path("cached_tokens")));
+                    count(facts.path("cached_tokens")),
+                    text);
+        }
+
+        // Each event has the whole answer so far, unless the engine was told otherwise.
+        @Override
+        void add(StringBuilder answer, StreamEvent event) {
+            if (event.text().startsWith(answer.toString())) {
+                answer.setLength(0);
+            }
+            answer.append(event.text());
         }
     },
 
@@ -53,28 +63,28 @@ public enum CompletionRoute {
      */
     OPENAI_COMPLETIONS("/v1/completions") {
         @Override
-        ObjectNode question(Optional<String> model, LoadRequest request) {
+        ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd) {
             ObjectNode body = JSON.createObjectNode();
             model.ifPresent(name -> body.put("model", name));
             body.set("prompt", ids(request));
-            return likeOthers(body, request);
+            return likeOthers(body, request, toTheEnd);
         }
 
         @Override
         StreamEvent read(JsonNode event) {
             JsonNode choice = event.path("choices").path(0);
             String text = choice.path("text").asText("");
-            return openAi(event, !text.isEmpty(), !text.isEmpty(), !text.isBlank());
+            return openAi(event, text, !text.isEmpty(), !text.isEmpty(), !text.isBlank());
         }
     },
 
     /** The same route by text: for any server that speaks OpenAI's language, whatever its tokenizer. */
     OPENAI_TEXT("/v1/completions") {
         @Override
-        ObjectNode question(Optional<String> model, LoadRequest request) {
+        ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd) {
             ObjectNode body = JSON.createObjectNode();
             model.ifPresent(name -> body.put("model", name));
-            return likeOthers(body.put("prompt", PlainWords.text(request.tokens())), request);
+            return likeOthers(body.put("prompt", PlainWords.text(request.tokens())), request, toTheEnd);
         }
 
         @Override
@@ -82,18 +92,18 @@ public enum CompletionRoute {
             JsonNode choice = event.path("choices").path(0);
             String text = choice.path("text").asText("");
             boolean content = !text.isEmpty() || lastByLength(choice);
-            return openAi(event, content, content, !text.isBlank());
+            return openAi(event, text, content, content, !text.isBlank());
         }
     },
 
     /** OpenAI's chat route, by one message of a user. The chunk that only names the role is no token. */
     OPENAI_CHAT("/v1/chat/completions") {
         @Override
-        ObjectNode question(Optional<String> model, LoadRequest request) {
+        ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd) {
             ObjectNode body = JSON.createObjectNode();
             model.ifPresent(name -> body.put("model", name));
             body.putArray("messages").addObject().put("role", "user").put("content", PlainWords.text(request.tokens()));
-            return likeOthers(body, request);
+            return likeOthers(body, request, toTheEnd);
         }
 
         @Override
@@ -105,7 +115,7 @@ public enum CompletionRoute {
                     + delta.path("reasoning").asText("");
             String answer = delta.path("content").asText("");
             boolean content = !thought.isEmpty() || !answer.isEmpty() || lastByLength(choice);
-            return openAi(event, content, !answer.isEmpty(), !thought.isBlank() || !answer.isBlank());
+            return openAi(event, thought + answer, content, !answer.isEmpty(), !thought.isBlank() || !answer.isBlank());
         }
     };
 
@@ -163,14 +173,28 @@ public enum CompletionRoute {
         return event.toString().getBytes(StandardCharsets.UTF_8);
     }
 
-    abstract ObjectNode question(Optional<String> model, LoadRequest request);
+    abstract ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd);
 
     abstract StreamEvent read(JsonNode event);
 
-    /** The request's body; the same request always has the same bytes. */
+    /** Adds what an event brings to the answer so far. */
+    void add(StringBuilder answer, StreamEvent event) {
+        answer.append(event.text());
+    }
+
+    /** The body of a request that is answered with all the tokens that it may have. */
     byte[] body(Optional<String> model, LoadRequest request) {
+        return body(model, request, true);
+    }
+
+    /**
+     * The request's body; the same request always has the same bytes.
+     *
+     * @param toTheEnd whether the engine goes on after the model has ended its answer
+     */
+    byte[] body(Optional<String> model, LoadRequest request, boolean toTheEnd) {
         try {
-            return JSON.writeValueAsBytes(question(model, request));
+            return JSON.writeValueAsBytes(question(model, request, toTheEnd));
         } catch (JsonProcessingException e) {
             throw new UncheckedIOException(e);
         }
@@ -202,17 +226,23 @@ public enum CompletionRoute {
     }
 
     /** What all of OpenAI's routes are told alike. */
-    private static ObjectNode likeOthers(ObjectNode body, LoadRequest request) {
-        body.put("max_tokens", request.maxTokens())
-                .put("temperature", 0.0)
-                .put("ignore_eos", true)
-                .put("stream", true);
+    private static ObjectNode likeOthers(ObjectNode body, LoadRequest request, boolean toTheEnd) {
+        body.put("max_tokens", request.maxTokens()).put("temperature", 0.0);
+        ignoreEnd(body, toTheEnd);
+        body.put("stream", true);
         request.session().ifPresent(name -> body.put("session_id", name));
         body.putObject("stream_options").put("include_usage", true);
         return body;
     }
 
-    private static StreamEvent openAi(JsonNode event, boolean content, boolean answer, boolean visible) {
+    /** Left out rather than false where it is not wanted: it is no field of OpenAI's own. */
+    private static void ignoreEnd(ObjectNode parameters, boolean toTheEnd) {
+        if (toTheEnd) {
+            parameters.put("ignore_eos", true);
+        }
+    }
+
+    private static StreamEvent openAi(JsonNode event, String text, boolean content, boolean answer, boolean visible) {
         JsonNode usage = event.path("usage");
         return new StreamEvent(
                 content,
@@ -221,7 +251,8 @@ public enum CompletionRoute {
                 event.path("choices").path(0).path("finish_reason").isTextual(),
                 count(usage.path("prompt_tokens")),
                 count(usage.path("completion_tokens")),
-                count(usage.path("prompt_tokens_details").path("cached_tokens")));
+                count(usage.path("prompt_tokens_details").path("cached_tokens")),
+                text);
     }
 
     /** An answer that was cut off by its length has a last token, even one without any text, as half a character. */
@@ -242,6 +273,7 @@ public enum CompletionRoute {
      * @param answer whether it brings output that is not reasoning
      * @param visible whether it has text other than white space
      * @param finished whether it gives a reason for the end
+     * @param text of the output that it brings, or of all so far
      */
     record StreamEvent(
             boolean content,
@@ -250,5 +282,6 @@ public enum CompletionRoute {
             boolean finished,
             OptionalInt promptTokens,
             OptionalInt completionTokens,
-            OptionalInt cachedTokens) {}
+            OptionalInt cachedTokens,
+            String text) {}
 }

@@ -14,6 +14,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -33,10 +34,15 @@ final class ControlHttp implements AutoCloseable {
     private final Duration limit;
 
     ControlHttp(URI base, Map<String, String> headers, Duration limit) {
-        this.http = HttpClient.newBuilder()
+        this(base, headers, Optional.empty(), limit);
+    }
+
+    ControlHttp(URI base, Map<String, String> headers, Optional<TrustedCa> ca, Duration limit) {
+        HttpClient.Builder client = HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
-                .connectTimeout(limit.compareTo(CONNECT_LIMIT) < 0 ? limit : CONNECT_LIMIT)
-                .build();
+                .connectTimeout(limit.compareTo(CONNECT_LIMIT) < 0 ? limit : CONNECT_LIMIT);
+        ca.map(TrustedCa::context).ifPresent(client::sslContext);
+        this.http = client.build();
         this.base = withoutEndSlashes(base.toString());
         this.headers = Map.copyOf(headers);
         this.limit = limit;

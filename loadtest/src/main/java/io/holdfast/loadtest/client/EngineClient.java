@@ -91,12 +91,14 @@ final class EngineClient implements AutoCloseable {
         this.nanos = nanos;
         this.context = vertx.getOrCreateContext();
         this.watch = new ClientWatch(vertx, nanos);
-        this.http = vertx.createHttpClient(new HttpClientOptions()
+        HttpClientOptions options = new HttpClientOptions()
                 .setProtocolVersion(HttpVersion.HTTP_1_1)
                 .setKeepAlive(true)
                 .setTcpNoDelay(true)
                 .setDecompressionSupported(false)
-                .setConnectTimeout(CONNECT_MILLIS));
+                .setConnectTimeout(CONNECT_MILLIS);
+        settings.ca().map(TrustedCa::options).ifPresent(options::setTrustOptions);
+        this.http = vertx.createHttpClient(options);
     }
 
     /** Closes the connections there are and opens this many. */

@@ -15,8 +15,8 @@ import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.security.cert.CertificateException;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -26,6 +26,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
 
 /** The engine's routes beside the load: is it ready, what is it, empty its cache. */
 final class EngineControl implements AutoCloseable {
@@ -43,6 +44,7 @@ final class EngineControl implements AutoCloseable {
 
     private static final String VLLM = "vllm:";
     private static final String CACHE = "vllm:cache_config_info{";
+    private static final Pattern COUNTING = Pattern.compile("(?m)^(vllm|sglang):");
     private static final Pattern PROMPT_TOKENS = Pattern.compile("(vllm|sglang):prompt_tokens_total[{ ]");
     private static final Pattern BLOCK = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
     private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
@@ -73,7 +75,7 @@ final class EngineControl implements AutoCloseable {
         this.settings = settings;
         this.clock = clock;
         this.waiting = waiting;
-        this.http = new ControlHttp(engine, settings.headers(), LIMIT);
+        this.http = new ControlHttp(engine, settings.headers(), settings.ca(), LIMIT);
     }
 
     /**
@@ -115,10 +117,9 @@ final class EngineControl implements AutoCloseable {
         try {
             http.get("/health", GREETING_LIMIT);
         } catch (IOException e) {
+            Readiness found = unanswered(e);
             throw new LoadTestException(
-                    "The engine at " + engine + " is not ready: " + new Readiness.Silent().text() + "; "
-                            + new Readiness.Silent().mend() + ".",
-                    e);
+                    "The engine at " + engine + " is not ready: " + found.text() + "; " + found.mend() + ".", e);
         }
     }
 
@@ -128,16 +129,15 @@ final class EngineControl implements AutoCloseable {
         try {
             health = http.get("/health", greeting);
         } catch (IOException e) {
-            return new Readiness.Silent();
+            return unanswered(e);
         }
         try {
             if (isPassing(health.status())) {
                 return new Readiness.NotYet("its last answer was " + health.problem());
             }
             // Any other answer says nothing: not every server has the route.
-            Answer answer = http.post(
-                    settings.route().path(),
-                    new String(settings.route().body(settings.model(), SMALLEST), StandardCharsets.UTF_8));
+            Answer answer =
+                    http.post(settings.route().path(), new String(settings.body(SMALLEST), StandardCharsets.UTF_8));
             if (answer.isOk() && !answer.text().contains("data:")) {
                 return new Readiness.Refused(
                         "POST " + settings.route().path() + " was answered with " + answer.status()
@@ -159,6 +159,28 @@ final class EngineControl implements AutoCloseable {
             return new Readiness.NotYet(
                     "it answers, but not POST " + settings.route().path());
         }
+    }
+
+    /** Nobody is there, or somebody whom we do not speak to: no TLS, or no certificate that is trusted. */
+    private static Readiness unanswered(IOException problem) {
+        for (Throwable cause = problem; cause != null; cause = cause.getCause()) {
+            if (cause instanceof CertificateException) {
+                return new Readiness.Refused(
+                        "its certificate is not trusted (" + ControlHttp.withoutEnd(String.valueOf(cause.getMessage()))
+                                + ")",
+                        "name the file of that certificate, or of who issued it, by --ca, and write the address with"
+                                + " the name that it is for");
+            }
+        }
+        for (Throwable cause = problem; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SSLException) {
+                return new Readiness.Refused(
+                        "it does not speak TLS as it should ("
+                                + ControlHttp.withoutEnd(String.valueOf(cause.getMessage())) + ")",
+                        "check whether its address begins with http://");
+            }
+        }
+        return new Readiness.Silent();
     }
 
     /** Why an answer of 200 is a failure all the same, if so. */
@@ -198,10 +220,9 @@ final class EngineControl implements AutoCloseable {
             JsonNode name = answer.isOk() ? answer.json().path("data").path(0).path("id") : MissingNode.getInstance();
             return name.isTextual() ? Optional.of(name.asText()) : Optional.empty();
         } catch (IOException e) {
+            Readiness found = unanswered(e);
             throw new LoadTestException(
-                    "The engine at " + engine + " is not ready: " + new Readiness.Silent().text() + "; "
-                            + new Readiness.Silent().mend() + ".",
-                    e);
+                    "The engine at " + engine + " is not ready: " + found.text() + "; " + found.mend() + ".", e);
         }
     }
 
@@ -263,17 +284,16 @@ final class EngineControl implements AutoCloseable {
         String began = info.path("random_seed").asText("")
                 + " "
                 + (info.path("startup_time").isObject() ? info.path("startup_time") : "");
-        double[] counts = text("/metrics")
-                .lines()
+        String metrics = text("/metrics");
+        // A counter that has counted nothing yet is not there.
+        double served = metrics.lines()
                 .filter(line -> PROMPT_TOKENS.matcher(line).lookingAt())
                 .mapToDouble(line -> number(line.substring(line.lastIndexOf(' ') + 1)))
                 .filter(Double::isFinite)
-                .toArray();
+                .sum();
         return new LifeSign(
                 began.isBlank() ? Optional.empty() : Optional.of(began),
-                counts.length == 0
-                        ? OptionalDouble.empty()
-                        : OptionalDouble.of(Arrays.stream(counts).sum()));
+                COUNTING.matcher(metrics).find() ? OptionalDouble.of(served) : OptionalDouble.empty());
     }
 
     private static double number(String text) {

@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.client;
 
+import io.holdfast.loadtest.Sha256;
 import io.holdfast.loadtest.client.CompletionRoute.StreamEvent;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
@@ -10,6 +11,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -20,6 +22,7 @@ final class Exchange implements SseScanner.Sink {
     private static final int MOST_OF_AN_ERROR = 300;
     private static final int MOST_OF_AN_ERROR_BODY = 1 << 16;
     private static final int MOST_AT_FIRST = 1_024;
+    private static final int DIGEST_BYTES = 8;
 
     private final int number;
     private final LoadRequest request;
@@ -27,6 +30,7 @@ final class Exchange implements SseScanner.Sink {
     private final LongSupplier nanos;
     private final SseScanner scanner = new SseScanner(this);
     private final StringBuilder errorBody = new StringBuilder();
+    private final StringBuilder answer = new StringBuilder();
     private final ArrayDeque<Part> unread = new ArrayDeque<>();
     private final long scheduled;
     private long sent;
@@ -125,6 +129,7 @@ final class Exchange implements SseScanner.Sink {
             firstAnswer = OptionalLong.of(arrival);
         }
         visible |= event.visible();
+        route.add(answer, event);
         if (event.finished() && finished.isEmpty()) {
             finished = OptionalLong.of(arrival);
         }
@@ -216,7 +221,13 @@ final class Exchange implements SseScanner.Sink {
                     "the engine found " + cachedTokens.getAsInt() + " tokens cached of a prompt of "
                             + promptTokens.getAsInt());
         }
-        return record(RequestStatus.OK, "");
+        return record(RequestStatus.OK, "").withOutput(digest(answer.toString()));
+    }
+
+    /** Enough of a digest to tell answers apart, and not one of them from it. */
+    private static String digest(String text) {
+        byte[] sha = Sha256.start().digest(text.getBytes(StandardCharsets.UTF_8));
+        return HexFormat.of().formatHex(sha, 0, DIGEST_BYTES);
     }
 
     RequestRecord broken(Throwable cause) {

@@ -6,6 +6,7 @@ import io.holdfast.loadtest.client.EngineClient.Prepared;
 import io.holdfast.loadtest.client.EngineClient.Repeated;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.HoldRoutes;
 import io.holdfast.loadtest.run.LifeSign;
@@ -98,6 +99,12 @@ public final class HttpEngine implements EngineUnderTest {
         client.put("java", Runtime.version().toString());
         client.put("route", settings.route().name());
         settings.model().ifPresent(model -> client.put("model", model));
+        if (!settings.headerNames().isEmpty()) {
+            client.put(RunHeader.HEADERS, settings.headerNames());
+        }
+        if (!settings.ignoresEnd()) {
+            client.put(RunHeader.ENDS, "by the model");
+        }
         control.firstModel().ifPresent(model -> client.put("serves", model));
         return client;
     }
@@ -161,7 +168,7 @@ public final class HttpEngine implements EngineUnderTest {
             MessageDigest sha = Sha256.start();
             for (LoadRequest request : requests) {
                 prepared.add(prepared(prepared.size(), request));
-                sha.update(settings.route().body(settings.model(), request.withoutHead()));
+                sha.update(settings.body(request.withoutHead()));
             }
             digest = HexFormat.of().formatHex(sha.digest());
         }
@@ -205,7 +212,7 @@ public final class HttpEngine implements EngineUnderTest {
         }
 
         private Prepared prepared(int number, LoadRequest request) {
-            return new Prepared(number, request, Buffer.buffer(settings.route().body(settings.model(), request)));
+            return new Prepared(number, request, Buffer.buffer(settings.body(request)));
         }
     }
 }

@@ -1,9 +1,12 @@
 package io.holdfast.loadtest.client;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.workload.LoadRequest;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * How an engine behind HTTP is asked.
@@ -15,6 +18,8 @@ import java.util.Optional;
  * @param requestTimeout the most that one request may take
  * @param flushTimeout the most that a busy engine may take to flush
  * @param readyTimeout the most that a server life may take to begin
+ * @param ignoresEnd whether answers go on to their last token after the model has ended them, so that all are as long
+ * @param ca who the server's certificate has to be from; absent for those that Java trusts
  */
 public record HttpSettings(
         CompletionRoute route,
@@ -23,7 +28,9 @@ public record HttpSettings(
         String flushPath,
         Duration requestTimeout,
         Duration flushTimeout,
-        Duration readyTimeout) {
+        Duration readyTimeout,
+        boolean ignoresEnd,
+        Optional<TrustedCa> ca) {
     public HttpSettings {
         headers = Map.copyOf(headers);
         atLeastAMillisecond("request time-out", requestTimeout);
@@ -50,35 +57,81 @@ public record HttpSettings(
                 "/flush_cache",
                 Duration.ofMinutes(2),
                 Duration.ofSeconds(30),
-                Duration.ofMinutes(10));
+                Duration.ofMinutes(10),
+                true,
+                Optional.empty());
     }
 
     public HttpSettings withRoute(CompletionRoute value) {
-        return new HttpSettings(value, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout);
+        return new HttpSettings(
+                value, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout, ignoresEnd, ca);
     }
 
     public HttpSettings withModel(String value) {
         return new HttpSettings(
-                route, Optional.of(value), headers, flushPath, requestTimeout, flushTimeout, readyTimeout);
+                route,
+                Optional.of(value),
+                headers,
+                flushPath,
+                requestTimeout,
+                flushTimeout,
+                readyTimeout,
+                ignoresEnd,
+                ca);
     }
 
     public HttpSettings withHeaders(Map<String, String> value) {
-        return new HttpSettings(route, model, value, flushPath, requestTimeout, flushTimeout, readyTimeout);
+        return new HttpSettings(
+                route, model, value, flushPath, requestTimeout, flushTimeout, readyTimeout, ignoresEnd, ca);
     }
 
     public HttpSettings withFlushPath(String value) {
-        return new HttpSettings(route, model, headers, value, requestTimeout, flushTimeout, readyTimeout);
+        return new HttpSettings(
+                route, model, headers, value, requestTimeout, flushTimeout, readyTimeout, ignoresEnd, ca);
     }
 
     public HttpSettings withRequestTimeout(Duration value) {
-        return new HttpSettings(route, model, headers, flushPath, value, flushTimeout, readyTimeout);
+        return new HttpSettings(route, model, headers, flushPath, value, flushTimeout, readyTimeout, ignoresEnd, ca);
     }
 
     public HttpSettings withFlushTimeout(Duration value) {
-        return new HttpSettings(route, model, headers, flushPath, requestTimeout, value, readyTimeout);
+        return new HttpSettings(route, model, headers, flushPath, requestTimeout, value, readyTimeout, ignoresEnd, ca);
     }
 
     public HttpSettings withReadyTimeout(Duration value) {
-        return new HttpSettings(route, model, headers, flushPath, requestTimeout, flushTimeout, value);
+        return new HttpSettings(route, model, headers, flushPath, requestTimeout, flushTimeout, value, ignoresEnd, ca);
+    }
+
+    /** With answers that end where the model ends them. */
+    public HttpSettings endingWithTheModel() {
+        return new HttpSettings(
+                route, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout, false, ca);
+    }
+
+    /** Trusting those certificates and no others. */
+    public HttpSettings withCa(TrustedCa value) {
+        return new HttpSettings(
+                route,
+                model,
+                headers,
+                flushPath,
+                requestTimeout,
+                flushTimeout,
+                readyTimeout,
+                ignoresEnd,
+                Optional.of(value));
+    }
+
+    /** What is sent beside the key, by name: an answer may depend on it, and what is in it is told to nobody else. */
+    String headerNames() {
+        return headers.keySet().stream()
+                .map(name -> name.toLowerCase(Locale.ROOT))
+                .filter(name -> !"authorization".equals(name))
+                .sorted()
+                .collect(Collectors.joining(", "));
+    }
+
+    byte[] body(LoadRequest request) {
+        return route.body(model, request, ignoresEnd);
     }
 }

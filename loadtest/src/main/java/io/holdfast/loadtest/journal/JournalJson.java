@@ -113,19 +113,26 @@ final class JournalJson {
 
         /** A leg of a journal of that format; what an older one has no word for is absent. */
         LegRecord leg(int format) throws IOException {
-            if (format < RunHeader.FORMAT && content instanceof ObjectNode leg) {
-                leg.putIfAbsent("client", leg.nullNode());
-                Stream.of("requests", "own")
-                        .flatMap(list -> StreamSupport.stream(leg.path(list).spliterator(), false))
-                        .filter(ObjectNode.class::isInstance)
-                        .map(ObjectNode.class::cast)
-                        .forEach(request -> {
-                            request.putIfAbsent("sentTokens", request.nullNode());
-                            request.putIfAbsent("firstAnswer", request.nullNode());
-                            request.putIfAbsent("tokens", request.textNode(""));
-                        });
+            if (content instanceof ObjectNode leg) {
+                // Came without a format of its own: whoever does not know it loses nothing of the rest.
+                requests(leg).forEach(request -> request.putIfAbsent("output", request.nullNode()));
+                if (format < RunHeader.FORMAT) {
+                    leg.putIfAbsent("client", leg.nullNode());
+                    requests(leg).forEach(request -> {
+                        request.putIfAbsent("sentTokens", request.nullNode());
+                        request.putIfAbsent("firstAnswer", request.nullNode());
+                        request.putIfAbsent("tokens", request.textNode(""));
+                    });
+                }
             }
             return as(LegRecord.class);
+        }
+
+        private static Stream<ObjectNode> requests(ObjectNode leg) {
+            return Stream.of("requests", "own")
+                    .flatMap(list -> StreamSupport.stream(leg.path(list).spliterator(), false))
+                    .filter(ObjectNode.class::isInstance)
+                    .map(ObjectNode.class::cast);
         }
     }
 

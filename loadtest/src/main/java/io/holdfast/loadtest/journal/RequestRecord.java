@@ -2,6 +2,7 @@ package io.holdfast.loadtest.journal;
 
 import io.holdfast.loadtest.workload.Role;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -29,6 +30,7 @@ import java.util.OptionalLong;
  * @param sentTokens how long its prompt is, where it was sent as token ids
  * @param firstAnswer when the first event arrived with output other than reasoning
  * @param tokens when each event with output arrived
+ * @param output a digest of what it was answered; absent where nobody took one
  */
 public record RequestRecord(
         int number,
@@ -47,7 +49,48 @@ public record RequestRecord(
         String problem,
         OptionalInt sentTokens,
         OptionalLong firstAnswer,
-        TokenStamps tokens) {
+        TokenStamps tokens,
+        Optional<String> output) {
+
+    /** Of whose answer nobody took a digest. */
+    public RequestRecord(
+            int number,
+            Role role,
+            int cycle,
+            RequestStatus status,
+            long scheduled,
+            long sent,
+            OptionalLong firstByte,
+            OptionalLong firstToken,
+            OptionalLong lastToken,
+            long done,
+            OptionalInt promptTokens,
+            OptionalInt completionTokens,
+            OptionalInt cachedTokens,
+            String problem,
+            OptionalInt sentTokens,
+            OptionalLong firstAnswer,
+            TokenStamps tokens) {
+        this(
+                number,
+                role,
+                cycle,
+                status,
+                scheduled,
+                sent,
+                firstByte,
+                firstToken,
+                lastToken,
+                done,
+                promptTokens,
+                completionTokens,
+                cachedTokens,
+                problem,
+                sentTokens,
+                firstAnswer,
+                tokens,
+                Optional.empty());
+    }
 
     /** Of which no more is known than when its output began and ended. */
     public RequestRecord(
@@ -161,7 +204,8 @@ public record RequestRecord(
                 problem,
                 sentTokens,
                 since(firstAnswer, origin),
-                tokens);
+                tokens,
+                output);
     }
 
     public RequestRecord numbered(int place) {
@@ -182,7 +226,31 @@ public record RequestRecord(
                 problem,
                 sentTokens,
                 firstAnswer,
-                tokens);
+                tokens,
+                output);
+    }
+
+    /** The same with the digest of its answer. */
+    public RequestRecord withOutput(String digest) {
+        return new RequestRecord(
+                number,
+                role,
+                cycle,
+                status,
+                scheduled,
+                sent,
+                firstByte,
+                firstToken,
+                lastToken,
+                done,
+                promptTokens,
+                completionTokens,
+                cachedTokens,
+                problem,
+                sentTokens,
+                firstAnswer,
+                tokens,
+                Optional.of(digest));
     }
 
     private static OptionalLong since(OptionalLong stamp, long origin) {

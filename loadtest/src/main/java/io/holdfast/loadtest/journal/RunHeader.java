@@ -58,6 +58,12 @@ public record RunHeader(
     /** Among what tells about the client: the nonce of what each leg's texts begin with, where they do. */
     public static final String SALT = "salt";
 
+    /** Among what tells about the client: the names of the headers that were sent, where there were any. */
+    public static final String HEADERS = "headers";
+
+    /** Among what tells about the client: that answers end where the model ends them, where they do. */
+    public static final String ENDS = "answersEnd";
+
     /** Among the options: the other numbers that a run is judged by, separated by commas. */
     public static final String ALSO_JUDGE = "also-judge";
 

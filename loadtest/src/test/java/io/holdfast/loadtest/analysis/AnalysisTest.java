@@ -39,6 +39,16 @@ final class AnalysisTest {
     }
 
     @Test
+    void answersThatPinnedLegsGiveOtherwise_areAWarning() {
+        List<LegRecord> legs = Legs.run(10, 5).stream()
+                .map(leg -> Legs.withRequests(leg, request -> request.withOutput(leg.arm() + " " + request.number())))
+                .toList();
+        Result result = analyze(legs);
+        assertThat(result.verdict().finding()).isEqualTo(Finding.REAL);
+        assertThat(result.warnings()).singleElement().asString().startsWith("88 of 88 answers in pinned legs are none");
+    }
+
+    @Test
     void arms_areSummarisedFromMeasuredProbesOnly() {
         Result result = analyze(Legs.run(10, 5));
         assertThat(result.baseline().legs()).isEqualTo(16);

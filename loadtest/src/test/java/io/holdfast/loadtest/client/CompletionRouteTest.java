@@ -11,6 +11,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 final class CompletionRouteTest {
     private static final LoadRequest REQUEST = new LoadRequest(Role.PROBE, 1, new int[] {5, 6, 7}, 16);
@@ -80,6 +82,16 @@ final class CompletionRouteTest {
                 .isFalse();
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void answersThatEndWithTheModel_areAskedForWithoutAFieldOfOurs(CompletionRoute route) {
+        LoadRequest request = new LoadRequest(Role.PROBE, 1, new int[] {1, 2}, 3);
+        String usual = new String(route.body(Optional.of("m"), request), StandardCharsets.UTF_8);
+        String ending = new String(route.body(Optional.of("m"), request, false), StandardCharsets.UTF_8);
+        assertThat(usual).contains(",\"ignore_eos\":true");
+        assertThat(ending).isEqualTo(usual.replace(",\"ignore_eos\":true", ""));
+    }
+
     @Test
     void sglangEvent_tellsItsCounts() throws IOException {
         StreamEvent event = read(
@@ -88,7 +100,7 @@ final class CompletionRouteTest {
                         + "\"prompt_tokens\":40,\"completion_tokens\":3,\"cached_tokens\":32}}");
         assertThat(event)
                 .isEqualTo(new StreamEvent(
-                        true, true, true, true, OptionalInt.of(40), OptionalInt.of(3), OptionalInt.of(32)));
+                        true, true, true, true, OptionalInt.of(40), OptionalInt.of(3), OptionalInt.of(32), " hi"));
     }
 
     @Test
@@ -116,7 +128,7 @@ final class CompletionRouteTest {
                         + "\"prompt_tokens_details\":{\"cached_tokens\":8}}}");
         assertThat(event)
                 .isEqualTo(new StreamEvent(
-                        false, false, false, false, OptionalInt.of(9), OptionalInt.of(2), OptionalInt.of(8)));
+                        false, false, false, false, OptionalInt.of(9), OptionalInt.of(2), OptionalInt.of(8), ""));
     }
 
     @Test

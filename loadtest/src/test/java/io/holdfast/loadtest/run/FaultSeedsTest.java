@@ -43,6 +43,9 @@ final class FaultSeedsTest {
     /** What pins save is three tenths of the time to the first token. */
     private static final Speed DEAR_PREFILL = new Speed(17.7, 10_000, 1_000, 1);
 
+    /** So much that every run loses what it needs, in some leg. */
+    private static final EventFault.EventLoss EVENT_LOSS = new EventFault.EventLoss(60);
+
     /** The readiness check of a server life is a request as well. */
     private static final int READINESS = 1;
 
@@ -62,7 +65,7 @@ final class FaultSeedsTest {
                 case COLD_FIRST_WAVE -> new GpuFault.ColdFirstWave(8, Duration.ofMillis(150));
                 case DRIFT -> new GpuFault.Drift(20, 2);
                 case THROTTLING -> new GpuFault.Throttling(0.84, 0.5);
-                case EVENT_LOSS -> new EventFault.EventLoss(30);
+                case EVENT_LOSS -> FaultSeedsTest.EVENT_LOSS;
                 case SLOW_CONTROL_CALLS -> new HttpFault.PinLate(Duration.ofMillis(120));
             };
         }
@@ -178,7 +181,7 @@ final class FaultSeedsTest {
     void lostEventsThatNobodyAsksForAgain_areNamed() {
         VirtualExperiment deaf = EVEN.withArms(engine -> new ToldByEvents(engine, Arms.pinRoute(engine), false));
         for (Speed speed : List.of(FREE_PREFILL, DEAR_PREFILL)) {
-            assertThat(runs(deaf, speed, new EventFault.EventLoss(30)).stream().map(Result::verdict))
+            assertThat(runs(deaf, speed, EVENT_LOSS).stream().map(Result::verdict))
                     .allMatch(verdict -> verdict.finding() == Finding.INVALID)
                     .allMatch(verdict -> verdict.reason().contains("no event told of it"));
         }
@@ -196,7 +199,7 @@ final class FaultSeedsTest {
                     return arms.getLast();
                 }),
                 DEAR_PREFILL,
-                new EventFault.EventLoss(30));
+                EVENT_LOSS);
         assertThat(engines).allMatch(engine -> engine.events().lost() > 0);
         assertThat(arms).allMatch(arm -> arm.asked() > 0);
     }
@@ -206,7 +209,7 @@ final class FaultSeedsTest {
     void lostEvents_changeNothingForTheLoadTestsOwnArms() throws IOException {
         Path with = folder.resolve("with.jsonl");
         Path without = folder.resolve("without.jsonl");
-        EVEN.withFaults(NOISE, new EventFault.EventLoss(30)).run(1, with);
+        EVEN.withFaults(NOISE, EVENT_LOSS).run(1, with);
         EVEN.withFaults(NOISE).run(1, without);
         assertThat(with).hasSameBinaryContentAs(without);
     }

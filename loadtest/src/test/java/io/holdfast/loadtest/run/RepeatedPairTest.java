@@ -104,6 +104,17 @@ final class RepeatedPairTest {
     }
 
     @Test
+    void severalServersBehindOneAddress_areNoRestart() {
+        Result result = EXPERIMENT
+                .withArms(engine -> {
+                    engine.beOneOf(3);
+                    return Arms.pinRoute(engine);
+                })
+                .run(SEED, journal());
+        assertThat(result.verdict().finding()).isEqualTo(Finding.REAL);
+    }
+
+    @Test
     void runKilledAtEveryLine_isResumedWithTheSameRepeats() throws IOException {
         VirtualExperiment slowOnce =
                 slow(Arm.BASELINE, Map.of(3, SLOW)).with(s -> s.rehearsal(true).burnIn(true));

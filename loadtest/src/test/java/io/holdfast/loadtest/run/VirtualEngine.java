@@ -81,6 +81,8 @@ final class VirtualEngine implements EngineUnderTest {
     private int otherModelFrom = Integer.MAX_VALUE;
     private int restarts;
     private int answered;
+    private int servers = 1;
+    private int asked;
     private Duration answerTakesTheClient = Duration.ZERO;
     private final VirtualEvents events;
 
@@ -170,9 +172,15 @@ final class VirtualEngine implements EngineUnderTest {
         new VirtualLoad(List.of(new LoadRequest(Role.PRIME, 0, SMALLEST, 1))).send(1, 1);
     }
 
+    /** From now on it is one of so many behind its address, and now this, now that one says which it is. */
+    void beOneOf(int number) {
+        servers = number;
+    }
+
     @Override
     public LifeSign lifeSign() {
-        return new LifeSign(Optional.of(lives + " " + restarts), OptionalDouble.empty());
+        asked++;
+        return new LifeSign(Optional.of(lives + " " + restarts + " of " + asked % servers), OptionalDouble.empty());
     }
 
     @Override

@@ -10,16 +10,20 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.net.KeyCertOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,8 +34,10 @@ public final class StubEngine implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final HttpServer server;
+    private final String scheme;
     public final List<JsonNode> bodies = new CopyOnWriteArrayList<>();
     public final List<String> paths = new CopyOnWriteArrayList<>();
+    public final List<Map<String, String>> headers = new CopyOnWriteArrayList<>();
     public final AtomicInteger connections = new AtomicInteger();
     private final List<Future<Void>> closes = new CopyOnWriteArrayList<>();
     public final AtomicInteger inFlight = new AtomicInteger();
@@ -51,10 +57,10 @@ public final class StubEngine implements AutoCloseable {
         void play(HttpServerRequest request);
     }
 
-    private StubEngine(Vertx vertx) {
+    private StubEngine(Vertx vertx, HttpServerOptions options) {
         answers = this::asCache;
-        server = vertx.createHttpServer(
-                        new HttpServerOptions().setHost("127.0.0.1").setPort(0))
+        scheme = options.isSsl() ? "https" : "http";
+        server = vertx.createHttpServer(options.setHost("127.0.0.1").setPort(0))
                 .connectionHandler(connection -> {
                     connections.incrementAndGet();
                     Promise<Void> closed = Promise.promise();
@@ -65,7 +71,16 @@ public final class StubEngine implements AutoCloseable {
     }
 
     public static StubEngine start(Vertx vertx, int prefixTokens) {
-        StubEngine engine = new StubEngine(vertx);
+        return start(vertx, prefixTokens, new HttpServerOptions());
+    }
+
+    /** Behind TLS. */
+    public static StubEngine start(Vertx vertx, int prefixTokens, KeyCertOptions identity) {
+        return start(vertx, prefixTokens, new HttpServerOptions().setSsl(true).setKeyCertOptions(identity));
+    }
+
+    private static StubEngine start(Vertx vertx, int prefixTokens, HttpServerOptions options) {
+        StubEngine engine = new StubEngine(vertx, options);
         engine.prefixTokens = prefixTokens;
         try {
             engine.server.listen().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
@@ -76,7 +91,7 @@ public final class StubEngine implements AutoCloseable {
     }
 
     public URI uri() {
-        return URI.create("http://127.0.0.1:" + server.actualPort());
+        return URI.create(scheme + "://127.0.0.1:" + server.actualPort());
     }
 
     /** Completes when every connection that there ever was is closed. */
@@ -86,6 +101,9 @@ public final class StubEngine implements AutoCloseable {
 
     private void route(HttpServerRequest request) {
         paths.add(request.method() + " " + request.path());
+        headers.add(request.headers().entries().stream()
+                .collect(Collectors.toMap(
+                        header -> header.getKey().toLowerCase(Locale.ROOT), Map.Entry::getValue, (one, two) -> two)));
         switch (String.valueOf(request.path())) {
             case "/health" -> request.response().setStatusCode(health).end();
             case "/server_info" -> request.response().end(serverInfo);
