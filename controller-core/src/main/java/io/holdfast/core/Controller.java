@@ -34,6 +34,8 @@ import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.PlanInput;
 import io.holdfast.core.plan.Planner;
 import io.holdfast.core.plan.Ranks;
+import io.holdfast.core.plan.Reason;
+import io.holdfast.core.plan.Saving;
 import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
@@ -661,6 +663,7 @@ public final class Controller {
                 holds.living(),
                 events.prefixes(),
                 candidates,
+                new Saving(events.prefill(), settings.leastSaving()),
                 holds.nextId(),
                 ranks()));
         if (guard.stalled(nowNanos)) {
@@ -883,7 +886,7 @@ public final class Controller {
             case UNPIN ->
                 holds.living(line.holdId()).ifPresent(hold -> {
                     if (hold.state() == HoldState.HELD) {
-                        boolean moves = line.reason().equals(Planner.ON_MORE_RANKS);
+                        boolean moves = line.code() == Reason.ONE_MORE_RANK;
                         holds.update(hold.waiting(nowNanos + (moves ? 0 : backOff(hold)), line.reason()));
                     }
                     pins.leave(line.holdId());

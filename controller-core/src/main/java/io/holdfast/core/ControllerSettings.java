@@ -10,6 +10,7 @@ import java.util.Optional;
  * @param budget how much may be pinned
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
+ * @param leastSaving what an automatic hold has to save a request that finds it, where that was measured
  * @param tick how often the planner runs
  * @param ownRequestsAnHour how long requests of our own may take within an hour, where a backend makes many
  * @param switchbackWindow length of the alternating windows that measure the TTFT effect; absent: not measured
@@ -19,15 +20,22 @@ public record ControllerSettings(
         BudgetSettings budget,
         boolean automaticHolds,
         Duration automaticLease,
+        Duration leastSaving,
         Duration tick,
         Duration ownRequestsAnHour,
         Optional<Duration> switchbackWindow) {
     /** What is allowed unless somebody decides otherwise. */
     public static final Duration OWN_REQUESTS_AN_HOUR = Duration.ofMinutes(2);
 
+    /** Less is lost in what a request takes anyhow. */
+    public static final Duration LEAST_SAVING = Duration.ofMillis(5);
+
     public ControllerSettings {
         requirePositive("automaticLease", automaticLease);
         requirePositive("tick", tick);
+        if (leastSaving.isNegative()) {
+            throw new IllegalArgumentException("leastSaving must not be negative, it is " + leastSaving + ".");
+        }
         switchbackWindow.ifPresent(window -> requirePositive("switchbackWindow", window));
     }
 
@@ -43,6 +51,7 @@ public record ControllerSettings(
                 BudgetSettings.defaults(),
                 false,
                 Duration.ofMinutes(5),
+                LEAST_SAVING,
                 Duration.ofMillis(100),
                 OWN_REQUESTS_AN_HOUR,
                 Optional.empty());

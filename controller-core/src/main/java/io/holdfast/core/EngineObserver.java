@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import io.holdfast.core.budget.PromptSizes;
 import io.holdfast.core.cost.CostSampler;
+import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.example.Examples;
 import io.holdfast.core.index.BlockTokens;
 import io.holdfast.core.index.CacheTraits;
@@ -156,6 +157,10 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     }
 
     /** What was measured of this cache and its requests. */
+    PrefillCost prefill() {
+        return costs.cost();
+    }
+
     Traffic traffic() {
         return new Traffic(times.span(), invisible.requests(), times.residence(), times.gaps(), costs.cost());
     }

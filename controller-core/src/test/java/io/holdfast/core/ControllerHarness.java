@@ -42,6 +42,7 @@ public final class ControllerHarness {
             new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
             false,
             Duration.ofSeconds(60),
+            ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),
             ControllerSettings.OWN_REQUESTS_AN_HOUR,
             Optional.empty());

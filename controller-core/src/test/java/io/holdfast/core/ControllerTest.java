@@ -39,6 +39,7 @@ final class ControllerTest {
             new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
             true,
             Duration.ofSeconds(60),
+            ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),
             ControllerSettings.OWN_REQUESTS_AN_HOUR,
             Optional.empty());
@@ -453,6 +454,7 @@ final class ControllerTest {
                 new BudgetSettings(0.5, Optional.of(RequestSizes.measured(100)), "--context-length"),
                 false,
                 Duration.ofSeconds(60),
+                ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 Optional.empty()));
@@ -1055,6 +1057,7 @@ final class ControllerTest {
                 new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
                 true,
                 Duration.ofHours(1),
+                ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 Optional.of(Duration.ofSeconds(4))));

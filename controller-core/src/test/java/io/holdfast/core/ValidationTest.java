@@ -74,6 +74,7 @@ final class ValidationTest {
                 new BudgetSettings(share, Optional.empty(), "--context-length"),
                 false,
                 lease,
+                ControllerSettings.LEAST_SAVING,
                 tick,
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 Optional.of(window));

@@ -43,6 +43,7 @@ final class WithoutUnpinTest {
                 new BudgetSettings(0.01, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
                 false,
                 Duration.ofSeconds(60),
+                SETTINGS.leastSaving(),
                 Duration.ofMillis(100),
                 SETTINGS.ownRequestsAnHour(),
                 Optional.empty());

@@ -319,6 +319,7 @@ final class ApiJson {
                         .put("action", lower(line.action()))
                         .put("hold", Long.toString(line.holdId()))
                         .put("blocks", line.blocks())
+                        .put("code", lower(line.code()))
                         .put("reason", why ? line.reason() : "decided" + WITHHELD))
                 .toList();
         return new JsonObject().put("tick", plan.tick()).put("lines", array(lines));

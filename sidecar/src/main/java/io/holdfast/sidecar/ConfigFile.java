@@ -49,6 +49,7 @@ final class ConfigFile {
             "clientPriorityMax",
             "automaticHolds",
             "automaticLeaseSeconds",
+            "leastSavingMillis",
             "priming",
             "ownRequestSecondsAnHour",
             "share",
@@ -222,6 +223,10 @@ final class ConfigFile {
                         .mapToObj(Duration::ofSeconds)
                         .findFirst()
                         .orElse(defaults.automaticLease()),
+                mapping.wholeNumber("leastSavingMillis").stream()
+                        .mapToObj(Duration::ofMillis)
+                        .findFirst()
+                        .orElse(defaults.leastSaving()),
                 mapping.flag("priming", defaults.priming()),
                 mapping.wholeNumber("ownRequestSecondsAnHour").stream()
                         .mapToObj(Duration::ofSeconds)

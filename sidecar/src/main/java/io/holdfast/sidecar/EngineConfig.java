@@ -31,6 +31,7 @@ import java.util.regex.Pattern;
  * @param clientPriorityMax the highest priority that clients send with their requests; absent: not known
  * @param automaticHolds whether the planner may hold on its own
  * @param automaticLease how long an automatic hold lasts without a new touch
+ * @param leastSaving what an automatic hold has to save a request that finds it, where that was measured
  * @param priming whether a requested prefix that is gone may be stored by a request of the sidecar's own
  * @param ownRequestsAnHour how long requests of the sidecar's own may take within an hour, where a backend makes many
  * @param share the largest part of the cache that automatic holds may take
@@ -62,6 +63,7 @@ public record EngineConfig(
         OptionalInt clientPriorityMax,
         boolean automaticHolds,
         Duration automaticLease,
+        Duration leastSaving,
         boolean priming,
         Duration ownRequestsAnHour,
         double share,
@@ -165,6 +167,7 @@ public record EngineConfig(
                     "write the highest priority that clients send, 0 to " + LARGEST_PRIORITY);
         });
         requireBetween("automaticLeaseSeconds", automaticLease, 1, 86_400, 1_000);
+        requireBetween("leastSavingMillis", leastSaving, 0, 60_000, 1);
         requireBetween("ownRequestSecondsAnHour", ownRequestsAnHour, 0, 3_600, 1_000);
         require(share > 0 && share <= 1, "share", share, "write a number above 0 and at most 1, such as 0.5");
         requireBetween("readingsMillis", readings, 50, 60_000, 1);
@@ -230,6 +233,7 @@ public record EngineConfig(
                 OptionalInt.empty(),
                 false,
                 Duration.ofMinutes(5),
+                ControllerSettings.LEAST_SAVING,
                 true,
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 0.5,
@@ -267,6 +271,7 @@ public record EngineConfig(
                 new BudgetSettings(share, requestSizes, family().contextFlag()),
                 automaticHolds && publishes(),
                 automaticLease,
+                leastSaving,
                 tick,
                 ownRequestsAnHour,
                 ttftWindow.filter(window -> publishes()));

@@ -58,6 +58,7 @@ class SidecarConfigTest {
                 backend: dry_run
                 automaticHolds: true
                 automaticLeaseSeconds: 30
+                leastSavingMillis: 12
                 ownRequestSecondsAnHour: 7
                 share: 1
                 maxOutputTokens: 512
@@ -112,6 +113,7 @@ class SidecarConfigTest {
                         settings -> settings.budget().written().orElseThrow())
                 .returns(true, settings -> settings.automaticHolds())
                 .returns(Duration.ofSeconds(30), settings -> settings.automaticLease())
+                .returns(Duration.ofMillis(12), settings -> settings.leastSaving())
                 .returns(Duration.ofMillis(10), settings -> settings.tick())
                 .returns(
                         Duration.ofSeconds(20),
@@ -153,6 +155,7 @@ class SidecarConfigTest {
         {E}, readingsMillis: 1}]      | engines[0].readingsMillis is '1'; write 50 to 60000
         {E}, tickMillis: 0}]          | engines[0].tickMillis is '0'; write 10 to 10000
         {E}, automaticLeaseSeconds: 0}] | engines[0].automaticLeaseSeconds is '0'; write 1 to 86400
+        {E}, leastSavingMillis: -1}]  | engines[0].leastSavingMillis is '-1'; write 0 to 60000
         {E}, hashAlgorithm: sha256}]  | engines[0].hashAlgorithm is 'sha256'; only vLLM lets one choose it: leave the key out
         {E}, hashAlgorithm: md5}]     | engines[0].hashAlgorithm is 'md5'; write sha256 or sha256_cbor or xxhash
         {E}, hashSeed: '0'}]          | engines[0].hashSeed is '0'; only vLLM's names of blocks have a seed

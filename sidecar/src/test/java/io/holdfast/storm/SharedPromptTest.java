@@ -3,6 +3,7 @@ package io.holdfast.storm;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.plan.Reason;
 import io.holdfast.storm.StormSidecar.Way;
 import io.holdfast.storm.SystemPrompts.Round;
 import io.holdfast.storm.SystemPrompts.Workload;
@@ -90,6 +91,24 @@ final class SharedPromptTest {
         assertThat(run.round().allHit()).as("gone meanwhile").isFalse();
         assertThat(run.onlyHold().state()).isEqualTo(HoldState.HELD);
         assertThat(run.round().allHit()).isTrue();
+        fine(run);
+    }
+
+    /** 512 tokens at 4 microseconds each: nobody would see the 2 ms that a hold saves. */
+    @Test
+    void fastEngine_isLeftAloneAndThePlanSaysWhatAHoldWouldSave() {
+        Workload workload = new Workload(1, 512, 24, FLOOD, 0);
+        SystemPrompts run = new SystemPrompts(4, workload, true, Way.PIN_BLOCKS, 4);
+        run.oneByOne(40);
+        run.rounds(4);
+        assertThat(run.pinnedTokens()).isZero();
+        assertThat(run.holds()).noneMatch(hold -> hold.state() == HoldState.HELD);
+        assertThat(run.plan().lines()).anySatisfy(line -> {
+            assertThat(line.code()).isEqualTo(Reason.SAVES_TOO_LITTLE);
+            assertThat(line.reason())
+                    .matches("holding its 512 tokens saves a request about (1\\.[5-9]|2\\.[0-5]) ms, and at least 5 ms"
+                            + " are worth an automatic hold");
+        });
         fine(run);
     }
 

@@ -171,6 +171,7 @@ final class StormSidecar {
                                 "--context-length"),
                         written.automatic(),
                         written.automaticLease(),
+                        ControllerSettings.LEAST_SAVING,
                         written.tick(),
                         ControllerSettings.OWN_REQUESTS_AN_HOUR,
                         Optional.empty()),

@@ -57,6 +57,11 @@ final class SystemPrompts {
 
     /** On the branch that pins, or on a stock engine, by what that way needs. */
     SystemPrompts(long seed, Workload workload, boolean automatic, Way way) {
+        this(seed, workload, automatic, way, 20);
+    }
+
+    /** On an engine that takes so long to compute a token of a prompt. */
+    SystemPrompts(long seed, Workload workload, boolean automatic, Way way, int microsPerToken) {
         this.random = new SplittableRandom(seed);
         this.workload = workload;
         // An answer of a block raises its prompt by one: only such a flood pushes out what users' prompts share.
@@ -73,7 +78,7 @@ final class SystemPrompts {
                 way == Way.SESSION_HOLD,
                 0,
                 0.5);
-        engine = new VirtualEngine("engine", time, settings, new Speed(20, 2_000, 5_000, 1), oracle);
+        engine = new VirtualEngine("engine", time, settings, new Speed(microsPerToken, 2_000, 5_000, 1), oracle);
         sidecar = new StormProcess(
                 "sidecar",
                 time,
@@ -132,6 +137,14 @@ final class SystemPrompts {
         pass(Duration.ofSeconds(5));
         flood();
         return new Round(all.size(), hits[0], cached[0]);
+    }
+
+    /** Prompts that share nothing, longer and longer, each sent to an engine at rest: what they cost can be measured. */
+    void oneByOne(int count) {
+        for (int i = 0; i < count; i++) {
+            send(fresh(64 + 48 * i), 4, cachedTokens -> {});
+            pass(Duration.ofSeconds(1));
+        }
     }
 
     /** Prompts that share nothing. */

@@ -54,6 +54,8 @@ public final class CostSampler {
     private long batchNanos;
     private Optional<Moment> unsettled = Optional.empty();
     private Optional<Moment> base = Optional.empty();
+    /** The line through the samples, until there is another one; every plan asks for it. */
+    private Optional<PrefillCost> cost = Optional.empty();
 
     /** @param publishesAfterPrefill whether the engine publishes a prompt's blocks when it has computed them, not before */
     public CostSampler(boolean publishesAfterPrefill) {
@@ -131,10 +133,17 @@ public final class CostSampler {
         tokens[at] = computed;
         seconds[at] = took;
         weights[at] = weight;
+        cost = Optional.empty();
     }
 
     /** What was measured so far. */
     public PrefillCost cost() {
+        PrefillCost known = cost.orElseGet(this::fit);
+        cost = Optional.of(known);
+        return known;
+    }
+
+    private PrefillCost fit() {
         int count = Math.min(samples, MOST_SAMPLES);
         if (count < LEAST_SAMPLES) {
             return new PrefillCost.Unknown(

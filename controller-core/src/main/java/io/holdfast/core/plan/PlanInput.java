@@ -30,6 +30,7 @@ import java.util.Set;
  * @param holds every hold that is not over, oldest first
  * @param prefixes the shared prefixes that are followed
  * @param candidates those of them that are worth a hold, and those that are held automatically
+ * @param saving what holds save, and what is worth one
  * @param nextHoldId the id of the first automatic hold that the plan may make
  * @param ranks each cache of an engine that has several; {@code tree} is what they are together
  */
@@ -53,6 +54,7 @@ public record PlanInput(
         List<Hold> holds,
         PrefixView prefixes,
         List<SharedPrefix> candidates,
+        Saving saving,
         long nextHoldId,
         Ranks ranks) {
     /** Of an engine with one cache. */
@@ -76,6 +78,7 @@ public record PlanInput(
             List<Hold> holds,
             PrefixView prefixes,
             List<SharedPrefix> candidates,
+            Saving saving,
             long nextHoldId) {
         this(
                 tick,
@@ -97,6 +100,7 @@ public record PlanInput(
                 holds,
                 prefixes,
                 candidates,
+                saving,
                 nextHoldId,
                 Ranks.ONE);
     }

@@ -82,27 +82,34 @@ public final class Planner {
         Set<Long> aboveBound = stalled || !hardPins ? Set.of() : aboveBound();
         for (Hold hold : in.holds()) {
             switch (hold.state()) {
-                case EXPIRING -> unpin(hold, hold.reason());
+                case EXPIRING -> unpin(hold, new Why(Reason.OVER, hold.reason()));
                 case HELD -> {
                     if (stalled) {
-                        unpin(hold, STALLED);
+                        unpin(hold, new Why(Reason.STALLED, STALLED));
                     } else if (aboveBound.contains(hold.id())) {
                         unpin(
                                 hold,
-                                "let go: the pins exceed the bound: "
-                                        + in.budget().hardWhy());
+                                new Why(
+                                        Reason.ABOVE_BOUND,
+                                        "let go: the pins exceed the bound: "
+                                                + in.budget().hardWhy()));
                     } else if (hold.automatic() && in.measuring().isPresent()) {
-                        unpin(hold, in.measuring().get());
+                        unpin(hold, new Why(Reason.MEASURING, in.measuring().get()));
                     } else if (hold.automatic()
                             && !stays(hold.end())
                             && in.traits().letsGo()) {
-                        unpin(hold, "let go: " + whyNot(hold.end()));
+                        unpin(hold, whyNot(hold.end()).after("let go: "));
                     } else if (hold.heldBlocks() < hold.request().blocks() && whole(hold.request())) {
-                        unpin(hold, "let go for a moment: all of it can be held now");
+                        unpin(hold, new Why(Reason.HELD_ANEW, "let go for a moment: all of it can be held now"));
                     } else if (in.ranks().several()) {
                         onMoreRanks(hold);
                     } else {
-                        line(Action.KEEP, hold, hold.lastBlock(), hold.pinnedBlocks(), hold.reason());
+                        line(
+                                Action.KEEP,
+                                hold,
+                                hold.lastBlock(),
+                                hold.pinnedBlocks(),
+                                new Why(Reason.HELD, hold.reason()));
                     }
                 }
                 default -> {}
@@ -117,13 +124,14 @@ public final class Planner {
     }
 
     /** A hash that is pinned, and came to a further rank since, is pinned in both by a new call. */
-    public static final String ON_MORE_RANKS = "let go for a moment: it can be held on one more data-parallel rank";
+    private static final Why ON_MORE_RANKS =
+            new Why(Reason.ONE_MORE_RANK, "let go for a moment: it can be held on one more data-parallel rank");
 
     private void onMoreRanks(Hold hold) {
         Set<Long> pinned = in.ranks().ends().getOrDefault(hold.id(), Set.of());
         RankEnds ends = new RankEnds(in.tree(), in.ranks(), hold.end(), pinned);
         Optional<RankEnd> next = pinned.isEmpty() ? Optional.empty() : ends.next();
-        Optional<String> why = hindrance();
+        Optional<Why> why = hindrance();
         if (next.isPresent() && why.isEmpty()) {
             long block = next.get().block();
             if (pinned.contains(block)) {
@@ -138,13 +146,21 @@ public final class Planner {
                         hold,
                         block,
                         next.get().blocks(),
-                        "held, and pinned on rank " + next.get().rank());
+                        new Why(
+                                Reason.ONE_MORE_RANK,
+                                "held, and pinned on rank " + next.get().rank()));
             }
         }
-        line(Action.KEEP, hold, hold.lastBlock(), hold.pinnedBlocks(), ends.said(why.orElse("")));
+        line(
+                Action.KEEP,
+                hold,
+                hold.lastBlock(),
+                hold.pinnedBlocks(),
+                new Why(Reason.HELD, ends.said(why.map(Why::said).orElse(""))));
     }
 
-    private static final String UNPIN_UNDER_WAY = "the unpin of its last block has no outcome yet";
+    private static final Why UNPIN_UNDER_WAY =
+            new Why(Reason.UNPIN_UNDER_WAY, "the unpin of its last block has no outcome yet");
 
     /** Why a prefix cannot be sent. */
     public static final String NAMES_ONLY =
@@ -164,30 +180,31 @@ public final class Planner {
     private Line wish(Hold hold, boolean stalled) {
         HoldRequest path = hold.request();
         long last = path.block(path.blocks() - 1);
-        Optional<String> never = never(path, last);
+        Optional<Why> never = never(path, last);
         boolean namesOnly = in.traits().needs(Need.TOKENS) && path.tokens().isEmpty();
         if (never.isEmpty() && namesOnly && hold.automatic()) {
-            never = Optional.of(NAMES_ONLY);
+            never = Optional.of(new Why(Reason.TOKENS_UNKNOWN, NAMES_ONLY));
         }
         if (never.isPresent()) {
-            return new Line(Action.REFUSE, hold.id(), last, 0, path.blocks(), never.get());
+            return never.get().line(Action.REFUSE, hold.id(), last, 0, path.blocks());
         }
         if (namesOnly) {
             // It was taken when another backend held, or before the sidecar was started again.
             return wait(
                     hold,
+                    Reason.TOKENS_UNKNOWN,
                     NAMES_ONLY + ": it is held when the engine's events tell them, which they do when the prefix is"
                             + " stored anew, or when it is asked for by its tokens");
         }
-        Optional<String> hindrance = stalled ? Optional.of(STALLED) : hindrance();
+        Optional<Why> hindrance = stalled ? Optional.of(new Why(Reason.STALLED, STALLED)) : hindrance();
         if (hindrance.isPresent()) {
             return wait(hold, hindrance.get());
         }
         if (hold.automatic() && in.measuring().isPresent()) {
-            return wait(hold, in.measuring().get());
+            return wait(hold, Reason.MEASURING, in.measuring().get());
         }
         if (in.nowNanos() < hold.retryNanos()) {
-            return wait(hold, hold.reason());
+            return wait(hold, Reason.TRIED, hold.reason());
         }
         if (hold.automatic() && !selected(last)) {
             return wait(hold, whyNot(last));
@@ -199,6 +216,7 @@ public final class Planner {
         if (matched < path.blocks()) {
             return wait(
                     hold,
+                    Reason.NOT_CACHED,
                     "only the first " + matched + " of " + path.blocks()
                             + " blocks are known to be in the cache: it is pinned when the rest is stored");
         }
@@ -206,6 +224,7 @@ public final class Planner {
         if (end.isEmpty()) {
             return wait(
                     hold,
+                    Reason.NO_END,
                     "in the cache, but the engine can only pin where a request's blocks end, and none that is still"
                             + " there ends in it or after it: it is pinned with the next request that goes on from it");
         }
@@ -213,18 +232,19 @@ public final class Planner {
         if (in.leaving().contains(block)) {
             return wait(hold, UNPIN_UNDER_WAY);
         }
-        Optional<String> tooMuch = exceeds(block);
+        Optional<Why> tooMuch = exceeds(block);
         if (tooMuch.isPresent()) {
-            return wait(hold, tooMuch.get() + behind(hold));
+            return wait(hold, tooMuch.get().and(behind(hold)));
         }
         planned += cost(block);
-        return new Line(
-                Action.PIN,
-                hold.id(),
-                last,
-                block,
-                end.get().blocks,
-                hold.automatic() ? shared(last, end.get()) : pinReason(in.traits(), end.get().blocks, path.blocks()));
+        Why why = hold.automatic()
+                ? shared(last, end.get())
+                : new Why(
+                        end.get().blocks > path.blocks()
+                                ? Reason.BEYOND
+                                : end.get().blocks == path.blocks() ? Reason.WHOLE_PREFIX : Reason.CLIPPED,
+                        pinReason(in.traits(), end.get().blocks, path.blocks()));
+        return why.line(Action.PIN, hold.id(), last, block, end.get().blocks);
     }
 
     /** Who was taken before it for being heavier, where that may be why it has no room. */
@@ -246,17 +266,21 @@ public final class Planner {
     private Line absent(Hold hold) {
         String waits = "not in the cache as a whole: it is pinned when a request stores its last block";
         if (hold.automatic()) {
-            return wait(hold, waits);
+            return wait(hold, Reason.NOT_CACHED, waits);
         }
         if (hold.request().tokens().isEmpty()) {
-            return wait(hold, waits + "; with its tokens the sidecar could store it by itself");
+            return wait(hold, Reason.NOT_CACHED, waits + "; with its tokens the sidecar could store it by itself");
         }
         if (primes || in.notPrimed().isPresent()) {
-            return wait(hold, waits + in.notPrimed().map(why -> "; " + why).orElse(""));
+            return wait(
+                    hold,
+                    Reason.NOT_CACHED,
+                    waits + in.notPrimed().map(why -> "; " + why).orElse(""));
         }
         if (hold.request().largestToken() > in.largestToken()) {
             return wait(
                     hold,
+                    Reason.NOT_CACHED,
                     waits + "; the sidecar does not send its token id "
                             + hold.request().largestToken() + " before the engine has shown one as large, since an id"
                             + " outside its vocabulary can end an engine");
@@ -265,17 +289,13 @@ public final class Planner {
         if (planned + cost > bound) {
             return wait(
                     hold,
+                    Reason.NO_ROOM,
                     waits + "; the sidecar does not store it by itself, since there is no room to pin its " + cost
                             + " tokens: " + in.budget().newWhy());
         }
         primes = true;
-        return new Line(
-                Action.PRIME,
-                hold.id(),
-                hold.end(),
-                0,
-                hold.request().blocks(),
-                "not in the cache: the sidecar sends it alone, by a request of its own");
+        return new Why(Reason.STORED_BY_US, "not in the cache: the sidecar sends it alone, by a request of its own")
+                .line(Action.PRIME, hold.id(), hold.end(), 0, hold.request().blocks());
     }
 
     /** Where the pin of a prefix ends. */
@@ -337,13 +357,13 @@ public final class Planner {
                 || (in.automaticHolds() && in.budget().automaticUnknown().isPresent());
     }
 
-    private String whyNot(long last) {
+    private Why whyNot(long last) {
         return selection
                 .map(set -> set.whyNot(last))
-                .orElse(in.budget()
+                .orElseGet(() -> in.budget()
                         .automaticUnknown()
-                        .map(why -> "no automatic hold: " + why)
-                        .orElse("automatic holds are switched off"));
+                        .map(why -> new Why(Reason.AUTOMATIC_UNKNOWN, "no automatic hold: " + why))
+                        .orElseGet(() -> new Why(Reason.AUTOMATIC_OFF, "automatic holds are switched off")));
     }
 
     public static String pinReason(BackendTraits traits, int end, int wanted) {
@@ -359,46 +379,53 @@ public final class Planner {
                 + " next request that goes on from it";
     }
 
-    private Optional<String> never(HoldRequest path, long last) {
+    private Optional<Why> never(HoldRequest path, long last) {
         if (in.capabilities()
                 .filter(found -> !found.canPin() && !found.passing())
                 .isPresent()) {
-            return Optional.of(
-                    "this engine cannot pin: " + in.capabilities().get().why());
+            return Optional.of(new Why(
+                    Reason.CANNOT,
+                    "this engine cannot pin: " + in.capabilities().get().why()));
         }
         if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(last)) {
-            return Optional.of(
+            return Optional.of(new Why(
+                    Reason.AMBIGUOUS,
                     "the hash of its last block may name two blocks of the engine (a salt or a LoRA is in use):"
-                            + " such a pin could not be taken back safely");
+                            + " such a pin could not be taken back safely"));
         }
         long most = in.capacityTokens() - BudgetRule.slack(in.capacityTokens(), in.blockTokens());
         long wanted = path.blocks() * in.blockTokens();
         if (in.capacityTokens() > 0 && wanted > most) {
-            return Optional.of("its " + wanted + " tokens never fit: the engine's cache has " + in.capacityTokens());
+            return Optional.of(new Why(
+                    Reason.NEVER_FITS,
+                    "its " + wanted + " tokens never fit: the engine's cache has " + in.capacityTokens()));
         }
         return Optional.empty();
     }
 
-    private Optional<String> hindrance() {
+    private Optional<Why> hindrance() {
         if (in.hindrance().isPresent()) {
-            return in.hindrance();
+            return in.hindrance().map(why -> new Why(Reason.NOTHING_NEW, why));
         }
         if (in.capabilities().filter(Capabilities::passing).isPresent()) {
-            return in.capabilities().map(found -> "this engine cannot pin now: " + found.why());
+            return in.capabilities()
+                    .map(found -> new Why(Reason.NOT_NOW, "this engine cannot pin now: " + found.why()));
         }
-        return in.budget().hardUnknown().map(why -> "nothing new is pinned: " + why);
+        return in.budget().hardUnknown().map(why -> new Why(Reason.BOUND_UNKNOWN, "nothing new is pinned: " + why));
     }
 
-    private Optional<String> exceeds(long block) {
+    private Optional<Why> exceeds(long block) {
         long cost = cost(block);
         if (planned + cost > bound && in.budget().noRoom().isPresent()) {
-            return in.budget().noRoom();
+            return in.budget().noRoom().map(why -> new Why(Reason.NO_ROOM, why));
         }
         if (planned + cost > bound) {
-            return Optional.of("no room: " + planned + " tokens are pinned, it needs " + cost
-                    + " more, and the bound is " + bound + ": "
-                    + in.budget().newWhy()
-                    + whatStays());
+            return Optional.of(new Why(
+                    Reason.NO_ROOM,
+                    "no room: " + planned + " tokens are pinned, it needs " + cost
+                            + " more, and the bound is " + bound + ": "
+                            + in.budget().newWhy()
+                            + whatStays()));
         }
         return Optional.empty();
     }
@@ -469,7 +496,7 @@ public final class Planner {
 
     private void candidates() {
         long id = in.nextHoldId();
-        Optional<String> hindrance = hindrance();
+        Optional<Why> hindrance = hindrance();
         Set<Long> known = new HashSet<>();
         in.holds().forEach(hold -> known.add(hold.end()));
         for (SharedPrefix prefix : in.candidates()) {
@@ -479,37 +506,41 @@ public final class Planner {
             }
             Optional<End> end =
                     in.traits().needs(Need.INSERTION_END) ? over(last) : Optional.of(new End(last, prefix.blocks()));
-            Optional<String> why = hindrance.isPresent() ? hindrance : whyNotNow(last, end);
+            Optional<Why> why = hindrance.isPresent() ? hindrance : whyNotNow(last, end);
             if (why.isPresent()) {
-                lines.add(new Line(Action.WAIT, 0, last, 0, prefix.blocks(), why.get()));
+                lines.add(why.get().line(Action.WAIT, 0, last, 0, prefix.blocks()));
             } else {
                 planned += cost(end.orElseThrow().block);
-                lines.add(new Line(Action.PIN, id++, last, end.get().block, end.get().blocks, shared(last, end.get())));
+                lines.add(shared(last, end.get()).line(Action.PIN, id++, last, end.get().block, end.get().blocks));
             }
         }
     }
 
-    private Optional<String> whyNotNow(long last, Optional<End> end) {
+    private Optional<Why> whyNotNow(long last, Optional<End> end) {
         if (!selected(last)) {
             return Optional.of(whyNot(last));
         }
         if (in.traits().needs(Need.TOKENS) && !in.prefixes().tokensKnown(last)) {
-            return Optional.of(
+            return Optional.of(new Why(
+                    Reason.TOKENS_UNKNOWN,
                     "worth a hold, and this backend sends the prefix itself, whose tokens are not known: it is"
-                            + " held once all of it was stored again");
+                            + " held once all of it was stored again"));
         }
         if (!in.tree().resident(last)) {
-            return Optional.of("worth a hold, and not in the cache now: it is pinned when it is stored again");
+            return Optional.of(new Why(
+                    Reason.NOT_CACHED, "worth a hold, and not in the cache now: it is pinned when it is stored again"));
         }
         if (in.tree().depth(last) == 0) {
-            return Optional.of(
+            return Optional.of(new Why(
+                    Reason.BEGINNING_UNKNOWN,
                     "worth a hold, and what comes before its last block is not known, since events were lost:"
-                            + " it is pinned when all of it is stored again");
+                            + " it is pinned when all of it is stored again"));
         }
         if (end.isEmpty()) {
-            return Optional.of(
+            return Optional.of(new Why(
+                    Reason.NO_END,
                     "worth a hold, and the engine can only pin where a request's blocks end: it is pinned with"
-                            + " the next request that goes on from it");
+                            + " the next request that goes on from it"));
         }
         if (in.leaving().contains(end.get().block)) {
             return Optional.of(UNPIN_UNDER_WAY);
@@ -517,30 +548,37 @@ public final class Planner {
         return exceeds(end.get().block);
     }
 
-    private String shared(long last, End end) {
-        return in.prefixes()
-                        .find(last)
-                        .map(prefix -> "shared by " + prefix.requests() + " requests and lost "
+    private Why shared(long last, End end) {
+        Optional<SharedPrefix> known = in.prefixes().find(last);
+        String said = known.map(prefix -> "shared by " + prefix.requests() + " requests and lost "
                                 + (prefix.losses() == 1 ? "once" : prefix.losses() + " times"))
                         .orElse("shared by several requests")
-                + in.prefixes()
-                        .find(last)
-                        .filter(prefix -> end.blocks > prefix.blocks())
+                + known.flatMap(prefix -> in.saving().said(tokens(prefix))).orElse("")
+                + known.filter(prefix -> end.blocks > prefix.blocks())
                         .map(prefix -> "; the engine can only pin where a request's blocks end, so "
                                 + (end.blocks - prefix.blocks()) + " blocks beyond its " + prefix.blocks()
                                 + " are pinned as well")
                         .orElse("");
+        return new Why(Reason.SHARED_AND_LOST, said);
     }
 
-    private void unpin(Hold hold, String reason) {
-        line(Action.UNPIN, hold, hold.lastBlock(), hold.pinnedBlocks(), reason);
+    private long tokens(SharedPrefix prefix) {
+        return prefix.blocks() * in.blockTokens();
     }
 
-    private static Line wait(Hold hold, String reason) {
-        return new Line(Action.WAIT, hold.id(), hold.end(), 0, hold.request().blocks(), reason);
+    private void unpin(Hold hold, Why why) {
+        line(Action.UNPIN, hold, hold.lastBlock(), hold.pinnedBlocks(), why);
     }
 
-    private void line(Action action, Hold hold, long block, int blocks, String reason) {
-        lines.add(new Line(action, hold.id(), hold.end(), block, blocks, reason));
+    private static Line wait(Hold hold, Reason code, String said) {
+        return wait(hold, new Why(code, said));
+    }
+
+    private static Line wait(Hold hold, Why why) {
+        return why.line(Action.WAIT, hold.id(), hold.end(), 0, hold.request().blocks());
+    }
+
+    private void line(Action action, Hold hold, long block, int blocks, Why why) {
+        lines.add(why.line(action, hold.id(), hold.end(), block, blocks));
     }
 }

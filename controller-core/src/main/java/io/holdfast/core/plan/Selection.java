@@ -41,6 +41,7 @@ final class Selection {
     private final Set<Long> requested = new HashSet<>();
     private final Set<Long> chosen = new LinkedHashSet<>();
     private final List<Choice> order = new ArrayList<>();
+    private final List<SharedPrefix> savingTooLittle = new ArrayList<>();
     private long othersTokens;
     private long chosenTokens;
 
@@ -65,16 +66,23 @@ final class Selection {
     }
 
     /** Why a prefix is not among them. */
-    String whyNot(long lastBlock) {
-        for (Choice choice : order) {
-            if (choice.prefix.lastBlock() == lastBlock) {
-                return "no room for it among automatic holds: it takes " + tokens(choice.costBlocks)
-                        + " tokens, hotter prefixes take " + chosenTokens + ", requested holds " + othersTokens
-                        + ", and " + bound(chosen) + " may be held: "
-                        + in.budget().automaticWhy();
+    Why whyNot(long lastBlock) {
+        for (SharedPrefix prefix : savingTooLittle) {
+            if (prefix.lastBlock() == lastBlock) {
+                return new Why(Reason.SAVES_TOO_LITTLE, in.saving().tooLittle(tokens(prefix.blocks())));
             }
         }
-        return "more than " + MOST + " hotter prefixes are worth a hold";
+        for (Choice choice : order) {
+            if (choice.prefix.lastBlock() == lastBlock) {
+                return new Why(
+                        Reason.HOTTER_FIRST,
+                        "no room for it among automatic holds: it takes " + tokens(choice.costBlocks)
+                                + " tokens, hotter prefixes take " + chosenTokens + ", requested holds " + othersTokens
+                                + ", and " + bound(chosen) + " may be held: "
+                                + in.budget().automaticWhy());
+            }
+        }
+        return new Why(Reason.HOTTER_FIRST, "more than " + MOST + " hotter prefixes are worth a hold");
     }
 
     private void look() {
@@ -95,7 +103,9 @@ final class Selection {
     }
 
     private void order() {
+        in.candidates().stream().filter(this::savesTooLittle).forEach(savingTooLittle::add);
         List<SharedPrefix> left = new ArrayList<>(in.candidates().stream()
+                .filter(prefix -> !savingTooLittle.contains(prefix))
                 .filter(prefix ->
                         automatic.containsKey(prefix.lastBlock()) || !in.tree().pinned(prefix.lastBlock()))
                 .sorted(Comparator.comparingDouble((SharedPrefix prefix) -> prefix.heat() * prefix.blocks())
@@ -119,9 +129,17 @@ final class Selection {
         }
     }
 
-    private double worth(SharedPrefix prefix, int above) {
+    private boolean savesTooLittle(SharedPrefix prefix) {
+        return in.saving().isTooLittle(tokens(prefix.blocks()), isHeld(prefix));
+    }
+
+    private boolean isHeld(SharedPrefix prefix) {
         Hold hold = automatic.get(prefix.lastBlock());
-        double stays = hold != null && hold.state() == HoldState.HELD ? STAYS : 1;
+        return hold != null && hold.state() == HoldState.HELD;
+    }
+
+    private double worth(SharedPrefix prefix, int above) {
+        double stays = isHeld(prefix) ? STAYS : 1;
         return stays * prefix.heat() * (prefix.blocks() - above) / Math.max(1, heldBlocks(prefix) - above);
     }
 

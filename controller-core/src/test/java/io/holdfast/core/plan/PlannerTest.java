@@ -12,6 +12,7 @@ import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.Observed;
 import io.holdfast.core.budget.PromptSizes;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
@@ -26,23 +27,31 @@ import io.holdfast.core.prefix.PrefixView;
 import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Samples;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Each reason that a plan can give, and the guard over random states. */
 final class PlannerTest {
     private static final Capabilities ABLE = new Capabilities(true, "test");
     private static final BackendTraits HARD = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
+
+    private static final Saving UNKNOWN =
+            new Saving(new PrefillCost.Unknown(3, "3 of 20 measurements"), Duration.ofMillis(5));
 
     private final List<SharedPrefix> candidates = new ArrayList<>();
     private final Map<Long, Long> pathsOver = new HashMap<>();
@@ -69,6 +78,7 @@ final class PlannerTest {
     private Optional<String> measuring = Optional.empty();
     private final Set<Long> tokensKnown = new HashSet<>();
     private long largestToken = Long.MAX_VALUE;
+    private Saving saving = UNKNOWN;
     private Optional<String> notPrimed = Optional.of("the sidecar sends no requests of its own to this engine");
     private Set<Long> leaving = Set.of();
     private Set<Long> freeing = Set.of();
@@ -591,6 +601,54 @@ final class PlannerTest {
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN);
     }
 
+    /** Two blocks of 16 tokens: what is worth 5 ms takes 156.25 microseconds a token. */
+    @Test
+    void automatic_savesLessThanIsWorthAHold_waitsAndSaysTheNumbers() {
+        root(1, 2);
+        pathsOver.put(2L, 2L);
+        candidates.add(prefix(2, 7));
+        saving = measured(0.000_156, 0);
+        assertWaits(
+                "holding its 32 tokens saves a request about 5.0 ms, and at least 5 ms are worth an automatic hold");
+        assertThat(plan().lines().getFirst().code()).isEqualTo(Reason.SAVES_TOO_LITTLE);
+
+        saving = measured(0.000_157, 0);
+        assertLine(
+                Action.PIN,
+                100,
+                2,
+                2,
+                "shared by 7 requests and lost once; a request that finds it saves about 5.0 ms");
+        saving = measured(0.000_156, 0.000_001);
+        assertThat(plan().lines())
+                .as("what the error allows")
+                .extracting(Line::action)
+                .containsExactly(Action.PIN);
+
+        saving = measured(0.000_001, 0);
+        wish(1, 1, 2);
+        assertThat(plan().lines())
+                .as("what somebody asked for")
+                .extracting(Line::code)
+                .containsExactly(Reason.WHOLE_PREFIX);
+    }
+
+    @Test
+    void automatic_heldAndFoundToSaveTooLittle_goes() {
+        root(1, 2);
+        held(1, HoldOrigin.AUTOMATIC, 1, 2);
+        candidates.add(prefix(2, 7));
+        saving = measured(0.000_105, 0);
+        assertThat(plan().lines())
+                .as("measurements waver")
+                .extracting(Line::code)
+                .containsExactly(Reason.HELD);
+        saving = measured(0.000_104, 0);
+        assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.SAVES_TOO_LITTLE);
+        assertThat(unpinned()).containsExactly(1L);
+        assertThat(plan().lines().getFirst().reason()).startsWith("let go: holding its 32 tokens saves");
+    }
+
     @Test
     void automatic_heldAboveItsOwnBound_goes() {
         root(1, 2);
@@ -742,6 +800,7 @@ final class PlannerTest {
                 holds,
                 prefixes,
                 candidates,
+                UNKNOWN,
                 100));
 
         int pins = 0;
@@ -825,6 +884,7 @@ final class PlannerTest {
                 holds,
                 prefixes,
                 candidates,
+                saving,
                 100));
     }
 
@@ -840,6 +900,23 @@ final class PlannerTest {
                 .filter(line -> line.action() == Action.UNPIN)
                 .map(Line::holdId)
                 .toList();
+    }
+
+    /** Whoever meets a code looks it up. */
+    @Test
+    void everyReason_isInTheDocsAndNoOther() throws IOException {
+        List<String> documented = Files.readAllLines(Path.of("..", "docs", "reasons.md")).stream()
+                .filter(line -> line.startsWith("| `"))
+                .map(line -> line.substring(3, line.indexOf('`', 3)))
+                .toList();
+        assertThat(documented)
+                .containsExactlyInAnyOrderElementsOf(Stream.of(Reason.values())
+                        .map(reason -> reason.name().toLowerCase(Locale.ROOT))
+                        .toList());
+    }
+
+    private static Saving measured(double secondsPerToken, double error) {
+        return new Saving(new PrefillCost.Known(0.01, secondsPerToken, error, 20), Duration.ofMillis(5));
     }
 
     private void assertLine(Action action, long holdId, long lastBlock, int blocks, String reason) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.budget.Budget;
+import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
@@ -255,6 +256,7 @@ final class SelectionTest {
                         holds,
                         prefixes,
                         candidates,
+                        new Saving(new PrefillCost.Unknown(0, "no measurement"), Duration.ZERO),
                         1))
                 .chosen();
     }
