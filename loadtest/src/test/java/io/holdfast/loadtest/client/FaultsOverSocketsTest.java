@@ -95,7 +95,8 @@ final class FaultsOverSocketsTest {
         busy.set(true);
         keepBusy();
         for (List<Fault> faults : List.of(List.<Fault>of(), List.<Fault>of(new CacheFault.PinIgnored()))) {
-            Result result = run(ENGINE.withFaults(faults), seed, pins(), settings -> settings.repeatPairs(0));
+            Result result = run(
+                    ENGINE.withFaults(faults), seed, FaultsOverSocketsTest::pins, settings -> settings.repeatPairs(0));
             assertThat(result.verdict().finding()).isEqualTo(Finding.INVALID);
             assertThat(result.verdict().reason()).containsPattern("the client (stood still for|was saturated)");
         }
@@ -124,7 +125,11 @@ final class FaultsOverSocketsTest {
     }
 
     private Result assertThatHoldsWork(long seed, Fault fault) {
-        Result result = run(ENGINE.withFaults(List.of(fault)), seed, pins(), settings -> settings.rehearsal(true));
+        Result result = run(
+                ENGINE.withFaults(List.of(fault)),
+                seed,
+                FaultsOverSocketsTest::pins,
+                settings -> settings.rehearsal(true));
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
         assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
@@ -135,14 +140,15 @@ final class FaultsOverSocketsTest {
         Result result = run(
                 ENGINE.withFaults(List.of(fault, new CacheFault.PinIgnored())),
                 seed,
-                pins(),
+                FaultsOverSocketsTest::pins,
                 settings -> settings.rehearsal(true));
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.NO);
         return result.verdict().finding();
     }
 
-    private static BiFunction<HttpEngine, EmulatedUnit, ArmSwitch> pins() {
-        return (engine, unit) -> Arms.pinRoute(engine);
+    @SuppressWarnings("unused") // the unit is another arm's matter
+    private static ArmSwitch pins(HttpEngine engine, EmulatedUnit unit) {
+        return Arms.pinRoute(engine);
     }
 
     private Result run(
@@ -165,7 +171,7 @@ final class FaultsOverSocketsTest {
                 HttpEngine tested = new HttpEngine(
                         client,
                         unit,
-                        engine == VLLM
+                        engine.kind() instanceof EmulatorSettings.Kind.Vllm
                                 ? HttpSettings.defaults()
                                         .withRoute(CompletionRoute.OPENAI_COMPLETIONS)
                                         .withFlushPath("/reset_prefix_cache")
