@@ -154,7 +154,7 @@ public final class AutomaticHolds implements ArmSwitch {
                         .map(prefix -> prefix.path("why").asText())
                         .filter(why -> !why.isEmpty())
                         .findFirst()
-                        .map(why -> "it decided to hold nothing: " + why)
+                        .map(why -> "it held nothing yet: " + why)
                         .orElse("it found nothing that requests share");
     }
 

@@ -65,7 +65,7 @@ final class AutomaticHoldsTest {
     void sidecarThatHoldsNothing_saysWhy() {
         chooses = false;
         arm.prepare();
-        assertThat(arm.on(PREFIXES, SLOT).reason()).isEqualTo("it decided to hold nothing: no room for it");
+        assertThat(arm.on(PREFIXES, SLOT).reason()).isEqualTo("it held nothing yet: no room for it");
     }
 
     @Test
