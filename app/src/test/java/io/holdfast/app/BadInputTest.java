@@ -147,8 +147,8 @@ class BadInputTest {
                 "--header a/b:secret|--header has no name and a colon first; write 'NAME: VALUE'.",
                 "--header X-Team:|--header has nothing in X-Team that a header can have;",
                 "--header Host:secret|--header is Host, which the client writes itself; leave it out.",
-                "--header X-Team:secret --header x-team:secret|--header number 2 is x-team again; write each name"
-                        + " once.",
+                "--model m --header X-Team:secret --header x-team:secret|--header number 2 is x-team again; write each"
+                        + " name once.",
                 "--api-key-env PATH --header authorization:secret|--header is authorization, and so is the key of",
                 "--ca nosuch.pem|nosuch.pem cannot be read; name one that is there.",
                 "--ca pom.xml|pom.xml has no certificates that can be read; name one in PEM,",
