@@ -12,9 +12,12 @@ import java.net.Socket;
 import java.net.URI;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 /** A port that leads to a server while it is open, and where nothing listens while it is shut. */
 final class Gate implements AutoCloseable {
@@ -29,6 +32,7 @@ final class Gate implements AutoCloseable {
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private ServerSocket listening;
+    private Future<?> accepting = CompletableFuture.completedFuture("");
 
     Gate(URI server) throws IOException {
         this.server = server;
@@ -40,12 +44,22 @@ final class Gate implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + port);
     }
 
-    synchronized void shut() throws IOException {
-        listening.close();
-        for (Socket socket : sockets) {
-            socket.close();
+    void shut() throws IOException {
+        Future<?> last;
+        synchronized (this) {
+            listening.close();
+            for (Socket socket : sockets) {
+                socket.close();
+            }
+            sockets.clear();
+            last = accepting;
         }
-        sockets.clear();
+        // A virtual thread that accepts keeps the port until it has noticed, and the next to listen there is refused.
+        try {
+            last.get();
+        } catch (InterruptedException | ExecutionException e) {
+            throw new IOException("The gate did not shut.", e);
+        }
     }
 
     synchronized void open() throws IOException {
@@ -70,7 +84,7 @@ final class Gate implements AutoCloseable {
         ServerSocket fresh = new ServerSocket();
         fresh.setReuseAddress(true);
         fresh.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), where));
-        threads.execute(() -> accept(fresh));
+        accepting = threads.submit(() -> accept(fresh));
         return fresh;
     }
 
