@@ -44,7 +44,7 @@ final class FaultSeedsTest {
     private static final Speed DEAR_PREFILL = new Speed(17.7, 10_000, 1_000, 1);
 
     /** So much that every run loses what it needs, in some leg. */
-    private static final EventFault.EventLoss EVENT_LOSS = new EventFault.EventLoss(60);
+    private static final EventFault.EventLoss EVENT_LOSS = new EventFault.EventLoss(80);
 
     /** The readiness check of a server life is a request as well. */
     private static final int READINESS = 1;
