@@ -1,6 +1,5 @@
 package io.holdfast.app;
 
-import io.holdfast.loadtest.replay.MooncakeTrace;
 import io.holdfast.loadtest.replay.Replay;
 import io.holdfast.loadtest.replay.ReplayResult;
 import io.holdfast.loadtest.replay.ReplaySettings;
@@ -8,6 +7,7 @@ import io.holdfast.loadtest.replay.ReplaySettings.Hints;
 import io.holdfast.loadtest.replay.ReplaySettings.Part;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
 import io.holdfast.loadtest.replay.Trace;
+import io.holdfast.loadtest.replay.TraceFile;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -70,8 +70,18 @@ final class ReplayCommand implements Callable<Integer> {
             required = true,
             paramLabel = "FILE",
             description = "Requests as Mooncake publishes them: JSON lines with timestamp, input_length, output_length"
-                    + " and hash_ids, one for each 512 tokens. Packed by gzip or not.")
+                    + " and hash_ids, one for each 512 tokens; or CSV with the header time,prefix,tokens, such as"
+                    + " 12.5,system/chat-7,1800/420. Packed by gzip or not.")
     private Path trace = Path.of("");
+
+    @Option(
+            names = "--format",
+            paramLabel = "NAME",
+            description = "mooncake or csv (default: what the first line tells).")
+    private TraceFile.@Nullable Format format;
+
+    @Option(names = "--block-tokens", paramLabel = "N", description = "Tokens in a block of a CSV trace (default: 16).")
+    private @Nullable Integer blockTokens;
 
     @ArgGroup
     private Sizes sizes = new Sizes();
@@ -132,7 +142,7 @@ final class ReplayCommand implements Callable<Integer> {
         probability("--hints", hints);
         probability("--thin", thin);
         PrintWriter out = spec.commandLine().getOut();
-        Trace requests = MooncakeTrace.read(trace);
+        Trace requests = file().read();
         if (thin != null) {
             requests = requests.thinned(thin, seed);
         }
@@ -166,6 +176,20 @@ final class ReplayCommand implements Callable<Integer> {
             report.end(text);
         }
         return ExitCode.OK;
+    }
+
+    private TraceFile file() {
+        TraceFile file = TraceFile.at(trace);
+        if (format != null) {
+            file = file.as(format);
+        }
+        if (blockTokens != null) {
+            if (blockTokens < 1) {
+                throw new CommandException("--block-tokens is at least 1, not " + blockTokens + ".");
+            }
+            file = file.inBlocksOf(blockTokens);
+        }
+        return file;
     }
 
     private ReplaySettings settings() {

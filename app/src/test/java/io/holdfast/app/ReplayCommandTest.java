@@ -85,6 +85,9 @@ final class ReplayCommandTest {
                 "--capacity-share 1.5|--capacity-share is a share above 0 and up to 1, not 1.5.",
                 "--hints 2|--hints is a probability between 0 and 1, not 2.0.",
                 "--thin -1|--thin is a probability between 0 and 1, not -1.0.",
+                "--block-tokens 0|--block-tokens is at least 1, not 0.",
+                "--block-tokens 16|leave the blocks' size out",
+                "--format csv|is no header 'time,prefix,tokens'",
                 "--policy mru|'MRU'"
             })
     void badOption_isOneSentence(String options, String why) {
@@ -98,6 +101,22 @@ final class ReplayCommandTest {
         CommandRun told = CommandRun.by("replay", "--trace", trace.toString());
         assertThat(told.badInput()).startsWith("holdfast: Line 1 of the trace ").contains("no whole JSON object");
         assertThat(told.out()).isEmpty();
+    }
+
+    @Test
+    void csv_isKnownByItsHeader() throws IOException {
+        Files.writeString(trace, "time,prefix,tokens\n0,system/one,64/10\n2,system/two,64/20\n");
+        JsonNode told = json("--policy", "lru", "--capacity-blocks", "100", "--block-tokens", "32", "--json");
+        assertThat(told.get(0).path("references").asLong()).isEqualTo(6);
+        assertThat(told.get(0).path("hits").asLong()).isEqualTo(2);
+    }
+
+    @Test
+    void brokenCsv_printsNothingElse() throws IOException {
+        Files.writeString(trace, "time,prefix,tokens\n0,system/one,64/10\n2,system/two\n");
+        assertThat(CommandRun.by("replay", "--trace", trace.toString()).badInput())
+                .startsWith("holdfast: Line 3 of the trace ")
+                .endsWith(" has 2 fields, where the header has 3.");
     }
 
     private JsonNode json(String... options) throws IOException {

@@ -146,6 +146,6 @@ final class PublicTraceTest {
         Path file = FOLDER.resolve("mooncake_" + name + ".jsonl.gz");
         assumeTrue(
                 Files.exists(file), () -> "Needs Mooncake's trace at " + file + ", which is not part of the project.");
-        return traces.computeIfAbsent(file, MooncakeTrace::read);
+        return traces.computeIfAbsent(file, path -> TraceFile.at(path).read());
     }
 }

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-final class MooncakeTraceTest {
+final class TraceFileTest {
     private static final String GOOD =
             "{\"timestamp\": 5, \"input_length\": 1100, \"output_length\": 7, \"hash_ids\": [0, 1, 2]}\n";
 
@@ -25,7 +25,7 @@ final class MooncakeTraceTest {
 
     @Test
     void requests_areReadWithTimesAndPaths() throws IOException {
-        Trace trace = MooncakeTrace.read(file((GOOD
+        Trace trace = read(file((GOOD
                         + "\n"
                         + "{\"hash_ids\": [0, 1, 9], \"timestamp\": 6, \"other\": {\"a\": [1]}, \"input_length\":"
                         + " 1536, \"output_length\": 0}\n")
@@ -42,7 +42,7 @@ final class MooncakeTraceTest {
 
     @Test
     void idBelowAnotherParent_isAnotherBlock() throws IOException {
-        Trace trace = MooncakeTrace.read(
+        Trace trace = read(
                 file((GOOD + "{\"timestamp\": 6, \"input_length\": 1024, \"output_length\": 0, \"hash_ids\": [3, 1]}\n")
                         .getBytes(StandardCharsets.UTF_8)));
         assertThat(trace.uniqueBlocks()).isEqualTo(5);
@@ -54,9 +54,9 @@ final class MooncakeTraceTest {
         try (GZIPOutputStream packed = new GZIPOutputStream(bytes)) {
             packed.write(GOOD.repeat(1_000).getBytes(StandardCharsets.UTF_8));
         }
-        assertThat(MooncakeTrace.read(file(bytes.toByteArray())).requests()).isEqualTo(1_000);
+        assertThat(read(file(bytes.toByteArray())).requests()).isEqualTo(1_000);
         Path cut = file(Arrays.copyOf(bytes.toByteArray(), bytes.size() / 2));
-        assertThatThrownBy(() -> MooncakeTrace.read(cut))
+        assertThatThrownBy(() -> read(cut))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageStartingWith("The packed trace " + cut + " is broken after line ");
     }
@@ -81,7 +81,7 @@ final class MooncakeTraceTest {
             })
     void badLine_isNamed(String line, String why) throws IOException {
         Path bad = file((GOOD + line + "\n").getBytes(StandardCharsets.UTF_8));
-        assertThatThrownBy(() -> MooncakeTrace.read(bad))
+        assertThatThrownBy(() -> read(bad))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageStartingWith("Line 2 of the trace " + bad + " ")
                 .hasMessageContaining(why);
@@ -92,12 +92,15 @@ final class MooncakeTraceTest {
         byte[] binary = new byte[4_096];
         Arrays.fill(binary, (byte) 0xfe);
         Path noText = file(binary);
-        assertThatThrownBy(() -> MooncakeTrace.read(noText))
-                .hasMessage("Line 1 of the trace " + noText + " is no text.");
+        assertThatThrownBy(() -> read(noText)).hasMessage("Line 1 of the trace " + noText + " is no text.");
         Path empty = file(new byte[0]);
-        assertThatThrownBy(() -> MooncakeTrace.read(empty)).hasMessage("The trace " + empty + " has no requests.");
+        assertThatThrownBy(() -> read(empty)).hasMessage("The trace " + empty + " has no requests.");
         Path absent = folder.resolve("absent");
-        assertThatThrownBy(() -> MooncakeTrace.read(absent)).hasMessage("There is no trace " + absent + ".");
+        assertThatThrownBy(() -> read(absent)).hasMessage("There is no trace " + absent + ".");
+    }
+
+    private static Trace read(Path file) {
+        return TraceFile.at(file).read();
     }
 
     private Path file(byte[] content) throws IOException {
