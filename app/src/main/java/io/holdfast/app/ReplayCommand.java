@@ -91,7 +91,8 @@ final class ReplayCommand implements Callable<Integer> {
             paramLabel = "NAME",
             defaultValue = "HOLDFAST",
             description = "lru, optimum (knows what comes), holdfast, or freq: as holdfast, with how often a block was"
-                    + " used lately as its score (default: holdfast).")
+                    + " used lately as its score; or another eviction in the engine: slru (what was found once is"
+                    + " protected) or lfu (what was used least often goes first) (default: holdfast).")
     private Policy policy = Policy.HOLDFAST;
 
     @Option(
@@ -162,7 +163,7 @@ final class ReplayCommand implements Callable<Integer> {
             ReplayResult found = switch (policy) {
                 case LRU -> lru;
                 case OPTIMUM -> optimum;
-                case HOLDFAST, FREQ -> Replay.run(requests, settings, capacity);
+                case HOLDFAST, FREQ, SLRU, LFU -> Replay.run(requests, settings, capacity);
             };
             report.add(found, lru, optimum);
             if (!json) {

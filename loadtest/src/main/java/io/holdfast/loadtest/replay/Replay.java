@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.replay;
 
+import io.holdfast.core.rank.LruCache;
 import io.holdfast.core.rank.RankedPins;
 import io.holdfast.loadtest.replay.ReplaySettings.Hints;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
@@ -31,8 +32,8 @@ public final class Replay {
         this.trace = trace;
         this.settings = settings;
         this.capacity = capacity;
-        pinning = settings.policy() != Policy.LRU;
-        engine = new ReplayEngine(trace, capacity, settings.held(), this::evicted, this::unpinned);
+        pinning = settings.policy() == Policy.HOLDFAST || settings.policy() == Policy.FREQ;
+        engine = new ReplayEngine(trace, cache(), settings.held(), this::unpinned);
         pins = new RankedPins(settings.rank(), capacity, new RankedPins.Pins() {
             @Override
             public void pin(long hash) {
@@ -56,6 +57,15 @@ public final class Replay {
             return new ReplayResult(capacity, Optimum.hits(trace, capacity), trace.references(), 0, 0, 0, 0);
         }
         return new Replay(trace, settings, capacity).run();
+    }
+
+    private EngineCache cache() {
+        return switch (settings.policy()) {
+            case LRU, HOLDFAST, FREQ -> new EngineCache.Lru(new LruCache(capacity, this::evicted));
+            case SLRU -> TieredCache.segmented(trace.uniqueBlocks(), capacity);
+            case LFU -> TieredCache.leastFrequent(trace.uniqueBlocks(), capacity);
+            case OPTIMUM -> throw new IllegalStateException("What comes is not known request by request.");
+        };
     }
 
     private ReplayResult run() {

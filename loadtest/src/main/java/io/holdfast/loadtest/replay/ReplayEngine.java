@@ -1,11 +1,10 @@
 package io.holdfast.loadtest.replay;
 
-import io.holdfast.core.rank.LruCache;
 import java.util.Arrays;
 import java.util.PriorityQueue;
 import java.util.function.IntConsumer;
 
-/** A cache as an engine has it: the least recently used block goes first, what is pinned or in use stays. */
+/** A cache as an engine has it: what is pinned or in use stays, of the rest its eviction chooses. */
 final class ReplayEngine {
     /*
      * Requests that run
@@ -36,7 +35,7 @@ final class ReplayEngine {
     private final int capacity;
     private final boolean held;
     private final int blockTokens;
-    private final LruCache cache;
+    private final EngineCache cache;
     private final IntConsumer unpinned;
     private final PriorityQueue<Running> running = new PriorityQueue<>((a, b) -> Long.compare(a.endNanos, b.endNanos));
     private final int[] inUse;
@@ -49,14 +48,13 @@ final class ReplayEngine {
 
     /**
      * @param held whether running requests hold their blocks
-     * @param evicted hears of evicted blocks
      * @param unpinned hears of pins that had to be given up
      */
-    ReplayEngine(Trace trace, int capacity, boolean held, IntConsumer evicted, IntConsumer unpinned) {
-        this.capacity = capacity;
+    ReplayEngine(Trace trace, EngineCache cache, boolean held, IntConsumer unpinned) {
+        this.capacity = cache.capacity();
         this.held = held;
         this.blockTokens = trace.blockTokens();
-        this.cache = new LruCache(capacity, evicted);
+        this.cache = cache;
         this.unpinned = unpinned;
         inUse = new int[trace.uniqueBlocks()];
         pinPlaces = new int[trace.uniqueBlocks()];

@@ -27,7 +27,11 @@ public record ReplaySettings(
         /** The engine, and pins by the reuse rate of blocks. */
         HOLDFAST,
         /** The same by how often blocks were used lately. */
-        FREQ
+        FREQ,
+        /** No pins, and an engine that protects in its cache what was found once. */
+        SLRU,
+        /** No pins, and an engine that evicts what was used least often. */
+        LFU
     }
 
     /** A part of what decides. */

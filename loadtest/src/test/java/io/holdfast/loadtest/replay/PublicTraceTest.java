@@ -64,6 +64,21 @@ final class PublicTraceTest {
         assertThat(found(trace, Policy.OPTIMUM, capacity)).isEqualTo(optimum);
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "1000, 13871, 22320",
+        "2000, 17210, 29182",
+        "5000, 26642, 40735",
+        "10000, 38324, 54034",
+        "20000, 64975, 71886",
+        "50000, 99205, 98968"
+    })
+    void otherEvictions_findOnConversationWhatTheyAreKnownTo(int capacity, long segmented, long leastFrequent) {
+        Trace trace = trace("conversation");
+        assertThat(found(trace, Policy.SLRU, capacity)).isEqualTo(segmented);
+        assertThat(found(trace, Policy.LFU, capacity)).isEqualTo(leastFrequent);
+    }
+
     /** Trace, whether running requests hold their blocks, size of the cache, least gain over LRU in points. */
     static Stream<Arguments> gains() {
         Stream<Arguments> slice = Stream.of(
