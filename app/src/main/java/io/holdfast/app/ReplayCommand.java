@@ -8,7 +8,9 @@ import io.holdfast.loadtest.replay.ReplaySettings.Part;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
 import io.holdfast.loadtest.replay.Trace;
 import io.holdfast.loadtest.replay.TraceFile;
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -136,12 +138,19 @@ final class ReplayCommand implements Callable<Integer> {
     @Option(names = "--json", description = "One JSON array, with one object for each capacity.")
     private boolean json;
 
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg",
+            description = "Also write the shares found over the capacities as a picture; what is there is replaced.")
+    private @Nullable Path plot;
+
     ReplayCommand() {}
 
     @Override
     public Integer call() {
         probability("--hints", hints);
         probability("--thin", thin);
+        writable(plot);
         PrintWriter out = spec.commandLine().getOut();
         Trace requests = file().read();
         if (thin != null) {
@@ -169,6 +178,9 @@ final class ReplayCommand implements Callable<Integer> {
             if (!json) {
                 report.line(text);
             }
+        }
+        if (plot != null) {
+            write(plot, report.svg());
         }
         if (json) {
             out.println(report.json());
@@ -222,6 +234,30 @@ final class ReplayCommand implements Callable<Integer> {
             }
         }
         return capacities;
+    }
+
+    /** Said before the replay, which may take a while. */
+    private static void writable(@Nullable Path file) {
+        if (file != null) {
+            Path folder = Optional.ofNullable(file.toAbsolutePath().getParent()).orElse(file);
+            if (!Files.isDirectory(folder)) {
+                throw new CommandException("--plot names a file in " + folder + ", which is no directory.");
+            }
+            if (Files.isDirectory(file)) {
+                throw new CommandException("--plot names " + file + ", which is a directory; name a file in it.");
+            }
+            if (!Files.isWritable(Files.exists(file) ? file : folder)) {
+                throw new CommandException("--plot names " + file + ", which may not be written; name another file.");
+            }
+        }
+    }
+
+    private static void write(Path file, String content) {
+        try {
+            Files.writeString(file, content);
+        } catch (IOException e) {
+            throw new CommandException("--plot names " + file + ", which cannot be written: " + e.getMessage() + ".");
+        }
     }
 
     private static void probability(String name, @Nullable Double value) {

@@ -9,8 +9,11 @@ import io.holdfast.loadtest.replay.Trace;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.function.Function;
 
-/** What a replay found, by capacity: a table, or JSON. */
+/** What a replay found, by capacity: a table, JSON, or a picture. */
 final class ReplayReport {
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -110,6 +113,26 @@ final class ReplayReport {
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("A tree of texts and numbers is always JSON.", e);
         }
+    }
+
+    /** The same as a picture; only what the policy is not itself stands beside it. */
+    String svg() {
+        ReplayPlot plot = new ReplayPlot(
+                trace.name() + ": what a cache finds, by its capacity",
+                "blocks of " + trace.blockTokens() + " tokens, as a logarithm");
+        plot.lru(ratios(Line::lru));
+        if (!policy.equals("lru") && !policy.equals("optimum")) {
+            plot.policy(policy, ratios(Line::found));
+        }
+        return plot.optimum(ratios(Line::optimum)).svg();
+    }
+
+    private NavigableMap<Integer, Double> ratios(Function<Line, ReplayResult> of) {
+        NavigableMap<Integer, Double> ratios = new TreeMap<>();
+        for (Line line : lines) {
+            ratios.put(line.found().capacity(), of.apply(line).hitRatio());
+        }
+        return ratios;
     }
 
     private static String pad(String name) {

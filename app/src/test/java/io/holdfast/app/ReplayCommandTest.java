@@ -119,6 +119,26 @@ final class ReplayCommandTest {
                 .endsWith(" has 2 fields, where the header has 3.");
     }
 
+    @Test
+    void plot_hasACurveForEachPolicy() throws IOException {
+        Path picture = folder.resolve("plot.svg");
+        json("--capacity-blocks", "600,300", "--policy", "slru", "--plot", picture.toString(), "--json");
+        assertThat(Files.readString(picture))
+                .contains("trace.jsonl", ">LRU ", ">slru ", ">optimum ", ", 300 blocks: ", ", 600 blocks: ");
+        json("--capacity-blocks", "600", "--policy", "lru", "--plot", picture.toString(), "--json");
+        assertThat(Files.readString(picture)).contains(">LRU ", ">optimum ").doesNotContain(">lru ", "300 blocks");
+    }
+
+    @Test
+    void plotThatCannotBe_isSaidBeforeAnythingElse() {
+        assertThat(CommandRun.by("replay", "--trace", trace.toString(), "--plot", folder + "/absent/plot.svg")
+                        .badInput())
+                .endsWith("absent, which is no directory.");
+        assertThat(CommandRun.by("replay", "--trace", trace.toString(), "--plot", folder.toString())
+                        .badInput())
+                .endsWith("is a directory; name a file in it.");
+    }
+
     private JsonNode json(String... options) throws IOException {
         String[] words = new String[options.length + 3];
         words[0] = "replay";
