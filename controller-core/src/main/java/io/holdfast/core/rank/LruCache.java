@@ -13,7 +13,9 @@ public final class LruCache {
      * ---------------------
      * A request uses all blocks of its path at once, and of those the deepest goes first: engines free a prompt from its
      * end. So the order is that of the last use, then of depth, and a block always comes before what lies above it; whoever
-     * evicts in this order needs no look at the tree. Moment and depth are one number for each block, its stamp.
+     * evicts in this order needs no look at the tree. Moment and depth are one number for each block, its stamp. Of blocks
+     * with one stamp the one with the larger number goes first, which mostly is the one that was remembered later: so what
+     * is evicted does not depend on how the heap happens to lie.
      *
      * The heap
      * --------
@@ -125,7 +127,7 @@ public final class LruCache {
 
     /** Whether one block of the cache comes before another when room is needed. */
     public boolean isOlder(int block, int other) {
-        return stamps[block] < stamps[other];
+        return goesBefore(stamps[block], block, stamps[other], other);
     }
 
     /** Keeps a block that is in the cache, once more. */
@@ -206,7 +208,7 @@ public final class LruCache {
 
     private void siftUp(int from, long at, int block) {
         int place = from;
-        while (place > 0 && heapStamps[(place - 1) / 2] > at) {
+        while (place > 0 && goesBefore(at, block, (place - 1) / 2)) {
             heapStamps[place] = heapStamps[(place - 1) / 2];
             heapBlocks[place] = heapBlocks[(place - 1) / 2];
             place = (place - 1) / 2;
@@ -218,10 +220,10 @@ public final class LruCache {
     private void siftDown(long at, int block) {
         int place = 0;
         for (int child = 1; child < entries; child = 2 * place + 1) {
-            if (child + 1 < entries && heapStamps[child + 1] < heapStamps[child]) {
+            if (child + 1 < entries && goesBefore(heapStamps[child + 1], heapBlocks[child + 1], child)) {
                 child++;
             }
-            if (heapStamps[child] >= at) {
+            if (goesBefore(at, block, child)) {
                 break;
             }
             heapStamps[place] = heapStamps[child];
@@ -230,6 +232,14 @@ public final class LruCache {
         }
         heapStamps[place] = at;
         heapBlocks[place] = block;
+    }
+
+    private boolean goesBefore(long at, int block, int place) {
+        return goesBefore(at, block, heapStamps[place], heapBlocks[place]);
+    }
+
+    private static boolean goesBefore(long at, int block, long otherAt, int other) {
+        return at < otherAt || (at == otherAt && block > other);
     }
 
     private void reach(int block) {
