@@ -1,9 +1,20 @@
 package io.holdfast.core.rank;
 
 import java.util.Arrays;
+import java.util.function.IntConsumer;
 
 /** Pins the best blocks of one cache, each with all that lies above it, and lets go of the rest. */
 final class PinChoice {
+    /*
+     * How many
+     * --------
+     * At most a share of the room, and no more than leaves room for so many long prompts. What a prompt needs depends on
+     * what is pinned of it, so neither can be said before the other: blocks are taken in their order as far as the share
+     * reaches, and then the longest run of that order that leaves room stays. Each block comes after those above it, so a
+     * run is a tree at wherever it is cut.
+     */
+    private static final int CUTS = 32;
+
     /** Hears of what is pinned and let go of. */
     interface Listener {
         void changed(int block, boolean pinned);
@@ -19,6 +30,11 @@ final class PinChoice {
     private int[] chosen = new int[1 << 10];
     /** By block: the choice that it was last part of. */
     private int[] choices = new int[1 << 10];
+
+    /** By block: its place in that choice. */
+    private int[] ranks = new int[1 << 10];
+    /** By block: the choice when a block below it was pinned last. */
+    private int[] inner = new int[1 << 10];
 
     private int choice;
     private boolean[] isPinned = new boolean[1 << 10];
@@ -51,32 +67,89 @@ final class PinChoice {
     }
 
     void releaseAll() {
-        choose((block, now) -> 0, 0, 0);
+        choice++;
+        pin(0);
     }
 
-    void choose(Score score, int budget, long nowNanos) {
+    /**
+     * Chooses anew.
+     *
+     * @param budget the most that may be chosen
+     * @param room for pins and prompts together
+     * @param prompts what has to fit beside
+     */
+    void choose(Score score, int budget, double room, RecentPrompts prompts, long nowNanos) {
         reach(history.reach());
         int ranked = budget > 0 ? rank(score, nowNanos) : 0;
         choice++;
         int count = 0;
         for (int place = 0; place < ranked && count < budget; place++) {
-            int block = (int) order[place];
-            int missing = 0;
-            for (int above = block;
-                    above != BlockHistory.NONE && choices[above] != choice;
-                    above = history.parents[above]) {
-                missing++;
-            }
-            if (count + missing <= budget) {
-                for (int above = block;
-                        above != BlockHistory.NONE && choices[above] != choice;
-                        above = history.parents[above]) {
-                    choices[above] = choice;
-                    chosen[count++] = above;
+            count += take((int) order[place], count, budget - count);
+        }
+        int stays = count;
+        while (stays > 0 && !prompts.fit(room - stays, orders(stays))) {
+            stays -= Math.max(1, count / CUTS);
+        }
+        for (int place = Math.max(0, stays); place < count; place++) {
+            choices[chosen[place]] = 0;
+        }
+        pin(Math.max(0, stays));
+    }
+
+    /** Takes a block and what is not taken yet above it, if that is not too much; how many that were. */
+    private int take(int block, int count, int most) {
+        int missing = 0;
+        for (int above = block; isMissing(above) && missing <= most; above = history.parents[above]) {
+            missing++;
+        }
+        if (missing > most) {
+            return 0;
+        }
+        int place = count + missing;
+        for (int above = block; isMissing(above); above = history.parents[above]) {
+            choices[above] = choice;
+            chosen[--place] = above;
+            ranks[above] = place;
+        }
+        return missing;
+    }
+
+    private boolean isMissing(int block) {
+        return block != BlockHistory.NONE && choices[block] != choice;
+    }
+
+    /** Of the first so many that were chosen: how much of a path they are. */
+    private RecentPrompts.Cover orders(int count) {
+        return path -> {
+            // Along a path each comes later in the order than what lies above it.
+            int from = 0;
+            int to = path.length;
+            while (from < to) {
+                int middle = (from + to) >>> 1;
+                int block = path[middle];
+                if (block < choices.length && choices[block] == choice && ranks[block] < count) {
+                    from = middle + 1;
+                } else {
+                    to = middle;
                 }
             }
+            return from;
+        };
+    }
+
+    /** Shows the pinned blocks below which none is pinned. */
+    void ends(IntConsumer visitor) {
+        for (int place = 0; place < pins; place++) {
+            int above = history.parents[pinned[place]];
+            if (above != BlockHistory.NONE) {
+                inner[above] = choice;
+            }
         }
-        pin(count);
+        for (int place = 0; place < pins; place++) {
+            if (inner[pinned[place]] != choice) {
+                visitor.accept(pinned[place]);
+            }
+        }
     }
 
     private int rank(Score score, long nowNanos) {
@@ -121,6 +194,8 @@ final class PinChoice {
             order = new long[length];
             chosen = new int[length];
             choices = Arrays.copyOf(choices, length);
+            ranks = Arrays.copyOf(ranks, length);
+            inner = Arrays.copyOf(inner, length);
             isPinned = Arrays.copyOf(isPinned, length);
         }
     }

@@ -1,7 +1,5 @@
 package io.holdfast.core.rank;
 
-import java.util.Arrays;
-
 /** Which blocks of one engine's cache to pin, told of its requests and removals as its events show them. */
 public final class RankedPins {
     /*
@@ -29,7 +27,8 @@ public final class RankedPins {
      * The budget
      * ----------
      * Of the room that running requests leave, a share, and never so much that not eight long prompts fit beside it: a cache
-     * that turns over between two ticks serves new requests worse than pins serve old ones.
+     * that turns over between two ticks serves new requests worse than pins serve old ones. What is pinned of a prompt it
+     * does not need a second time.
      */
 
     /** Takes what is to be done to the engine. */
@@ -45,7 +44,6 @@ public final class RankedPins {
     private static final double NANOS = 1e9;
     private static final long FIT_EVERY_NANOS = 30_000_000_000L;
     private static final double PEAK_SECONDS = 60;
-    private static final int RECENT_PATHS = 500;
     private static final double LEAST_RESIDENCE_WEIGHT = 0.0005;
     private static final double HALF_LIVES = 3;
     private static final double LEAST_HALF_LIFE = 10;
@@ -64,8 +62,7 @@ public final class RankedPins {
     private final PinChoice enginePins;
     private final ShadowGate gate = new ShadowGate();
 
-    private final int[] recentPaths = new int[RECENT_PATHS];
-    private long requests;
+    private final RecentPrompts prompts;
     private final long[] gaps = new long[AgeBins.COUNT];
     private long gapCount;
     private double residenceLog;
@@ -83,6 +80,7 @@ public final class RankedPins {
     public RankedPins(RankSettings settings, int capacity, Pins pins) {
         this.settings = settings;
         this.capacity = capacity;
+        prompts = new RecentPrompts(settings.freePrompts());
         without = new LruCache(capacity, this::evictedWithout);
         with = new LruCache(capacity, block -> {});
         shadowPins = new PinChoice(history, with.blocks(), (block, pinned) -> {
@@ -146,19 +144,52 @@ public final class RankedPins {
      * @param fullBlocks how many of them are full: a conversation goes on below the last of those
      * @param tokens of its prompt
      * @param hint what its owner says will come: 0 nothing, 1 that it goes on, 2 that it is over
+     * @return its number, by which it may {@linkplain #grew grow}
      */
-    public void request(long[] hashes, int blocks, int stored, int fullBlocks, int tokens, int hint, long nanos) {
+    public long request(long[] hashes, int blocks, int stored, int fullBlocks, int tokens, int hint, long nanos) {
         nowNanos = nanos;
         begin(nanos);
         resolve(hashes, blocks);
-        learn(blocks);
+        learn(0, blocks);
         int hitsWithout = without.hits(path, blocks);
         int hitsWith = with.hits(path, blocks);
         gate.request(blocks, hitsWithout, hitsWith, nanos / NANOS, residence());
         without.use(path, blocks, nanos);
         with.use(path, blocks, nanos);
-        use(blocks, stored, fullBlocks, tokens, hint);
-        recentPaths[(int) (requests++ % RECENT_PATHS)] = blocks;
+        int turn = turn(blocks);
+        use(0, blocks, stored, turn, tokens, hint);
+        if (fullBlocks > 0) {
+            history.endTurns[path[fullBlocks - 1]] = (byte) Math.min(turn, Byte.MAX_VALUE);
+        }
+        return prompts.add(path, blocks);
+    }
+
+    /**
+     * A request turned out to be longer: by more of its prompt, or by what it generated. That is no further request, and no
+     * further use of what was there.
+     *
+     * @param request its number
+     * @param hashes of its path, from the root
+     * @param from how many of them were known before
+     * @param blocks how many there are now, all of them in the cache
+     * @param generated whether it is its answer that grew
+     */
+    public void grew(long request, long[] hashes, int from, int blocks, int tokens, boolean generated, long nanos) {
+        nowNanos = nanos;
+        resolve(hashes, blocks);
+        int turn = from == 0 ? 1 : Math.max(1, history.endTurns[path[from - 1]]);
+        if (!generated) {
+            learn(from, blocks);
+            // What a shadow does not have of the part before, it has nothing below either.
+            int hitsWithout = Math.max(from, without.hits(path, blocks)) - from;
+            int hitsWith = Math.max(from, with.hits(path, blocks)) - from;
+            gate.request(blocks - from, hitsWithout, hitsWith, nanos / NANOS, residence());
+            prompts.grew(request, path, blocks);
+        }
+        without.use(path, blocks, nanos);
+        with.use(path, blocks, nanos);
+        use(from, blocks, blocks, turn, tokens, from == 0 ? 0 : history.hints[path[from - 1]]);
+        history.endTurns[path[blocks - 1]] = (byte) Math.min(turn, Byte.MAX_VALUE);
     }
 
     /** Chooses anew where it is time to. */
@@ -170,10 +201,11 @@ public final class RankedPins {
                 fit();
                 nextFitNanos = nowNanos + FIT_EVERY_NANOS;
             }
-            int budget = budget();
-            shadowPins.choose(score, budget, nowNanos);
+            double room = room();
+            int budget = (int) (settings.shareOfRoom() * room);
+            shadowPins.choose(score, budget, room, prompts, nowNanos);
             if (gate.decide(nowNanos / NANOS) || !settings.gate()) {
-                enginePins.choose(score, budget, nowNanos);
+                enginePins.choose(score, budget, room, prompts, nowNanos);
             } else {
                 enginePins.releaseAll();
             }
@@ -228,8 +260,8 @@ public final class RankedPins {
         }
     }
 
-    private void learn(int blocks) {
-        for (int depth = 0; depth < blocks; depth++) {
+    private void learn(int from, int blocks) {
+        for (int depth = from; depth < blocks; depth++) {
             int block = path[depth];
             if (history.uses[block] > 0) {
                 double age = age(block);
@@ -240,11 +272,10 @@ public final class RankedPins {
         }
     }
 
-    private void use(int blocks, int stored, int fullBlocks, int tokens, int hint) {
-        int turn = turn(blocks);
+    private void use(int from, int blocks, int stored, int turn, int tokens, int hint) {
         int lengthClass = tokens < 8_192 ? 0 : tokens < 32_768 ? 1 : 2;
         double halfLife = halfLife();
-        for (int depth = 0; depth < blocks; depth++) {
+        for (int depth = from; depth < blocks; depth++) {
             int block = path[depth];
             history.frequencies[block] = decayed(block, halfLife) + 1;
             history.uses[block]++;
@@ -261,9 +292,6 @@ public final class RankedPins {
             } else if (!resident.has(block)) {
                 ghosts.add(block);
             }
-        }
-        if (fullBlocks > 0) {
-            history.endTurns[path[fullBlocks - 1]] = (byte) Math.min(turn, Byte.MAX_VALUE);
         }
     }
 
@@ -308,20 +336,8 @@ public final class RankedPins {
         curves.endFit();
     }
 
-    private int budget() {
-        double room = capacity - runningPeak * Math.exp(-(nowNanos / NANOS - runningPeakSeconds) / PEAK_SECONDS);
-        return (int) Math.max(
-                0, Math.min(settings.shareOfRoom() * room, room - (double) settings.freePrompts() * longPath()));
-    }
-
-    private int longPath() {
-        int known = (int) Math.min(requests, RECENT_PATHS);
-        if (known == 0) {
-            return 0;
-        }
-        int[] sorted = Arrays.copyOf(recentPaths, known);
-        Arrays.sort(sorted);
-        return sorted[(int) Math.ceil(0.9 * known) - 1];
+    private double room() {
+        return Math.max(0, capacity - runningPeak * Math.exp(-(nowNanos / NANOS - runningPeakSeconds) / PEAK_SECONDS));
     }
 
     private long tickNanos() {

@@ -1,6 +1,7 @@
 package io.holdfast.core.rank;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import java.util.HashSet;
 import java.util.Set;
@@ -12,6 +13,18 @@ final class RankedPinsTest {
     private static final long SECOND = 1_000_000_000L;
     private static final int CAPACITY = 400;
     private static final int PROMPT = 20;
+
+    private static final RankedPins.Pins NOBODY = new RankedPins.Pins() {
+        @Override
+        public void pin(long hash) {
+            // Nobody has to.
+        }
+
+        @Override
+        public void unpin(long hash) {
+            // Nobody has to.
+        }
+    };
 
     private final Set<Long> pinned = new TreeSet<>();
     private final RankedPins pins = new RankedPins(RankSettings.defaults(), CAPACITY, new RankedPins.Pins() {
@@ -58,8 +71,7 @@ final class RankedPinsTest {
     }
 
     @Test
-    void cacheThatEightPromptsFill_isLeftAlone() {
-        pins.capacity(8 * PROMPT - 1);
+    void cacheThatEightPromptsFill_isLeftAlone_whilePromptsNeedAllOfIt() {
         RankedPins small = new RankedPins(RankSettings.defaults().withoutGate(), 8 * PROMPT - 1, new RankedPins.Pins() {
             @Override
             public void pin(long hash) {
@@ -74,8 +86,48 @@ final class RankedPinsTest {
         for (int i = 0; i < 200; i++) {
             now += SECOND;
             small.tick(now);
-            small.request(hashes(i % 5), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+            // One in four is new, and nothing is held of what is new.
+            small.request(hashes(i % 4 == 0 ? 100 + i : i % 5), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
         }
+    }
+
+    @Test
+    void cacheThatEightPromptsFill_hasRoomForWhatTheyShare() {
+        RankedPins small = new RankedPins(RankSettings.defaults().withoutGate(), 8 * PROMPT - 1, new RankedPins.Pins() {
+            @Override
+            public void pin(long hash) {
+                pinned.add(hash);
+            }
+
+            @Override
+            public void unpin(long hash) {
+                pinned.remove(hash);
+            }
+        });
+        for (int i = 0; i < 200; i++) {
+            now += SECOND;
+            small.tick(now);
+            long[] path = hashes(0);
+            path[PROMPT - 1] = 1_000_000L + i;
+            small.request(path, PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+        }
+        assertThat(pinned).contains(0L, PROMPT - 2L).hasSizeLessThan(2 * PROMPT);
+    }
+
+    @Test
+    void requestThatGrows_isOneRequestAndOneUse() {
+        long[] path = hashes(3);
+        RankedPins chunked = new RankedPins(RankSettings.defaults(), CAPACITY, NOBODY);
+        RankedPins whole = new RankedPins(RankSettings.defaults(), CAPACITY, NOBODY);
+        for (int i = 0; i < 30; i++) {
+            now += 10 * SECOND;
+            whole.request(path, PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+            long request = chunked.request(path, 7, 7, 7, 7 * 512, 0, now);
+            chunked.grew(request, path, 7, PROMPT - 2, (PROMPT - 2) * 512, false, now);
+            chunked.grew(request, path, PROMPT - 2, PROMPT, PROMPT * 512, true, now);
+            assertThat(chunked.medianReuse()).isEqualTo(whole.medianReuse());
+        }
+        assertThat(chunked.medianReuse()).isCloseTo(10, within(2.0));
     }
 
     @Test
