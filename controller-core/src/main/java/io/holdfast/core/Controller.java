@@ -33,6 +33,7 @@ import io.holdfast.core.pin.Pins;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.PlanInput;
 import io.holdfast.core.plan.Planner;
+import io.holdfast.core.plan.Ranking;
 import io.holdfast.core.plan.Ranks;
 import io.holdfast.core.plan.Reason;
 import io.holdfast.core.plan.Saving;
@@ -89,6 +90,7 @@ public final class Controller {
     private final Pins pins;
     private final Optional<Switchback> switchback;
     private final EngineGuard guard = new EngineGuard();
+    private final Optional<HoldsByRank> byRank;
     private Optional<SilentCache> silent = Optional.empty();
 
     private long originNanos;
@@ -158,6 +160,9 @@ public final class Controller {
         this.probing = new Probing(
                 backends, acting, mailbox::outcome, () -> outcomes.changeOver(keepWarm::rests), () -> planNow = true);
         this.suspended = ledger.paused();
+        this.byRank = settings.automaticHolds()
+                ? Optional.of(new HoldsByRank(events, holds, backends, settings.automaticLease()))
+                : Optional.empty();
         this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
         this.view = picture(lastReadings);
     }
@@ -452,6 +457,7 @@ public final class Controller {
      */
     public CompletionStage<List<HoldView>> hint(Hint hint, Prefix prefix, String requester) {
         return ask(answer -> {
+            byRank.ifPresent(rank -> rank.hint(hint, prefix));
             List<Hold> concerned = holds.hint(hint, prefix, requester);
             concerned.stream()
                     .filter(hold -> hold.state() == HoldState.EXPIRING)
@@ -643,6 +649,8 @@ public final class Controller {
         if (backends.chosen().room(room(readings, clockNanos, candidates))) {
             probing.again();
         }
+        Ranking ranking = byRank.map(rank -> rank.ranking(readings, budget, tree.several(), nowNanos))
+                .orElse(Ranking.NONE);
         plan = Planner.plan(new PlanInput(
                 tick,
                 nowNanos,
@@ -663,9 +671,11 @@ public final class Controller {
                 holds.living(),
                 events.prefixes(),
                 candidates,
+                ranking,
                 new Saving(events.prefill(), settings.leastSaving()),
                 holds.nextId(),
                 ranks()));
+        byRank.ifPresent(rank -> rank.planned(plan));
         if (guard.stalled(nowNanos)) {
             pins.atOnce(() -> plan.lines().forEach(this::carryOut));
         } else {
@@ -762,6 +772,8 @@ public final class Controller {
         holds.living().stream()
                 .filter(Hold::automatic)
                 .flatMap(hold -> events.prefixes().find(hold.end()).stream())
+                // The others are held by their rank.
+                .filter(SharedPrefix::worthHolding)
                 .forEach(prefix -> candidates.putIfAbsent(prefix.lastBlock(), prefix));
         return List.copyOf(candidates.values());
     }
@@ -885,7 +897,9 @@ public final class Controller {
             }
             case UNPIN ->
                 holds.living(line.holdId()).ifPresent(hold -> {
-                    if (hold.state() == HoldState.HELD) {
+                    if (line.code() == Reason.OUTRANKED || line.code() == Reason.NOT_LICENSED) {
+                        holds.update(hold.expiring(line.reason()));
+                    } else if (hold.state() == HoldState.HELD) {
                         boolean moves = line.code() == Reason.ONE_MORE_RANK;
                         holds.update(hold.waiting(nowNanos + (moves ? 0 : backOff(hold)), line.reason()));
                     }
@@ -990,6 +1004,7 @@ public final class Controller {
                 plan,
                 measured().map(Switchback::effect).orElse(TtftEffect.unproven(whyNotMeasured())),
                 events.prefixes().sharing(),
+                byRank.map(HoldsByRank::view).orElse(EngineView.ByRank.OFF),
                 holds.hints(),
                 new EngineView.OwnRequests(
                         own.sent(), own.answered(), own.failed(), keepWarm.late(), own.timeWithinAnHour()),

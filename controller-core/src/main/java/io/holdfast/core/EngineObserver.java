@@ -14,6 +14,8 @@ import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
 import io.holdfast.core.prefix.SharedPrefixes;
+import io.holdfast.core.rank.RankSettings;
+import io.holdfast.core.rank.RankedPrefixes;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.InvisibleShare;
@@ -22,6 +24,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
 import io.holdfast.core.reuse.ReuseTimes;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -50,6 +53,8 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final CostSampler costs;
     private final Predicate<VisibleRequest> own;
     private final Runnable onEmptied;
+    /** Where anything is held by its rank. */
+    private Optional<RankedPrefixes> ranked = Optional.empty();
 
     private long nowNanos;
     private long batchNanos;
@@ -96,10 +101,19 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         prefixes.now(nanos);
         examples.now(nanos, blockTokens);
         times.now(nanos);
+        ranked.ifPresent(prefixes -> prefixes.now(nanos));
     }
 
     EngineBlocks tree() {
         return tree;
+    }
+
+    /** Learns from now on what to hold by its rank. */
+    RankedPrefixes rank(RankSettings settings, Duration lease) {
+        RankedPrefixes prefixes = new RankedPrefixes(settings, lease, tree);
+        prefixes.now(nowNanos);
+        ranked = Optional.of(prefixes);
+        return prefixes;
     }
 
     /**
@@ -273,6 +287,9 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         times.removing(hashes, from, to, tier);
         tree.removed(hashes, from, to, tier, group);
         requests.removed(hashes, from, to, tier, group);
+        if (ranked.isPresent() && tier == Tier.GPU) {
+            ranked.get().removed(hashes, from, to);
+        }
         removedBlocks += to - from;
         justRestarted = false;
         if (tree.certain()) {
@@ -291,6 +308,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         emptied();
         tree.cleared();
         requests.cleared();
+        ranked.ifPresent(RankedPrefixes::emptied);
     }
 
     @Override
@@ -308,6 +326,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         if (missing.cause() == Gap.Cause.JOINED_LATE) {
             return;
         }
+        ranked.ifPresent(RankedPrefixes::emptied);
         gaps++;
         lostBatches += missing.batches();
         incarnation++;
@@ -320,6 +339,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         emptied();
         tree.restarted(seen);
         requests.restarted(seen);
+        ranked.ifPresent(RankedPrefixes::emptied);
         invisible.reset();
         costs.interrupted();
         incarnation++;
@@ -350,6 +370,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         int computed = before == 0 ? request.newBlocks() : request.promptBlocks() - before;
         costs.computes((long) computed * request.blockTokens(), before == 0);
         prefixes.prompt(request, before);
+        ranked.ifPresent(prefix -> prefix.prompt(request, before));
         examples.prompt(request, before);
         if (request.blocks() > 0 && blockTokens > 0) {
             prompts.grew((long) before * blockTokens, (long) request.promptBlocks() * blockTokens, nowNanos);
@@ -358,9 +379,17 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         }
     }
 
+    @Override
+    public void answered(VisibleRequest request) {
+        if (!own.test(request)) {
+            ranked.ifPresent(prefixes -> prefixes.answered(request));
+        }
+    }
+
     /** What was taken for its output may have been the prompt of another. */
     @Override
     public void completed(VisibleRequest request) {
+        ranked.ifPresent(prefixes -> prefixes.completed(request));
         if (own.test(request)) {
             return;
         }

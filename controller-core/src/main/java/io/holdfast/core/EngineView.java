@@ -8,6 +8,7 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.prefix.Sharing;
+import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import java.time.Duration;
@@ -27,6 +28,7 @@ import java.util.Optional;
  * @param paused why nothing is held, until holding is resumed; absent while it is not paused
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
  * @param sharing what became of requests that went over a shared prefix
+ * @param byRank whether anything is held by its rank
  * @param hints how often each was given; one that never was is not in it
  * @param own what became of our own requests to the engine
  * @param stalls how often requests waited while nothing ran
@@ -51,6 +53,7 @@ public record EngineView(
         Plan lastPlan,
         TtftEffect ttft,
         Sharing sharing,
+        ByRank byRank,
         Map<Hint, Long> hints,
         OwnRequests own,
         long stalls,
@@ -58,6 +61,17 @@ public record EngineView(
     public EngineView {
         alarms = List.copyOf(alarms);
         holds = List.copyOf(holds);
+    }
+
+    /**
+     * Holds by rank.
+     *
+     * @param licensed whether there may be any now
+     * @param why one sentence: what licenses them, or what they lack
+     * @param shadows what models of the cache find with such holds and without
+     */
+    public record ByRank(boolean licensed, String why, Evidence shadows) {
+        static final ByRank OFF = new ByRank(false, "automatic holds are switched off", Evidence.NONE);
     }
 
     /**

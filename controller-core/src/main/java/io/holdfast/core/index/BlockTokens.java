@@ -60,6 +60,16 @@ public final class BlockTokens {
         return Optional.of(all);
     }
 
+    /** Whether the tokens of all blocks of a path are known. */
+    public boolean know(long[] path) {
+        for (int i = path.length - 1; i >= 0; i--) {
+            if (slots.find(hashes, path[i]) == HashSlots.NONE) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** The largest token id that was seen, as a number without sign; -1 before any was. */
     public long largest() {
         return largest;

@@ -30,6 +30,7 @@ import java.util.Set;
  * @param holds every hold that is not over, oldest first
  * @param prefixes the shared prefixes that are followed
  * @param candidates those of them that are worth a hold, and those that are held automatically
+ * @param ranking what is to be held by its rank
  * @param saving what holds save, and what is worth one
  * @param nextHoldId the id of the first automatic hold that the plan may make
  * @param ranks each cache of an engine that has several; {@code tree} is what they are together
@@ -54,10 +55,11 @@ public record PlanInput(
         List<Hold> holds,
         PrefixView prefixes,
         List<SharedPrefix> candidates,
+        Ranking ranking,
         Saving saving,
         long nextHoldId,
         Ranks ranks) {
-    /** Of an engine with one cache. */
+    /** Of an engine with one cache, where nothing is held by its rank. */
     public PlanInput(
             long tick,
             long nowNanos,
@@ -100,6 +102,7 @@ public record PlanInput(
                 holds,
                 prefixes,
                 candidates,
+                Ranking.NONE,
                 saving,
                 nextHoldId,
                 Ranks.ONE);

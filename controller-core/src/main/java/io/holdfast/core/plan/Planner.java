@@ -12,6 +12,7 @@ import io.holdfast.core.plan.Plan.Action;
 import io.holdfast.core.plan.Plan.Line;
 import io.holdfast.core.plan.RankEnds.RankEnd;
 import io.holdfast.core.prefix.SharedPrefix;
+import io.holdfast.core.rank.RankedPrefix;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -47,8 +48,9 @@ public final class Planner {
      *
      * The automatic rule
      * ------------------
-     * A prefix that several requests share and that this cache has lost is worth a hold. Which of them, says Selection, as
-     * a set; one that is held and does not belong to it any more goes with the same plan.
+     * A prefix that several requests share and that this cache has lost is worth a hold, and so is one whose rank is among the
+     * best, where the shadows license that. Which of them, says Selection, as a set; one that is held and does not belong to
+     * it any more goes with the same plan.
      *
      * Where a pin ends
      * ----------------
@@ -207,7 +209,11 @@ public final class Planner {
             return wait(hold, Reason.TRIED, hold.reason());
         }
         if (hold.automatic() && !selected(last)) {
-            return wait(hold, whyNot(last));
+            Why why = whyNot(last);
+            // What ranks too low now is another prefix by the time that it ranks high again.
+            return why.code() == Reason.OUTRANKED || why.code() == Reason.NOT_LICENSED
+                    ? why.line(Action.REFUSE, hold.id(), last, 0, path.blocks())
+                    : wait(hold, why);
         }
         if (!in.tree().resident(last)) {
             return absent(hold);
@@ -238,7 +244,7 @@ public final class Planner {
         }
         planned += cost(block);
         Why why = hold.automatic()
-                ? shared(last, end.get())
+                ? in.ranking().find(last).map(this::ranked).orElseGet(() -> shared(last, end.get()))
                 : new Why(
                         end.get().blocks > path.blocks()
                                 ? Reason.BEYOND
@@ -512,8 +518,53 @@ public final class Planner {
             } else {
                 planned += cost(end.orElseThrow().block);
                 lines.add(shared(last, end.get()).line(Action.PIN, id++, last, end.get().block, end.get().blocks));
+                known.add(last);
             }
         }
+        ranked(id, known, hindrance);
+    }
+
+    private void ranked(long firstId, Set<Long> known, Optional<Why> hindrance) {
+        long id = firstId;
+        for (RankedPrefix prefix : in.ranking().chosen()) {
+            long last = prefix.lastBlock();
+            if (id - firstId == in.ranking().mayBegin()) {
+                return;
+            }
+            if (known.contains(last) || in.tree().pinned(last) || !selected(last)) {
+                continue;
+            }
+            Optional<Why> why = hindrance.isPresent() ? hindrance : whyNotNow(prefix);
+            if (why.isPresent()) {
+                lines.add(why.get().line(Action.WAIT, 0, last, 0, prefix.blocks()));
+            } else {
+                planned += cost(last);
+                lines.add(ranked(prefix).line(Action.PIN, id++, last, last, prefix.blocks()));
+            }
+        }
+    }
+
+    private Optional<Why> whyNotNow(RankedPrefix prefix) {
+        long last = prefix.lastBlock();
+        if (!in.tree().resident(last) || in.tree().depth(last) == 0) {
+            return Optional.of(new Why(Reason.NOT_CACHED, "ranks high, and left the cache just now"));
+        }
+        if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(last)) {
+            return Optional.of(new Why(
+                    Reason.AMBIGUOUS, "ranks high, and the hash of its last block may name two blocks of the engine"));
+        }
+        if (in.traits().needs(Need.INSERTION_END) && !in.tree().endedInsertion(last)) {
+            return Optional.of(
+                    new Why(Reason.NO_END, "ranks high, and the engine can only pin where a request's blocks end"));
+        }
+        return in.leaving().contains(last) ? Optional.of(UNPIN_UNDER_WAY) : exceeds(last);
+    }
+
+    private Why ranked(RankedPrefix prefix) {
+        return new Why(
+                Reason.RANKED,
+                prefix.said() + "; " + in.ranking().evidence().said()
+                        + in.saving().said(prefix.blocks() * in.blockTokens()).orElse(""));
     }
 
     private Optional<Why> whyNotNow(long last, Optional<End> end) {

@@ -15,6 +15,8 @@ public enum Reason {
     CLIPPED,
     /** Several requests share the prefix, and the cache has lost it. */
     SHARED_AND_LOST,
+    /** Its rank is among the best: such prefixes are used again soon, and shadows of the cache say that holding them pays. */
+    RANKED,
     /** It is held, and is pinned on one more data-parallel rank. */
     ONE_MORE_RANK,
     /** It is gone from the cache, and a request of our own stores it. */
@@ -37,6 +39,10 @@ public enum Reason {
     AUTOMATIC_UNKNOWN,
     /** Hotter prefixes take the room that automatic holds have. */
     HOTTER_FIRST,
+    /** It was held by its rank, and others rank before it. */
+    OUTRANKED,
+    /** The shadows of the cache do not say that holding by rank pays. */
+    NOT_LICENSED,
     /** What holding it saves a request is less than is worth a hold. */
     SAVES_TOO_LITTLE,
 

@@ -5,6 +5,7 @@ import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.prefix.SharedPrefix;
+import io.holdfast.core.rank.RankedPrefix;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -32,6 +33,12 @@ final class Selection {
      * nearly the whole cache while none is held, and little once all are. A rule that adds one after the other never gets
      * there. So the longest run of that order is taken whose own reserve leaves it room, and then whatever still fits. Room
      * of what is not in the cache now is lent to what is, until that comes back.
+     *
+     * By rank
+     * -------
+     * What is left of the room goes to what is to be held by its rank, in that order, as far as it reaches. Their reserve
+     * was looked at when they were chosen, with what is taken here before them. Of what one saves only as much counts as it is
+     * likely to be used.
      */
     private static final double STAYS = 1.5;
     private static final int MOST = 64;
@@ -57,6 +64,7 @@ final class Selection {
         selection.look();
         selection.order();
         selection.choose();
+        selection.addRanked();
         return selection;
     }
 
@@ -81,6 +89,9 @@ final class Selection {
                                 + ", and " + bound(chosen) + " may be held: "
                                 + in.budget().automaticWhy());
             }
+        }
+        if (in.candidates().stream().noneMatch(prefix -> prefix.lastBlock() == lastBlock)) {
+            return in.ranking().whyNot();
         }
         return new Why(Reason.HOTTER_FIRST, "more than " + MOST + " hotter prefixes are worth a hold");
     }
@@ -209,6 +220,21 @@ final class Selection {
             }
         }
         chosenTokens = Math.max(chosenTokens, sum);
+    }
+
+    private void addRanked() {
+        for (RankedPrefix prefix : in.ranking().chosen()) {
+            long last = prefix.lastBlock();
+            boolean held = automatic.containsKey(last);
+            long adds = tokens(prefix.adds());
+            if (!chosen.contains(last)
+                    && (held || !in.tree().pinned(last))
+                    && !in.saving().isTooLittle((long) (prefix.chance() * tokens(prefix.blocks())), held)
+                    && othersTokens + chosenTokens + adds <= in.budget().automaticBesideReserve()) {
+                chosen.add(last);
+                chosenTokens += adds;
+            }
+        }
     }
 
     private boolean isThere(Choice choice) {

@@ -35,6 +35,13 @@ final class BlockSet {
         }
     }
 
+    void clear() {
+        for (int place = 0; place < size; place++) {
+            places[members[place]] = 0;
+        }
+        size = 0;
+    }
+
     void remove(int block) {
         if (has(block)) {
             int last = members[--size];

@@ -83,6 +83,12 @@ public final class LruCache {
         makeRoom(0);
     }
 
+    /** Forgets all blocks, which are not evicted by that; nothing keeps one. */
+    void clear() {
+        blocks.clear();
+        dropPassedOver();
+    }
+
     /** How many blocks of a path, from its root on, are in the cache. */
     public int hits(int[] path, int length) {
         int hits = 0;

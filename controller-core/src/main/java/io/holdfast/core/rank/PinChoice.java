@@ -77,12 +77,18 @@ final class PinChoice {
      * @param budget the most that may be chosen
      * @param room for pins and prompts together
      * @param prompts what has to fit beside
+     * @param first blocks that come before all others, whatever their score
      */
-    void choose(Score score, int budget, double room, RecentPrompts prompts, long nowNanos) {
+    void choose(Score score, int budget, double room, RecentPrompts prompts, int[] first, long nowNanos) {
         reach(history.reach());
         int ranked = budget > 0 ? rank(score, nowNanos) : 0;
         choice++;
         int count = 0;
+        for (int block : first) {
+            if (candidates.has(block)) {
+                count += take(block, count, budget - count);
+            }
+        }
         for (int place = 0; place < ranked && count < budget; place++) {
             count += take((int) order[place], count, budget - count);
         }

@@ -1,5 +1,7 @@
 package io.holdfast.core.rank;
 
+import java.util.stream.LongStream;
+
 /** Which blocks of one engine's cache to pin, told of its requests and removals as its events show them. */
 public final class RankedPins {
     /*
@@ -49,6 +51,8 @@ public final class RankedPins {
     private static final double LEAST_HALF_LIFE = 10;
     private static final double USUAL_HALF_LIFE = 300;
     private static final long ENOUGH_GAPS = 10_000;
+    private static final long MOST_TICKS_BEHIND = 1_000;
+    private static final long[] FIRST_COMES_THE_BEST = {};
 
     private final RankSettings settings;
     private final Score score;
@@ -63,6 +67,7 @@ public final class RankedPins {
     private final ShadowGate gate = new ShadowGate();
 
     private final RecentPrompts prompts;
+    private final BlockSet shown = new BlockSet();
     private final long[] gaps = new long[AgeBins.COUNT];
     private long gapCount;
     private double residenceLog;
@@ -115,16 +120,18 @@ public final class RankedPins {
         runningPeakSeconds = seconds;
     }
 
-    /** The engine evicted a block. */
-    public void removed(long hash, long nanos) {
+    /** The engine evicted a block; whether it was known to be there. */
+    public boolean removed(long hash, long nanos) {
         nowNanos = nanos;
         int block = history.find(hash);
-        if (block != BlockHistory.NONE && resident.has(block)) {
-            resident.remove(block);
-            enginePins.lost(block);
-            ghosts.add(block);
-            forgetSome();
+        if (block == BlockHistory.NONE || !resident.has(block)) {
+            return false;
         }
+        resident.remove(block);
+        enginePins.lost(block);
+        ghosts.add(block);
+        forgetSome();
+        return true;
     }
 
     /** The engine gave a pin up, though the block is there. */
@@ -192,9 +199,37 @@ public final class RankedPins {
         history.endTurns[path[blocks - 1]] = (byte) Math.min(turn, Byte.MAX_VALUE);
     }
 
+    /** What the owner of a request says later of what will come, of each block that is known. */
+    void hint(long hash, int hint) {
+        int block = history.find(hash);
+        if (block != BlockHistory.NONE) {
+            history.hints[block] = (byte) hint;
+        }
+    }
+
     /** Chooses anew where it is time to. */
     public void tick(long nanos) {
+        tick(nanos, Integer.MAX_VALUE, FIRST_COMES_THE_BEST);
+    }
+
+    /**
+     * The same with no more pins than {@code most}, and with some that come before all others.
+     *
+     * @return whether it was time to
+     */
+    boolean tick(long nanos, int most, long[] first) {
         begin(nanos);
+        if (nanos < nextTickNanos) {
+            return false;
+        }
+        int[] firstBlocks = LongStream.of(first)
+                .mapToInt(history::find)
+                .filter(block -> block != BlockHistory.NONE)
+                .toArray();
+        // Who slept for long has no use for what he would have chosen meanwhile.
+        nextTickNanos = Math.max(
+                nextTickNanos,
+                nanos - MOST_TICKS_BEHIND * settings.longestTick().toNanos());
         while (nanos >= nextTickNanos) {
             nowNanos = nextTickNanos;
             if (nowNanos >= nextFitNanos) {
@@ -202,15 +237,94 @@ public final class RankedPins {
                 nextFitNanos = nowNanos + FIT_EVERY_NANOS;
             }
             double room = room();
-            int budget = (int) (settings.shareOfRoom() * room);
-            shadowPins.choose(score, budget, room, prompts, nowNanos);
+            int budget = Math.min(most, (int) (settings.shareOfRoom() * room));
+            shadowPins.choose(score, budget, room, prompts, firstBlocks, nowNanos);
             if (gate.decide(nowNanos / NANOS) || !settings.gate()) {
-                enginePins.choose(score, budget, room, prompts, nowNanos);
+                enginePins.choose(score, budget, room, prompts, firstBlocks, nowNanos);
             } else {
                 enginePins.releaseAll();
             }
             nextTickNanos = nowNanos + tickNanos();
         }
+        return true;
+    }
+
+    /** The engine's cache was emptied: what was learned stays. */
+    void cleared(long nanos) {
+        nowNanos = nanos;
+        shadowPins.releaseAll();
+        without.clear();
+        with.clear();
+        while (resident.size() > 0) {
+            int block = resident.at(resident.size() - 1);
+            resident.remove(block);
+            enginePins.lost(block);
+            ghosts.add(block);
+        }
+        forgetSome();
+    }
+
+    /** The blocks of a cache whose size is seen and not told. */
+    void cache(int blocks) {
+        capacity = blocks;
+        capacity(blocks);
+    }
+
+    boolean knows(long hash) {
+        return history.find(hash) != BlockHistory.NONE;
+    }
+
+    /** Blocks that are in the engine's cache. */
+    int resident() {
+        return resident.size();
+    }
+
+    Evidence evidence() {
+        return gate.evidence();
+    }
+
+    /** Takes an end of what is chosen for the engine. */
+    interface EndVisitor {
+        /**
+         * One end.
+         *
+         * @param above the deepest block of its path that one shown before has as well; itself where there is none
+         * @param chance of a use within the time that was asked for
+         */
+        void end(long hash, long above, double chance, int uses, int turn, double idleSeconds);
+    }
+
+    /**
+     * Shows the chosen blocks with which a request ended and below which none is chosen, the best first. What is chosen below
+     * the last such block is left out, and what is likelier to be of no use than that.
+     */
+    void ends(double withinSeconds, double leastChance, EndVisitor visitor) {
+        shown.clear();
+        enginePins.ends(block -> {
+            int end = block;
+            while (end != BlockHistory.NONE && history.endTurns[end] == 0) {
+                end = history.parents[end];
+            }
+            if (end == BlockHistory.NONE || shown.has(end)) {
+                return;
+            }
+            double chance = curves.chance(history.classes[end], history.hints[end], age(end), withinSeconds);
+            if (chance < leastChance) {
+                return;
+            }
+            int above = end;
+            while (above != BlockHistory.NONE && !shown.has(above)) {
+                shown.add(above);
+                above = history.parents[above];
+            }
+            visitor.end(
+                    history.hashes[end],
+                    history.hashes[above == BlockHistory.NONE ? end : above],
+                    chance,
+                    history.uses[end],
+                    history.endTurns[end],
+                    age(end));
+        });
     }
 
     /** How long a block stays that nobody uses, in seconds; 0 before anything was evicted. */

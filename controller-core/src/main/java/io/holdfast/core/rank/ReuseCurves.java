@@ -30,6 +30,8 @@ final class ReuseCurves {
     /** How many bins ahead the best time to keep a block is looked for. */
     private static final int AHEAD = 14;
 
+    private static final double[] NOTHING = new double[AgeBins.COUNT];
+
     private final int classes;
     private final double[] events;
     private final double[] forgotten;
@@ -39,6 +41,8 @@ final class ReuseCurves {
     private final double[] hintCensored = new double[HINTS * AgeBins.COUNT];
     /** By hint, class and step of age. */
     private final float[] rates;
+    /** By hint, class and edge of a bin: the share that was not used again until then, by what was seen of the class. */
+    private final float[] survivals;
 
     ReuseCurves(int classes) {
         this.classes = classes;
@@ -46,6 +50,8 @@ final class ReuseCurves {
         forgotten = new double[classes * AgeBins.COUNT];
         censored = new double[classes * AgeBins.COUNT];
         rates = new float[HINTS * classes * AgeBins.COUNT * AgeBins.STEPS];
+        survivals = new float[HINTS * classes * (AgeBins.COUNT + 1)];
+        Arrays.fill(survivals, 1);
     }
 
     void usedAgain(int blockClass, int hint, double age) {
@@ -80,19 +86,46 @@ final class ReuseCurves {
         for (int hint = 0; hint < HINTS; hint++) {
             hintRatio(hint, pooled, ratio);
             for (int blockClass = 0; blockClass < classes; blockClass++) {
-                hazard(blockClass, pooled, hazard);
-                survival[0] = 1;
-                for (int bin = 0; bin < AgeBins.COUNT; bin++) {
-                    survival[bin + 1] = survival[bin] * (1 - Math.min(hazard[bin] * ratio[bin], MOST_HAZARD));
+                hazard(blockClass, NOTHING, hazard);
+                survive(hazard, ratio, survival);
+                int from = (hint * classes + blockClass) * (AgeBins.COUNT + 1);
+                for (int edge = 0; edge <= AgeBins.COUNT; edge++) {
+                    survivals[from + edge] = (float) survival[edge];
                 }
+                hazard(blockClass, pooled, hazard);
+                survive(hazard, ratio, survival);
                 fillRates(survival, (hint * classes + blockClass) * AgeBins.COUNT * AgeBins.STEPS);
             }
+        }
+    }
+
+    private static void survive(double[] hazard, double[] ratio, double[] survival) {
+        survival[0] = 1;
+        for (int bin = 0; bin < AgeBins.COUNT; bin++) {
+            survival[bin + 1] = survival[bin] * (1 - Math.min(hazard[bin] * ratio[bin], MOST_HAZARD));
         }
     }
 
     /** The best rate of reuse that a block of this age promises, in uses a second that it is kept. */
     float rate(int blockClass, int hint, double age) {
         return rates[(hint * classes + blockClass) * AgeBins.COUNT * AgeBins.STEPS + AgeBins.step(age)];
+    }
+
+    /**
+     * How likely a block of this age is used again within so many seconds. Unlike an order, which needs some number for each,
+     * this leans on nothing but the class itself: what was not seen of it counts as no use.
+     */
+    double chance(int blockClass, int hint, double age, double seconds) {
+        int from = (hint * classes + blockClass) * (AgeBins.COUNT + 1);
+        double now = survival(from, age);
+        return now > 0 ? 1 - survival(from, age + seconds) / now : 0;
+    }
+
+    private double survival(int from, double age) {
+        int bin = AgeBins.of(age);
+        double within = Math.min(1, (age - AgeBins.edge(bin)) / (AgeBins.edge(bin + 1) - AgeBins.edge(bin)));
+        double before = survivals[from + bin];
+        return before > 0 ? before * Math.pow(survivals[from + bin + 1] / before, within) : 0;
     }
 
     private double[] pooledHazard() {

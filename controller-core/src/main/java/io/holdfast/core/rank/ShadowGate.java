@@ -48,6 +48,11 @@ final class ShadowGate {
         return open;
     }
 
+    /** What both models found of recent requests. */
+    Evidence evidence() {
+        return new Evidence(open, hitsWithout, hitsWith, references);
+    }
+
     boolean isOpen() {
         return open;
     }

@@ -9,6 +9,9 @@ public interface RequestListener {
      */
     void prompt(VisibleRequest request, int before);
 
+    /** A request stored more of what it generated. */
+    default void answered(VisibleRequest request) {}
+
     /** Nothing more will be counted to the request; it does not change any more. */
     void completed(VisibleRequest request);
 }

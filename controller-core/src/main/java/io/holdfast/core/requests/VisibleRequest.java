@@ -23,6 +23,7 @@ public final class VisibleRequest {
     int place;
     long batch;
     int told = -1;
+    int toldBlocks;
     boolean onlyLoaded = true;
     boolean cut;
     boolean decoding;

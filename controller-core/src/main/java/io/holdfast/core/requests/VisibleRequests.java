@@ -351,6 +351,12 @@ public final class VisibleRequests implements KvEventSink {
             request.told = request.promptBlocks();
             listener.prompt(request, Math.max(0, before));
         }
+        if (request.blocks() > request.toldBlocks && !request.delivered) {
+            request.toldBlocks = request.blocks();
+            if (request.blocks() > request.promptBlocks()) {
+                listener.answered(request);
+            }
+        }
     }
 
     private void forgetCounters() {

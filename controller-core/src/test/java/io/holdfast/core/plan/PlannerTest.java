@@ -25,6 +25,8 @@ import io.holdfast.core.plan.Plan.Action;
 import io.holdfast.core.plan.Plan.Line;
 import io.holdfast.core.prefix.PrefixView;
 import io.holdfast.core.prefix.SharedPrefix;
+import io.holdfast.core.rank.Evidence;
+import io.holdfast.core.rank.RankedPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Samples;
 import java.io.IOException;
@@ -79,6 +81,7 @@ final class PlannerTest {
     private final Set<Long> tokensKnown = new HashSet<>();
     private long largestToken = Long.MAX_VALUE;
     private Saving saving = UNKNOWN;
+    private Ranking ranking = Ranking.NONE;
     private Optional<String> notPrimed = Optional.of("the sidecar sends no requests of its own to this engine");
     private Set<Long> leaving = Set.of();
     private Set<Long> freeing = Set.of();
@@ -884,8 +887,10 @@ final class PlannerTest {
                 holds,
                 prefixes,
                 candidates,
+                ranking,
                 saving,
-                100));
+                100,
+                Ranks.ONE));
     }
 
     private static Budget.Term term(String name, long tokens, Optional<String> unknown) {
@@ -900,6 +905,95 @@ final class PlannerTest {
                 .filter(line -> line.action() == Action.UNPIN)
                 .map(Line::holdId)
                 .toList();
+    }
+
+    @Test
+    void rankedPrefixes_areHeldInTheirOrder_asManyAsMayBegin() {
+        root(1, 2);
+        root(3, 4);
+        root(5, 6);
+        ranking = ranking(2, ranked(4, 2), ranked(2, 2), ranked(6, 2));
+        assertThat(plan().lines()).extracting(Line::prefix).containsExactly(4L, 2L);
+        assertThat(plan().lines()).allSatisfy(line -> {
+            assertThat(line.action()).isEqualTo(Action.PIN);
+            assertThat(line.code()).isEqualTo(Reason.RANKED);
+            assertThat(line.reason())
+                    .isEqualTo(
+                            "a conversation after its turn 2, used once, last 3 s ago: 80 % of such prefixes are used"
+                                + " again within 300 s; of recent prompts a model of this cache finds 12.0 % with such"
+                                + " holds and 8.0 % without");
+        });
+    }
+
+    @Test
+    void rankedPrefixes_takeTheRoomThatIsLeft() {
+        root(1, 2);
+        root(3, 4);
+        root(5, 6);
+        automatic = 5 * 16;
+        ranking = ranking(9, ranked(2, 2), ranked(4, 2), ranked(6, 2));
+        assertThat(plan().lines()).extracting(Line::prefix).containsExactly(2L, 4L);
+    }
+
+    @Test
+    void heldByRank_isLetGoWhenOthersRankHigher_andSharedOnesStay() {
+        root(1, 2);
+        root(3, 4);
+        held(1, HoldOrigin.AUTOMATIC, 1, 2);
+        held(2, HoldOrigin.AUTOMATIC, 3, 4);
+        candidates.add(prefix(4, 10));
+        ranking = ranking(9, ranked(9, 2));
+        assertThat(plan().lines()).hasSize(3).first().satisfies(line -> {
+            assertThat(line.action()).isEqualTo(Action.UNPIN);
+            assertThat(line.code()).isEqualTo(Reason.OUTRANKED);
+        });
+        assertThat(plan().lines()).extracting(Line::action).contains(Action.KEEP);
+    }
+
+    @Test
+    void heldByRank_isLetGoWithItsNumbersWhenTheShadowsNoLongerAgree() {
+        root(1, 2);
+        root(3, 4);
+        held(1, HoldOrigin.AUTOMATIC, 1, 2);
+        holds.add(wished(2, HoldOrigin.AUTOMATIC, 3, 4));
+        ranking = new Ranking(List.of(), Optional.empty(), new Evidence(false, 9, 8, 100), 9);
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.UNPIN, Action.REFUSE);
+        assertThat(plan().lines()).allSatisfy(line -> {
+            assertThat(line.code()).isEqualTo(Reason.NOT_LICENSED);
+            assertThat(line.reason())
+                    .contains("of recent prompts a model of this cache finds 8.0 % with such holds and 9.0 % without");
+        });
+    }
+
+    @Test
+    void rankedPrefix_thatTheBackendCannotPin_waitsWithTheReason() {
+        root(1, 2);
+        ranking = ranking(9, ranked(1, 1));
+        traits = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
+        assertThat(plan().lines()).singleElement().satisfies(line -> {
+            assertThat(line.action()).isEqualTo(Action.WAIT);
+            assertThat(line.code()).isEqualTo(Reason.NO_END);
+        });
+        ranking = ranking(9, ranked(77, 3));
+        assertThat(plan().lines())
+                .singleElement()
+                .satisfies(line -> assertThat(line.code()).isEqualTo(Reason.NOT_CACHED));
+    }
+
+    @Test
+    void rankedPrefix_savesTooLittleAsAnyOther() {
+        root(1, 2);
+        ranking = ranking(9, ranked(2, 2));
+        saving = measured(1e-5, 0);
+        assertThat(plan().lines()).isEmpty();
+    }
+
+    private static RankedPrefix ranked(long lastBlock, int blocks) {
+        return new RankedPrefix(lastBlock, blocks, blocks, 0.8, 1, 2, 3, Duration.ofMinutes(5));
+    }
+
+    private static Ranking ranking(int mayBegin, RankedPrefix... chosen) {
+        return new Ranking(List.of(chosen), Optional.empty(), new Evidence(true, 8, 12, 100), mayBegin);
     }
 
     /** Whoever meets a code looks it up. */

@@ -37,6 +37,25 @@ final class ReuseCurvesTest {
     }
 
     @Test
+    void chance_isTheShareThatWasUsedAgainByThen() {
+        ReuseCurves curves = new ReuseCurves(CLASSES);
+        for (int i = 0; i < 6_000; i++) {
+            curves.usedAgain(1, 0, 20);
+        }
+        curves.beginFit();
+        for (int i = 0; i < 4_000; i++) {
+            curves.notUsedYet(1, 0, 3_000);
+        }
+        curves.endFit();
+        assertThat(curves.chance(1, 0, 0, 300)).isCloseTo(0.6, within(0.01));
+        assertThat(curves.chance(1, 0, 0, 5)).isCloseTo(0, within(0.01));
+        assertThat(curves.chance(1, 0, 60, 300)).as("the time has passed").isCloseTo(0, within(0.01));
+        assertThat(new ReuseCurves(CLASSES).chance(0, 0, 1, 300))
+                .as("nothing known")
+                .isZero();
+    }
+
+    @Test
     void hintThatIsRightByChance_changesNothing() {
         SplittableRandom random = new SplittableRandom(1);
         ReuseCurves curves = new ReuseCurves(CLASSES);

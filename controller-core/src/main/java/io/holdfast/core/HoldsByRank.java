@@ -1,0 +1,142 @@
+package io.holdfast.core;
+
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.hold.Hint;
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.Holds;
+import io.holdfast.core.index.Prefix;
+import io.holdfast.core.plan.Plan;
+import io.holdfast.core.plan.Ranking;
+import io.holdfast.core.plan.Reason;
+import io.holdfast.core.prefix.SharedPrefix;
+import io.holdfast.core.rank.Evidence;
+import io.holdfast.core.rank.RankSettings;
+import io.holdfast.core.rank.RankedPrefix;
+import io.holdfast.core.rank.RankedPrefixes;
+import io.holdfast.core.reading.EngineReadings;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** Says for each plan what is to be held by its rank, with how much of the room and how fast. */
+final class HoldsByRank {
+    /*
+     * Each hold is a call to the engine, and on some a request of its own, so they begin no faster than an engine can bear
+     * beside its users' requests. What was not begun in time is chosen again with the next choice, if it still ranks.
+     */
+    private static final double BEGINS_A_SECOND = 2;
+    private static final double MOST_AT_ONCE = 8;
+    /** What neither shadow sees may be what pins would harm. */
+    private static final double MOST_INVISIBLE = 0.05;
+
+    private final EngineObserver events;
+    private final Holds holds;
+    private final Backends backends;
+    private final RankedPrefixes ranked;
+    private List<RankedPrefix> usable = List.of();
+    private Optional<String> whyNone = Optional.of("the engine was not asked yet how large its cache is");
+    private double mayBegin = MOST_AT_ONCE;
+    private long plannedNanos;
+
+    HoldsByRank(EngineObserver events, Holds holds, Backends backends, Duration lease) {
+        this.events = events;
+        this.holds = holds;
+        this.backends = backends;
+        this.ranked = events.rank(RankSettings.defaults(), lease);
+    }
+
+    EngineView.ByRank view() {
+        Evidence shadows = ranked.evidence();
+        return new EngineView.ByRank(whyNone.isEmpty() && shadows.open(), whyNone.orElseGet(shadows::said), shadows);
+    }
+
+    Ranking ranking(EngineReadings readings, Budget budget, boolean severalCaches, long nowNanos) {
+        double capacity = readings.capacityTokens().number().orElse(0);
+        double block = readings.blockTokens().number().orElse(0);
+        mayBegin = Math.min(MOST_AT_ONCE, mayBegin + BEGINS_A_SECOND * (nowNanos - plannedNanos) / 1e9);
+        plannedNanos = nowNanos;
+        if (capacity < 1 || block < 1) {
+            return Ranking.NONE;
+        }
+        ranked.capacity((int) (capacity / block));
+        long mayHold = (long) (budget.automaticBesideReserve() / block) - requestedBlocks();
+        if (ranked.tick(Math.max(0, mayHold), (long) (budget.room() / block), first())) {
+            usable = usable();
+        }
+        whyNone = whyNone(severalCaches);
+        return new Ranking(
+                whyNone.isPresent() ? List.of() : usable, whyNone, ranked.evidence(), (int) Math.max(0, mayBegin));
+    }
+
+    void hint(Hint hint, Prefix prefix) {
+        switch (hint) {
+            case GOES_ON -> ranked.hint(prefix, true);
+            case OVER -> ranked.hint(prefix, false);
+            case USED -> {}
+        }
+    }
+
+    /** Of what was to be held some begin now. */
+    void planned(Plan plan) {
+        mayBegin -= plan.lines().stream()
+                .filter(line -> line.code() == Reason.RANKED
+                        && holds.living(line.holdId()).isEmpty())
+                .count();
+    }
+
+    private Optional<String> whyNone(boolean severalCaches) {
+        BackendTraits traits = backends.chosen().traits();
+        if (!traits.releasable() || traits.fading() || traits.outside()) {
+            return Optional.of("nothing is held by its rank with "
+                    + backends.chosen().name() + ", whose holds cannot be taken back as soon as others rank higher");
+        }
+        if (severalCaches) {
+            return Optional.of(
+                    "nothing is held by its rank at an engine with several data-parallel ranks, since only the"
+                            + " first of them is learned from");
+        }
+        double invisible = events.invisibleShare().number().orElse(0);
+        return invisible > MOST_INVISIBLE
+                ? Optional.of(String.format(
+                        Locale.ROOT,
+                        "nothing is held by its rank: %.0f %% of the engine's requests show in no event, and above"
+                                + " %.0f %% nobody knows whether holds would harm them",
+                        100 * invisible,
+                        100 * MOST_INVISIBLE))
+                : Optional.empty();
+    }
+
+    /** Those that could be held, a backend that sends prefixes has to know their tokens. */
+    private List<RankedPrefix> usable() {
+        List<RankedPrefix> chosen = ranked.chosen();
+        return backends.chosen().traits().needs(Need.TOKENS)
+                ? chosen.stream()
+                        .filter(prefix -> events.tokens().know(events.tree().path(prefix.lastBlock())))
+                        .toList()
+                : chosen;
+    }
+
+    private long requestedBlocks() {
+        return holds.living().stream()
+                .filter(hold -> !hold.automatic() && hold.state() == HoldState.HELD)
+                .mapToLong(Hold::pinnedBlocks)
+                .sum();
+    }
+
+    /** What several requests share and lost is held before anything else. */
+    private long[] first() {
+        return holds.living().stream()
+                .filter(Hold::automatic)
+                .mapToLong(Hold::end)
+                .filter(end -> events.prefixes()
+                        .find(end)
+                        .filter(SharedPrefix::worthHolding)
+                        .isPresent())
+                .toArray();
+    }
+}

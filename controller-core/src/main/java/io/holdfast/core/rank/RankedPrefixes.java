@@ -1,0 +1,246 @@
+package io.holdfast.core.rank;
+
+import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.Prefix;
+import io.holdfast.core.requests.VisibleRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.IdentityHashMap;
+import java.util.List;
+
+/** Which prefixes of an engine's cache to hold by their rank, told of the engine's requests as its events show them. */
+public final class RankedPrefixes {
+    /*
+     * Places, not blocks
+     * ------------------
+     * An engine has blocks of 16 tokens, a million of them where there is much memory, and a prompt has hundreds. What is
+     * decided is where a path is worth keeping and where not any more, and for that not each block has to be known: only
+     * every so many of a path, where a request ended, and where requests part. Such a place stands for the blocks between it
+     * and the one above. So many blocks are skipped that the cache has some thousand places, however large it is, and
+     * neither a choice nor a fit walks more than those and their ghosts. An engine evicts a path from its end, so that a
+     * place is gone when its own block is.
+     *
+     * How many places fit the cache is not computed but seen: as many as are in it, from the first eviction on. Tokens that
+     * may be held, and the room, are counted in places by what a place of the cache has on average.
+     */
+    private static final int MOST_PLACES = 8_192;
+    private static final int MOST = 128;
+    /** A model pins for nothing, an engine is called for each hold: what will hardly be used again is not worth that. */
+    private static final double LEAST_CHANCE = 0.1;
+
+    private static final int GOES_ON = 1;
+    private static final int OVER = 2;
+    private static final int NOT_FULL_YET = Integer.MAX_VALUE / 2;
+
+    /** One that may still grow. */
+    private static final class Open {
+        private final long number;
+        private int blocks;
+
+        Open(long number, int blocks) {
+            this.number = number;
+            this.blocks = blocks;
+        }
+    }
+
+    private final RankSettings settings;
+    private final Duration lease;
+    private final EngineBlocks tree;
+    private final IdentityHashMap<VisibleRequest, Open> open = new IdentityHashMap<>();
+    private RankedPins pins;
+    private int capacity;
+    /** Every so many blocks of a path are a place; 0 before the capacity is known. */
+    private int every;
+
+    private boolean evicted;
+    private long nowNanos;
+    private long[] hashes = new long[256];
+    private long[] partings = new long[16];
+    private int partingCount;
+    private List<RankedPrefix> chosen = List.of();
+
+    /** {@code lease} is how long a hold lasts without a use. */
+    public RankedPrefixes(RankSettings settings, Duration lease, EngineBlocks tree) {
+        this.lease = lease;
+        this.settings = settings;
+        this.tree = tree;
+        pins = fresh();
+    }
+
+    private RankedPins fresh() {
+        return new RankedPins(settings, NOT_FULL_YET, new RankedPins.Pins() {
+            @Override
+            public void pin(long hash) {
+                // What is chosen is read when all is.
+            }
+
+            @Override
+            public void unpin(long hash) {
+                // As above.
+            }
+        });
+    }
+
+    public void now(long nanos) {
+        nowNanos = nanos;
+    }
+
+    /** The blocks that the engine's cache has room for; nothing is learned before that is known. */
+    public void capacity(int blocks) {
+        capacity = blocks;
+        int wanted = 1;
+        while (blocks / wanted > MOST_PLACES) {
+            wanted *= 2;
+        }
+        if (every == 0 || wanted > 2 * every || every > 2 * wanted) {
+            every = wanted;
+            pins = fresh();
+            open.clear();
+            evicted = false;
+            chosen = List.of();
+        }
+    }
+
+    /** A request showed its prompt, the first {@code before} blocks of it earlier. */
+    public void prompt(VisibleRequest request, int before) {
+        told(request, request.promptBlocks(), before == 0, false);
+    }
+
+    /** A request stored what it generated. */
+    public void answered(VisibleRequest request) {
+        told(request, request.blocks(), false, true);
+    }
+
+    /** Nothing more comes of the request. */
+    public void completed(VisibleRequest request) {
+        open.remove(request);
+    }
+
+    private void told(VisibleRequest request, int blocks, boolean begins, boolean generated) {
+        Open known = open.get(request);
+        if (every == 0 || begins == (known != null) || (known != null && known.blocks >= blocks)) {
+            return;
+        }
+        long[] path = tree.path(request.lastBlock());
+        if (path.length < blocks || blocks == 0) {
+            return;
+        }
+        seePartings(request.lastBlock());
+        int before = known == null ? 0 : known.blocks;
+        int from = places(path, before, before);
+        int count = places(path, before, blocks);
+        int tokens = blocks * request.blockTokens();
+        if (known == null) {
+            open.put(request, new Open(pins.request(hashes, count, count, count, tokens, 0, nowNanos), blocks));
+        } else {
+            pins.grew(known.number, hashes, from, count, tokens, generated, nowNanos);
+            known.blocks = blocks;
+        }
+    }
+
+    private void seePartings(long lastBlock) {
+        partingCount = 0;
+        if (every > 1) {
+            tree.watchedOn(lastBlock, block -> {
+                if (partingCount == partings.length) {
+                    partings = Arrays.copyOf(partings, 2 * partingCount);
+                }
+                partings[partingCount++] = block;
+            });
+        }
+    }
+
+    /** Notes the places among the first blocks of a path, new ones after those told before, and answers how many there are. */
+    private int places(long[] path, int before, int blocks) {
+        int count = 0;
+        // The deepest was seen first.
+        int parting = partingCount - 1;
+        for (int depth = 1; depth <= blocks; depth++) {
+            long block = path[depth - 1];
+            boolean parts = parting >= 0 && partings[parting] == block;
+            if (parts) {
+                parting--;
+            }
+            boolean place = depth > before && (parts || depth % every == 0 || depth == blocks);
+            if (place || pins.knows(block)) {
+                if (count == hashes.length) {
+                    hashes = Arrays.copyOf(hashes, 2 * count);
+                }
+                hashes[count++] = block;
+            }
+        }
+        return count;
+    }
+
+    /**
+     * Somebody says of the conversation with this prefix whether it goes on. How much that tells is measured: a hint that is
+     * right by chance changes nothing.
+     */
+    public void hint(Prefix prefix, boolean goesOn) {
+        for (int depth = 0; depth < prefix.blocks(); depth++) {
+            pins.hint(prefix.block(depth), goesOn ? GOES_ON : OVER);
+        }
+    }
+
+    /** Blocks left the GPU. */
+    public void removed(long[] blocks, int from, int to) {
+        if (every > 0) {
+            for (int at = from; at < to; at++) {
+                // Of two copies one may be left.
+                evicted |= pins.knows(blocks[at]) && !tree.resident(blocks[at]) && pins.removed(blocks[at], nowNanos);
+            }
+        }
+    }
+
+    /** The engine's cache was emptied, or what it has is not known any more. */
+    public void emptied() {
+        open.clear();
+        chosen = List.of();
+        pins.cleared(nowNanos);
+    }
+
+    /**
+     * Chooses anew where it is time to.
+     *
+     * @param mayHold blocks that may be held by rank
+     * @param room blocks of the cache that running requests leave
+     * @param first the last blocks of prefixes that are held before all others
+     * @return whether it was time to
+     */
+    public boolean tick(long mayHold, long room, long[] first) {
+        if (every == 0) {
+            return false;
+        }
+        double placesPerBlock = tree.size() == 0 ? 1 : (double) pins.resident() / tree.size();
+        pins.cache(evicted ? Math.max(1, pins.resident()) : NOT_FULL_YET);
+        pins.running((int) ((capacity - Math.min(room, capacity)) * placesPerBlock), nowNanos);
+        boolean ticked = pins.tick(nowNanos, (int) (mayHold * placesPerBlock), first);
+        if (ticked) {
+            chosen = choose();
+        }
+        return ticked;
+    }
+
+    /** What is to be held, the best first; nothing while that is not licensed. */
+    public List<RankedPrefix> chosen() {
+        return chosen;
+    }
+
+    /** What speaks for holds by rank, and against. */
+    public Evidence evidence() {
+        return pins.evidence();
+    }
+
+    private List<RankedPrefix> choose() {
+        List<RankedPrefix> prefixes = new ArrayList<>();
+        pins.ends((double) lease.toSeconds(), LEAST_CHANCE, (block, above, chance, uses, turn, idleSeconds) -> {
+            int depth = tree.depth(block);
+            if (depth > 0 && tree.resident(block) && prefixes.size() < MOST) {
+                int adds = above == block ? depth : depth - tree.depth(above);
+                prefixes.add(new RankedPrefix(block, depth, adds, chance, uses, turn, idleSeconds, lease));
+            }
+        });
+        return List.copyOf(prefixes);
+    }
+}
