@@ -13,6 +13,7 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.prefix.SharedPrefix;
+import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.http.GuardState;
@@ -203,6 +204,7 @@ final class ApiJson {
                 .put("ownRequests", ownRequests(view.own()))
                 .put("stalls", view.stalls())
                 .put("hints", hints(view.hints()))
+                .put("byRank", byRank(view.byRank()))
                 .put("plan", plan(view.lastPlan(), why))
                 .put("ttft", ttft(view.ttft()));
     }
@@ -218,6 +220,15 @@ final class ApiJson {
                 .put("lostBatches", counters.lostBatches())
                 .put("restarts", counters.restarts())
                 .put("visibleRequests", counters.visibleRequests());
+    }
+
+    private static JsonObject byRank(EngineView.ByRank byRank) {
+        Evidence shadows = byRank.shadows();
+        JsonObject json = new JsonObject().put("licensed", byRank.licensed()).put("why", byRank.why());
+        return shadows.of() < 1
+                ? json
+                : json.put("hitRatioWith", shadows.with() / shadows.of())
+                        .put("hitRatioWithout", shadows.without() / shadows.of());
     }
 
     private static JsonObject ownRequests(EngineView.OwnRequests own) {

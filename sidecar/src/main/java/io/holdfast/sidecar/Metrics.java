@@ -9,6 +9,7 @@ import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.prefix.Sharing;
+import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
@@ -166,6 +167,13 @@ final class Metrics {
                 "holdfast.requests.invisible.share",
                 "Part of the engine's requests that its events do not show",
                 view(v -> v.invisibleShare().number().orElse(Double.NaN)));
+        gauge(
+                engine,
+                "holdfast.rank.licensed",
+                "Whether anything may be held by its rank now",
+                view(v -> v.byRank().licensed() ? 1 : 0));
+        rankedHitRatio(engine, "with", Evidence::with);
+        rankedHitRatio(engine, "without", Evidence::without);
         shared(engine, "found", Sharing::found);
         shared(engine, "lost", Sharing::lost);
         FunctionCounter.builder(
@@ -408,6 +416,16 @@ final class Metrics {
 
     private static ToDoubleFunction<EngineLink> view(ToDoubleFunction<EngineView> value) {
         return link -> value.applyAsDouble(link.view());
+    }
+
+    private void rankedHitRatio(EngineLink engine, String holds, ToDoubleFunction<Evidence> found) {
+        Gauge.builder("holdfast.rank.hit.ratio", engine, link -> {
+                    Evidence shadows = link.view().byRank().shadows();
+                    return shadows.of() < 1 ? Double.NaN : found.applyAsDouble(shadows) / shadows.of();
+                })
+                .description("Part of recent prompts that a model of the cache finds, with holds by rank and without")
+                .tags(tags(engine).and("holds", holds))
+                .register(registry);
     }
 
     private void shared(EngineLink engine, String result, ToLongFunction<Sharing> value) {
