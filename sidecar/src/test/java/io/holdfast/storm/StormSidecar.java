@@ -13,6 +13,7 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
@@ -254,6 +255,11 @@ final class StormSidecar {
                 asked.put(hold.id(), path);
             }
         });
+    }
+
+    /** Says of a conversation whether it goes on. */
+    void hint(long[] path, boolean goesOn) {
+        quietly(controller.hint(goesOn ? Hint.GOES_ON : Hint.OVER, new HoldRequest(path, Duration.ofMinutes(1)), ""));
     }
 
     /** The paths that the client asked for and that are said to be held. */
