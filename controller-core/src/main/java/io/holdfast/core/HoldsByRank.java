@@ -27,9 +27,11 @@ import java.util.Optional;
 final class HoldsByRank {
     /*
      * Each hold is a call to the engine, and on some a request of its own, so they begin no faster than an engine can bear
-     * beside its users' requests. What was not begun in time is chosen again with the next choice, if it still ranks.
+     * beside its users' requests: on a slow one by how many of those it serves, on a fast one by the second. What was not
+     * begun in time is chosen again with the next choice, if it still ranks.
      */
     private static final double BEGINS_A_SECOND = 2;
+    private static final double BEGINS_A_REQUEST = 0.5;
     private static final double MOST_AT_ONCE = 8;
     /** What neither shadow sees may be what pins would harm. */
     private static final double MOST_INVISIBLE = 0.05;
@@ -40,8 +42,10 @@ final class HoldsByRank {
     private final RankedPrefixes ranked;
     private List<RankedPrefix> usable = List.of();
     private Optional<String> whyNone = Optional.of("the engine was not asked yet how large its cache is");
-    private double mayBegin = MOST_AT_ONCE;
+    private double bySecond = MOST_AT_ONCE;
+    private double byRequest;
     private long plannedNanos;
+    private long plannedRequests;
 
     HoldsByRank(EngineObserver events, Holds holds, Backends backends, Duration lease) {
         this.events = events;
@@ -58,8 +62,11 @@ final class HoldsByRank {
     Ranking ranking(EngineReadings readings, Budget budget, boolean severalCaches, long nowNanos) {
         double capacity = readings.capacityTokens().number().orElse(0);
         double block = readings.blockTokens().number().orElse(0);
-        mayBegin = Math.min(MOST_AT_ONCE, mayBegin + BEGINS_A_SECOND * (nowNanos - plannedNanos) / 1e9);
+        long requests = events.counters().visibleRequests();
+        bySecond = Math.min(MOST_AT_ONCE, bySecond + BEGINS_A_SECOND * (nowNanos - plannedNanos) / 1e9);
+        byRequest = Math.min(MOST_AT_ONCE, byRequest + BEGINS_A_REQUEST * (requests - plannedRequests));
         plannedNanos = nowNanos;
+        plannedRequests = requests;
         if (capacity < 1 || block < 1) {
             return Ranking.NONE;
         }
@@ -69,8 +76,8 @@ final class HoldsByRank {
             usable = usable();
         }
         whyNone = whyNone(severalCaches);
-        return new Ranking(
-                whyNone.isPresent() ? List.of() : usable, whyNone, ranked.evidence(), (int) Math.max(0, mayBegin));
+        return new Ranking(whyNone.isPresent() ? List.of() : usable, whyNone, ranked.evidence(), (int)
+                Math.max(0, Math.min(bySecond, byRequest)));
     }
 
     void hint(Hint hint, Prefix prefix) {
@@ -83,10 +90,12 @@ final class HoldsByRank {
 
     /** Of what was to be held some begin now. */
     void planned(Plan plan) {
-        mayBegin -= plan.lines().stream()
+        long begun = plan.lines().stream()
                 .filter(line -> line.code() == Reason.RANKED
                         && holds.living(line.holdId()).isEmpty())
                 .count();
+        bySecond -= begun;
+        byRequest -= begun;
     }
 
     private Optional<String> whyNone(boolean severalCaches) {

@@ -55,6 +55,51 @@ final class RankedPinsTest {
     }
 
     @Test
+    void laterPartOfAPrompt_teachesWhenItIsUsedAgain() {
+        long[] path = hashes(3);
+        RankedPins chunked = new RankedPins(RankSettings.defaults(), CAPACITY, NOBODY);
+        for (int i = 0; i < 200; i++) {
+            now += SECOND;
+            long request = chunked.request(path, 1, 1, 1, 512, 0, now);
+            if (i % 10 == 0) {
+                chunked.grew(request, path, 1, PROMPT, PROMPT * 512, false, now);
+            }
+        }
+        assertThat(chunked.medianReuse())
+                .as("of 20 blocks, 19 each ten seconds")
+                .isCloseTo(10, within(2.0));
+    }
+
+    /** What lies above a pinned block would be evicted, and with it all use of the pin. */
+    @Test
+    void whatIsPinned_reachesFromTheRoot_andIsNoMoreThanMayBe() {
+        traffic(120, 0.5);
+        int largest = 0;
+        for (int most = 4 * PROMPT; most >= 0; most -= 9) {
+            now += 10 * SECOND;
+            pins.tick(now, most, new long[0]);
+            assertThat(pinned).hasSizeLessThanOrEqualTo(most);
+            assertThat(pinned)
+                    .allSatisfy(hash -> assertThat(hash % 1_000 == 0
+                                    || (hash >= 1_000_000 && (hash - 1_000_000) % PROMPT == 0)
+                                    || pinned.contains(hash - 1))
+                            .isTrue());
+            largest = Math.max(largest, pinned.size());
+        }
+        assertThat(largest).isGreaterThan(PROMPT);
+    }
+
+    @Test
+    void whatComesFirst_isPinnedBeforeWhatRanksHigher() {
+        traffic(120, 0.5);
+        long[] cold = hashes(77);
+        send(cold);
+        now += 20 * SECOND;
+        pins.tick(now, PROMPT, new long[] {cold[PROMPT - 1], 123_456});
+        assertThat(pinned).hasSize(PROMPT).contains(cold[0], cold[PROMPT - 1]);
+    }
+
+    @Test
     void oneShotsAlone_areNeverPinned() {
         traffic(600, 0);
         assertThat(pins.isOpen()).isFalse();

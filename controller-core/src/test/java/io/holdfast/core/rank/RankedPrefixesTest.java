@@ -70,6 +70,23 @@ final class RankedPrefixesTest {
         assertThat(engine.ranked.chosen()).isEmpty();
     }
 
+    /** Eight conversations over one system prompt hold it once. */
+    @Test
+    void whatConversationsShare_isCountedOnce() {
+        Engine engine = new Engine(600, 1);
+        engine.beginning = engine.send(0, 40);
+        engine.run(780, 6);
+        Set<Long> blocks = new HashSet<>();
+        engine.ranked.chosen().forEach(prefix -> {
+            for (long at = prefix.lastBlock(); at != 0; at = engine.parents.getOrDefault(at, 0L)) {
+                blocks.add(at);
+            }
+        });
+        assertThat(engine.ranked.chosen()).hasSizeGreaterThan(1);
+        assertThat(engine.ranked.chosen().stream().mapToInt(RankedPrefix::adds).sum())
+                .isEqualTo(blocks.size());
+    }
+
     @Test
     void emptiedCache_hasNothingToHold_andIsNotLearnedAnew() {
         Engine engine = new Engine(600, 1);
@@ -142,6 +159,9 @@ final class RankedPrefixesTest {
         private int next;
         private long batch;
         private long nanos = SECOND;
+        /** What every conversation begins with. */
+        long beginning;
+
         long mayHold = Long.MAX_VALUE / 4;
 
         Engine(int capacity, int times) {
@@ -159,11 +179,11 @@ final class RankedPrefixesTest {
                 if (i % 10 < 1 && conversing > 0) {
                     int number = goOn.size() < conversing ? next++ : goOn.removeFirst();
                     goOn.addLast(number);
-                    long under = conversations.getOrDefault(number, 0L);
-                    if (depth(under) > 6 * BLOCKS_OF_A_TURN * times) {
+                    long under = conversations.getOrDefault(number, beginning);
+                    if (depth(under) > depth(beginning) + 6 * BLOCKS_OF_A_TURN * times) {
                         conversations.remove(number);
                         goOn.removeLast();
-                        under = 0;
+                        under = beginning;
                         number = next++;
                         goOn.addLast(number);
                     }
