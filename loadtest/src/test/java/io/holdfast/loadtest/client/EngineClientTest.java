@@ -12,6 +12,7 @@ import io.holdfast.loadtest.workload.Role;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -273,8 +274,20 @@ final class EngineClientTest {
 
     @Test
     void closedLoop_neverHasMoreThanItsConcurrencyUnderWay() {
-        engine.answers = body -> request -> vertx.setTimer(
-                3, fired -> StubEngine.stream(3, 1, OptionalInt.of(0)).play(request));
+        // Answered by fives, so that it must come to five however slow this machine is, and a while later, so that a
+        // sixth
+        // would be seen.
+        List<HttpServerRequest> waiting = new ArrayList<>();
+        engine.answers = body -> request -> {
+            waiting.add(request);
+            if (waiting.size() == 5) {
+                vertx.setTimer(3, fired -> {
+                    List<HttpServerRequest> answered = List.copyOf(waiting);
+                    waiting.clear();
+                    answered.forEach(StubEngine.stream(3, 1, OptionalInt.of(0))::play);
+                });
+            }
+        };
         assertThat(send(client(LIMIT), 60, 8, 5))
                 .allSatisfy(record -> assertThat(record.isOk()).isTrue());
         assertThat(engine.mostInFlight.get()).isEqualTo(5);
