@@ -25,14 +25,6 @@ import java.util.Optional;
 
 /** Says for each plan what is to be held by its rank, with how much of the room and how fast. */
 final class HoldsByRank {
-    /*
-     * Each hold is a call to the engine, and on some a request of its own, so they begin no faster than an engine can bear
-     * beside its users' requests: on a slow one by how many of those it serves, on a fast one by the second. What was not
-     * begun in time is chosen again with the next choice, if it still ranks.
-     */
-    private static final double BEGINS_A_SECOND = 2;
-    private static final double BEGINS_A_REQUEST = 0.5;
-    private static final double MOST_AT_ONCE = 8;
     /** What neither shadow sees may be what pins would harm. */
     private static final double MOST_INVISIBLE = 0.05;
 
@@ -42,10 +34,7 @@ final class HoldsByRank {
     private final RankedPrefixes ranked;
     private List<RankedPrefix> usable = List.of();
     private Optional<String> whyNone = Optional.of("the engine was not asked yet how large its cache is");
-    private double bySecond = MOST_AT_ONCE;
-    private double byRequest;
-    private long plannedNanos;
-    private long plannedRequests;
+    private final HoldPace pace = new HoldPace();
 
     HoldsByRank(EngineObserver events, Holds holds, Backends backends, Duration lease) {
         this.events = events;
@@ -62,11 +51,7 @@ final class HoldsByRank {
     Ranking ranking(EngineReadings readings, Budget budget, boolean severalCaches, long nowNanos) {
         double capacity = readings.capacityTokens().number().orElse(0);
         double block = readings.blockTokens().number().orElse(0);
-        long requests = events.counters().visibleRequests();
-        bySecond = Math.min(MOST_AT_ONCE, bySecond + BEGINS_A_SECOND * (nowNanos - plannedNanos) / 1e9);
-        byRequest = Math.min(MOST_AT_ONCE, byRequest + BEGINS_A_REQUEST * (requests - plannedRequests));
-        plannedNanos = nowNanos;
-        plannedRequests = requests;
+        pace.now(nowNanos, events.counters().visibleRequests());
         if (capacity < 1 || block < 1) {
             return Ranking.NONE;
         }
@@ -76,8 +61,7 @@ final class HoldsByRank {
             usable = usable();
         }
         whyNone = whyNone(severalCaches);
-        return new Ranking(whyNone.isPresent() ? List.of() : usable, whyNone, ranked.evidence(), (int)
-                Math.max(0, Math.min(bySecond, byRequest)));
+        return new Ranking(whyNone.isPresent() ? List.of() : usable, whyNone, ranked.evidence(), pace.mayBegin());
     }
 
     void hint(Hint hint, Prefix prefix) {
@@ -90,12 +74,10 @@ final class HoldsByRank {
 
     /** Of what was to be held some begin now. */
     void planned(Plan plan) {
-        long begun = plan.lines().stream()
+        pace.begun(plan.lines().stream()
                 .filter(line -> line.code() == Reason.RANKED
                         && holds.living(line.holdId()).isEmpty())
-                .count();
-        bySecond -= begun;
-        byRequest -= begun;
+                .count());
     }
 
     private Optional<String> whyNone(boolean severalCaches) {

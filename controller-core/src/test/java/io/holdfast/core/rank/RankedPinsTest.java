@@ -55,6 +55,33 @@ final class RankedPinsTest {
     }
 
     @Test
+    void whatWasGenerated_wasNotAskedFor() {
+        long[] path = hashes(3);
+        RankedPins chunked = new RankedPins(RankSettings.defaults(), CAPACITY, NOBODY);
+        long request = chunked.request(path, 7, 7, 7, 7 * 512, 0, now);
+        chunked.grew(request, path, 7, PROMPT, PROMPT * 512, true, now);
+        assertThat(chunked.evidence().of()).isEqualTo(7);
+        long other = chunked.request(hashes(4), 7, 7, 7, 7 * 512, 0, now);
+        chunked.grew(other, hashes(4), 7, 10, 10 * 512, false, now);
+        assertThat(chunked.evidence().of()).as("more of a prompt was").isEqualTo(17);
+    }
+
+    @Test
+    void emptiedCache_isEmptyInBothModels() {
+        traffic(120, 0.5);
+        pins.cleared(now);
+        pinned.clear();
+        assertThat(pins.resident()).isZero();
+        double without = pins.evidence().without();
+        double with = pins.evidence().with();
+        pins.request(hashes(1), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+        assertThat(pins.evidence().without()).isEqualTo(without);
+        assertThat(pins.evidence().with()).isEqualTo(with);
+        pins.request(hashes(1), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+        assertThat(pins.evidence().without()).as("found again").isEqualTo(without + PROMPT);
+    }
+
+    @Test
     void laterPartOfAPrompt_teachesWhenItIsUsedAgain() {
         long[] path = hashes(3);
         RankedPins chunked = new RankedPins(RankSettings.defaults(), CAPACITY, NOBODY);
