@@ -37,6 +37,9 @@ final class ConversationsTest {
             assertThat(run.view().holds().stream().filter(hold -> hold.state() == HoldState.HELD))
                     .isNotEmpty()
                     .allSatisfy(hold -> assertThat(hold.reason()).contains("a conversation after its turn"));
+            assertThat(run.view().holds().stream().filter(hold -> hold.state() == HoldState.REQUESTED))
+                    .as("what is outranked ends, and does not wait")
+                    .hasSizeLessThan(10);
             assertThat(run.view().byRank().licensed()).isTrue();
             fine(run);
         }

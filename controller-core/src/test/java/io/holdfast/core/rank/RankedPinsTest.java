@@ -69,6 +69,7 @@ final class RankedPinsTest {
     @Test
     void emptiedCache_isEmptyInBothModels() {
         traffic(120, 0.5);
+        send(hashes(1));
         pins.cleared(now);
         pinned.clear();
         assertThat(pins.resident()).isZero();
