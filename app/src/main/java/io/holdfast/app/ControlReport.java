@@ -5,8 +5,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.evidence.Interval;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.ControlResult.Detectable;
+import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.workload.Arrivals;
 import java.io.PrintWriter;
 import java.net.URI;
 import java.util.ArrayList;
@@ -22,7 +24,13 @@ final class ControlReport {
 
     /** What will be sent, to whom, and about how long it takes. */
     static void printPlan(
-            URI server, HttpSettings asked, RunPlan plan, boolean flushes, boolean json, PrintWriter out) {
+            URI server,
+            HttpSettings asked,
+            RunPlan plan,
+            Arrivals arrivals,
+            boolean flushes,
+            boolean json,
+            PrintWriter out) {
         if (json) {
             ObjectNode root = ResultReport.object();
             root.put("server", server.toString());
@@ -32,6 +40,7 @@ final class ControlReport {
                     .put("requests", plan.requests())
                     .put("tokens", plan.tokens())
                     .put("estimatedSeconds", plan.estimate().toSeconds())
+                    .put("arrivals", arrivals.text())
                     .put("flushes", flushes);
             out.println(ResultReport.text(root));
             return;
@@ -49,6 +58,9 @@ final class ControlReport {
                         plan.requests(),
                         plan.tokens(),
                         TimeSpan.shown(plan.estimate())));
+        if (!arrivals.isClosed()) {
+            text.paragraph("  ", ResultReport.arriving(arrivals));
+        }
         text.paragraph(
                 "  ",
                 flushes
@@ -121,6 +133,7 @@ final class ControlReport {
                                     + size(result.header().criteria().delta()) + " counts as nothing."));
         }
         notes.add(probes(result));
+        Floods.of(result.header(), result.legs()).map(ResultReport::waited).ifPresent(notes::add);
         if (!result.header().freshLives()) {
             notes.add("All pairs ran in one server process: another one may differ by more than pairs do.");
         }

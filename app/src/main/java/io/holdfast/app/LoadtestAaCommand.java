@@ -8,8 +8,8 @@ import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.run.LoadTestRun;
 import io.holdfast.loadtest.run.LoadTestSettings;
-import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.Salt;
@@ -19,10 +19,8 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -64,8 +62,8 @@ final class LoadtestAaCommand implements Callable<Integer> {
             description = "The server's address, such as http://127.0.0.1:8000.")
     private URI url = URI.create("http://127.0.0.1");
 
-    @Option(names = "--model", paramLabel = "NAME", description = "The model (default: the first of /v1/models).")
-    private @Nullable String model;
+    @Mixin
+    private ModelOptions model = new ModelOptions();
 
     @Option(
             names = "--api",
@@ -80,12 +78,8 @@ final class LoadtestAaCommand implements Callable<Integer> {
     @Mixin
     private AskOptions ask = new AskOptions();
 
-    @Option(
-            names = "--flush-path",
-            paramLabel = "PATH",
-            description = "The server's route that empties its cache, as /flush_cache, on a server that serves nobody"
-                    + " else (default: none is called; the texts of each leg begin with a salt of their own).")
-    private @Nullable String flushPath;
+    @Mixin
+    private FlushOptions flush = new FlushOptions();
 
     @Option(
             names = "--pairs",
@@ -94,20 +88,8 @@ final class LoadtestAaCommand implements Callable<Integer> {
             description = "Pairs of two legs that count (default: ${DEFAULT-VALUE}).")
     private int pairs;
 
-    @Option(
-            names = "--prefix-tokens",
-            paramLabel = "N",
-            defaultValue = "1024",
-            description = "Words of the prefix that a leg sends first and its probes begin with (default:"
-                    + " ${DEFAULT-VALUE}).")
-    private int prefixTokens;
-
-    @Option(
-            names = "--suffix-tokens",
-            paramLabel = "N",
-            defaultValue = "64",
-            description = "Words that each probe has of its own (default: ${DEFAULT-VALUE}).")
-    private int suffixTokens;
+    @Mixin
+    private LoadOptions load = new LoadOptions();
 
     @Option(
             names = "--flood-requests",
@@ -130,33 +112,8 @@ final class LoadtestAaCommand implements Callable<Integer> {
             description = "Tokens that a probe generates (default: ${DEFAULT-VALUE}).")
     private int outputTokens;
 
-    @Option(
-            names = "--cycles",
-            paramLabel = "N",
-            defaultValue = "4",
-            description = "Floods and probes of a leg (default: ${DEFAULT-VALUE}).")
-    private int cycles;
-
-    @Option(
-            names = "--concurrency",
-            paramLabel = "N",
-            defaultValue = "8",
-            description = "Requests of a flood under way at a time (default: ${DEFAULT-VALUE}).")
-    private int concurrency;
-
-    @Option(
-            names = "--seed",
-            paramLabel = "N",
-            defaultValue = "42",
-            description = "Draws the texts (default: ${DEFAULT-VALUE}).")
-    private long seed;
-
-    @Option(
-            names = "--journal",
-            paramLabel = "FILE",
-            description = "A new file for every request of every leg; 'loadtest analyze' reads it again (default:"
-                    + " aa-TIME.jsonl in this folder).")
-    private @Nullable Path journal;
+    @Mixin
+    private JournalOptions journal = new JournalOptions();
 
     @Option(
             names = "--plan",
@@ -176,38 +133,36 @@ final class LoadtestAaCommand implements Callable<Integer> {
             throw new CommandException("--pairs is 1 to " + MOST_PAIRS + ", not " + pairs + ".");
         }
         URI server = LoadtestCommand.withoutVersion(url);
-        Path file = Optional.ofNullable(journal).orElseGet(() -> LoadtestCommand.journal("aa", RunClock.system()));
+        Path file = journal.file("aa");
         if (!planOnly) {
             LoadtestCommand.checkFolder(file);
             Journal.refuseExisting(file);
             if (output.isBackground()) {
-                return output.begin(spec.commandLine(), file, journal != null, () -> Files.exists(file));
+                return output.begin(spec.commandLine(), file, journal.isNamed(), () -> Files.exists(file));
             }
         }
-        FloodShape shape = FloodShape.of(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles)
-                .withOutputTokens(1, outputTokens);
+        Arrivals arrivals = load.arrivals();
+        FloodShape shape = load.shape(floodRequests, floodTokens).withOutputTokens(1, outputTokens);
         LoadTestSettings settings = settings(
-                new RunAgain(server, shape, Optional.ofNullable(flushPath), ask.ca(), ArmOptions.none()).options());
-        Workload workload = IdlePrefixFlood.workload(seed, shape);
+                new RunAgain(server, shape, arrivals, flush.path(), ask.ca(), ArmOptions.none()).options(), arrivals);
+        Workload workload = IdlePrefixFlood.workload(load.seed(), shape, arrivals);
         HttpSettings http = ask.on(HttpSettings.defaults().withRoute(api.route), System.getenv());
-        HttpSettings flushed =
-                Optional.ofNullable(flushPath).map(http::withFlushPath).orElse(http);
+        HttpSettings flushed = flush.on(http);
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
         return LoadtestBench.untilStopped(out, beside, output, file, ask.again() + started.again(), bench -> {
-            try (ServerUnit unit = started.unit(server, Optional.ofNullable(model), file, bench)) {
+            try (ServerUnit unit = started.unit(server, model.name(), file, bench)) {
                 unit.restart();
-                HttpSettings asked = Optional.ofNullable(model)
-                        .or(() -> HttpEngine.firstModel(server, flushed, bench.clock()))
-                        .map(flushed::withModel)
-                        .orElse(flushed);
+                HttpSettings asked = model.on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
                 return bench.with(unit, asked, ArmOptions.Way.none(), (engine, environment) -> {
                     RunPlan plan = RunPlan.ofControls(environment, workload, settings);
                     if (planOnly) {
-                        ControlReport.printPlan(server, asked, plan, flushPath != null, output.isJson(), out);
+                        ControlReport.printPlan(
+                                server, asked, plan, arrivals, flush.path().isPresent(), output.isJson(), out);
                         return ExitCode.OK;
                     }
-                    ControlReport.printPlan(server, asked, plan, flushPath != null, false, beside);
+                    ControlReport.printPlan(
+                            server, asked, plan, arrivals, flush.path().isPresent(), false, beside);
                     beside.flush();
                     bench.tell(engine.warm());
                     ControlResult result = LoadTestRun.controls(
@@ -219,17 +174,17 @@ final class LoadtestAaCommand implements Callable<Integer> {
         });
     }
 
-    private LoadTestSettings settings(Map<String, String> options) {
+    private LoadTestSettings settings(Map<String, String> options, Arrivals arrivals) {
         LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
                 .rounds(pairs)
-                .seed(seed)
-                .concurrency(concurrency)
+                .seed(load.seed())
+                .concurrency(load.concurrency(arrivals, floodRequests))
                 .burnIn(false)
                 .rehearsal(true)
                 // Nothing is judged that could be helped by choosing pairs.
                 .repeatPairs(pairs)
                 .options(options);
-        return flushPath == null
+        return flush.path().isEmpty()
                 ? settings.salt(new Salt(new SplittableRandom().nextLong())).build()
                 : settings.build();
     }

@@ -55,8 +55,8 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
             description = "${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private CompletionRoute route = CompletionRoute.OPENAI_COMPLETIONS;
 
-    @Option(names = "--model", paramLabel = "NAME", description = "The model (default: the first of /v1/models).")
-    private @Nullable String model;
+    @Mixin
+    private ModelOptions model = new ModelOptions();
 
     @Mixin
     private AskOptions ask = new AskOptions();
@@ -114,10 +114,8 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
         server.ifPresent(address -> LoadtestCommand.checkAddress("--url", address));
         RunClock clock = RunClock.system();
         HttpSettings http = ask.on(HttpSettings.defaults().withRoute(route), System.getenv());
-        HttpSettings asked = Optional.ofNullable(model)
-                .or(() -> server.flatMap(address -> HttpEngine.firstModel(address, http, clock)))
-                .map(http::withModel)
-                .orElse(http);
+        HttpSettings asked =
+                model.on(http, () -> server.flatMap(address -> HttpEngine.firstModel(address, http, clock)));
         Vertx vertx = Vertx.vertx();
         List<Calibration.Level> levels = new ArrayList<>();
         try {

@@ -14,9 +14,9 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -141,11 +141,8 @@ final class LoadtestCommand implements Runnable {
         @Parameters(paramLabel = "JOURNAL", description = "The file that 'loadtest run' or 'loadtest aa' wrote.")
         private Path journal = Path.of("");
 
-        @Option(
-                names = "--expect",
-                paramLabel = "FINDING",
-                description = "Exit 1 unless this is found: ${COMPLETION-CANDIDATES}.")
-        private @Nullable Finding expected;
+        @Mixin
+        private ExpectOptions expect = new ExpectOptions();
 
         @Option(names = "--json", description = "One JSON document on standard output.")
         private boolean json;
@@ -156,9 +153,9 @@ final class LoadtestCommand implements Runnable {
         public Integer call() {
             Journal.Contents run = Journal.read(journal);
             if (!run.header().plan().isOnlyControls()) {
-                return report(parent.spec.commandLine(), Analysis.of(run), json, Optional.ofNullable(expected));
+                return report(parent.spec.commandLine(), Analysis.of(run), json, expect.finding());
             }
-            if (expected != null) {
+            if (expect.finding().isPresent()) {
                 throw new CommandException("The journal " + journal
                         + " is that of 'loadtest aa', which finds nothing to be expected; leave --expect out.");
             }

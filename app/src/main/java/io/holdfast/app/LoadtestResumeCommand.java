@@ -1,6 +1,5 @@
 package io.holdfast.app;
 
-import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpSettings;
@@ -65,11 +64,8 @@ final class LoadtestResumeCommand implements Callable<Integer> {
             description = "The commands of the run, where it has such an arm: no journal can make one run.")
     private @Nullable Map<String, String> commands;
 
-    @Option(
-            names = "--expect",
-            paramLabel = "FINDING",
-            description = "Exit 1 unless this is found: ${COMPLETION-CANDIDATES}.")
-    private @Nullable Finding expected;
+    @Mixin
+    private ExpectOptions expect = new ExpectOptions();
 
     @Mixin
     private OutputOptions output = new OutputOptions();
@@ -87,7 +83,7 @@ final class LoadtestResumeCommand implements Callable<Integer> {
         LoadtestCommand.checkAddress("--url", server);
         ArmOptions.Way way = ArmOptions.again(again.arm(), Optional.ofNullable(commands));
         HttpSettings asked = asked(header, again);
-        Workload workload = IdlePrefixFlood.workload(header.seed(), again.shape());
+        Workload workload = IdlePrefixFlood.workload(header.seed(), again.shape(), again.arrivals());
         if (output.isBackground()) {
             long lines = lines();
             return output.begin(spec.commandLine(), journal, true, () -> lines() > lines);
@@ -121,7 +117,7 @@ final class LoadtestResumeCommand implements Callable<Integer> {
                             spec.commandLine(),
                             LoadTestRun.resume(environment, workload, journal, shown),
                             output,
-                            Optional.ofNullable(expected));
+                            expect.finding());
                 });
             }
         });

@@ -1,7 +1,6 @@
 package io.holdfast.app;
 
 import io.holdfast.evidence.Criteria;
-import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpEngine;
@@ -16,6 +15,7 @@ import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.Salt;
@@ -71,19 +71,11 @@ final class LoadtestRunCommand implements Callable<Integer> {
     @Mixin
     private ArmOptions arm = new ArmOptions();
 
-    @Option(
-            names = "--flush-path",
-            paramLabel = "PATH",
-            description = "The engine's route that empties its cache (default: /flush_cache of an SGLang; no other is"
-                    + " flushed, and the texts of each leg begin with a salt of their own).")
-    private @Nullable String flushPath;
+    @Mixin
+    private FlushOptions flush = new FlushOptions();
 
-    @Option(
-            names = "--journal",
-            paramLabel = "FILE",
-            description = "A new file for every request of every leg; 'loadtest analyze' judges it again (default:"
-                    + " run-TIME.jsonl in this folder).")
-    private @Nullable Path journal;
+    @Mixin
+    private JournalOptions journal = new JournalOptions();
 
     @Option(
             names = "--route",
@@ -92,28 +84,14 @@ final class LoadtestRunCommand implements Callable<Integer> {
                     + " vLLM or where a hold goes by token ids, otherwise OPENAI_TEXT).")
     private @Nullable CompletionRoute route;
 
-    @Option(
-            names = "--model",
-            paramLabel = "NAME",
-            description = "The model, where the engine asks for it (default: the first of /v1/models).")
-    private @Nullable String model;
+    @Mixin
+    private ModelOptions model = new ModelOptions();
 
     @Mixin
     private AskOptions ask = new AskOptions();
 
-    @Option(
-            names = "--prefix-tokens",
-            paramLabel = "N",
-            defaultValue = "1024",
-            description = "Tokens of the prefix (default: ${DEFAULT-VALUE}).")
-    private int prefixTokens;
-
-    @Option(
-            names = "--suffix-tokens",
-            paramLabel = "N",
-            defaultValue = "64",
-            description = "Tokens that each probe has of its own (default: ${DEFAULT-VALUE}).")
-    private int suffixTokens;
+    @Mixin
+    private LoadOptions load = new LoadOptions();
 
     @Option(
             names = "--flood-requests",
@@ -129,13 +107,6 @@ final class LoadtestRunCommand implements Callable<Integer> {
             description = "Tokens of each of them; together more than the cache holds, or nothing is lost"
                     + " (default: ${DEFAULT-VALUE}).")
     private int floodTokens;
-
-    @Option(
-            names = "--cycles",
-            paramLabel = "N",
-            defaultValue = "4",
-            description = "Floods and probes of a leg (default: ${DEFAULT-VALUE}).")
-    private int cycles;
 
     @Option(
             names = "--learn-cycles",
@@ -171,25 +142,11 @@ final class LoadtestRunCommand implements Callable<Integer> {
     private int rounds;
 
     @Option(
-            names = "--concurrency",
-            paramLabel = "N",
-            defaultValue = "8",
-            description = "Requests of a flood under way at a time (default: ${DEFAULT-VALUE}).")
-    private int concurrency;
-
-    @Option(
             names = "--hold-slot-ms",
             paramLabel = "N",
             description = "How long the hold step of a leg takes in both arms; longer than the arm's own call"
                     + " (default: 500, or three times the slowest call of the rehearsal where that is more).")
     private @Nullable Integer holdSlotMillis;
-
-    @Option(
-            names = "--seed",
-            paramLabel = "N",
-            defaultValue = "42",
-            description = "Draws prompts and the order of the legs (default: ${DEFAULT-VALUE}).")
-    private long seed;
 
     @Option(
             names = "--judge",
@@ -207,11 +164,8 @@ final class LoadtestRunCommand implements Callable<Integer> {
                     + " values are corrected for how many there are.")
     private List<Statistic> alsoJudged = List.of();
 
-    @Option(
-            names = "--expect",
-            paramLabel = "FINDING",
-            description = "Exit 1 unless this is found: ${COMPLETION-CANDIDATES}.")
-    private @Nullable Finding expected;
+    @Mixin
+    private ExpectOptions expect = new ExpectOptions();
 
     @Mixin
     private OutputOptions output = new OutputOptions();
@@ -224,25 +178,25 @@ final class LoadtestRunCommand implements Callable<Integer> {
         URI server = server();
         refuseTooFewRounds();
         FloodShape shape = shape();
+        Arrivals arrivals = load.arrivals();
         ArmOptions.Way way = arm.way(shape.floodRequests());
         Optional.ofNullable(route).ifPresent(way::refuseTextFor);
-        Path file = Optional.ofNullable(journal).orElseGet(() -> LoadtestCommand.journal("run", RunClock.system()));
+        Path file = journal.file("run");
         LoadtestCommand.checkFolder(file);
         Journal.refuseExisting(file);
         if (output.isBackground()) {
-            return output.begin(spec.commandLine(), file, journal != null, () -> Files.exists(file));
+            return output.begin(spec.commandLine(), file, journal.isNamed(), () -> Files.exists(file));
         }
         HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv());
-        HttpSettings flushed =
-                Optional.ofNullable(flushPath).map(http::withFlushPath).orElse(http);
+        HttpSettings flushed = flush.on(http);
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
-        Workload workload = IdlePrefixFlood.workload(seed, shape);
+        Workload workload = IdlePrefixFlood.workload(load.seed(), shape, arrivals);
         LoadTestSettings planned = settings(
-                judged(new RunAgain(server, shape, Optional.ofNullable(flushPath), ask.ca(), arm.kept()).options()));
+                judged(new RunAgain(server, shape, arrivals, flush.path(), ask.ca(), arm.kept()).options()), arrivals);
         return LoadtestBench.untilStopped(
                 out, beside, output, file, ask.again() + arm.again() + started.again(), bench -> {
-                    try (ServerUnit unit = started.unit(server, Optional.ofNullable(model), file, bench)) {
+                    try (ServerUnit unit = started.unit(server, model.name(), file, bench)) {
                         unit.restart();
                         Family family = HttpEngine.family(server, flushed, bench.clock());
                         HttpSettings asked = withModel(
@@ -251,7 +205,7 @@ final class LoadtestRunCommand implements Callable<Integer> {
                                 bench.clock());
                         return bench.with(unit, asked, way, (tested, environment) -> {
                             tested.beginLife();
-                            boolean flushes = flushPath != null
+                            boolean flushes = flush.path().isPresent()
                                     || (family == Family.SGLANG
                                             && tested.flush().isEmpty());
                             LoadTestSettings settings = flushes
@@ -260,7 +214,7 @@ final class LoadtestRunCommand implements Callable<Integer> {
                                             .salt(new Salt(new SplittableRandom().nextLong()))
                                             .build();
                             RunPlan plan = RunPlan.of(environment, workload, settings);
-                            ResultReport.printPlan(server, asked, environment.arms(), plan, flushes, beside);
+                            ResultReport.printPlan(server, asked, environment.arms(), plan, arrivals, flushes, beside);
                             sayWhatIsKnown(environment, shape, beside);
                             bench.tell(tested.warm());
                             Result result = LoadTestRun.run(
@@ -271,8 +225,7 @@ final class LoadtestRunCommand implements Callable<Integer> {
                                     output.progress(spec.commandLine(), bench.clock()));
                             beside.println("The journal is " + file + ".");
                             beside.flush();
-                            return LoadtestCommand.report(
-                                    spec.commandLine(), result, output, Optional.ofNullable(expected));
+                            return LoadtestCommand.report(spec.commandLine(), result, output, expect.finding());
                         });
                     }
                 });
@@ -288,11 +241,11 @@ final class LoadtestRunCommand implements Callable<Integer> {
         return with;
     }
 
-    private LoadTestSettings settings(Map<String, String> options) {
+    private LoadTestSettings settings(Map<String, String> options, Arrivals arrivals) {
         return LoadTestSettings.defaults().toBuilder()
                 .rounds(rounds)
-                .seed(seed)
-                .concurrency(concurrency)
+                .seed(load.seed())
+                .concurrency(load.concurrency(arrivals, floodRequests))
                 .holdSlot(Duration.ofMillis(Optional.ofNullable(holdSlotMillis).orElse(USUAL_SLOT_MILLIS)))
                 .slotAdapts(holdSlotMillis == null)
                 .repeatPairs(repeatPairs)
@@ -316,7 +269,7 @@ final class LoadtestRunCommand implements Callable<Integer> {
     }
 
     private FloodShape shape() {
-        FloodShape shape = FloodShape.of(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles);
+        FloodShape shape = load.shape(floodRequests, floodTokens);
         int learned = Optional.ofNullable(learnCycles).orElse(arm.learns() ? USUAL_LEARN_CYCLES : 0);
         if (arm.learns() && learned < 1) {
             throw new CommandException("--learn-cycles is " + learned
@@ -346,11 +299,10 @@ final class LoadtestRunCommand implements Callable<Integer> {
 
     /** SGLang's own route serves one model and asks for no name. */
     private HttpSettings withModel(URI server, HttpSettings http, RunClock clock) {
-        return Optional.ofNullable(model)
-                .or(() -> http.route() == CompletionRoute.SGLANG_GENERATE
+        return model.on(
+                http,
+                () -> http.route() == CompletionRoute.SGLANG_GENERATE
                         ? Optional.empty()
-                        : HttpEngine.firstModel(server, http, clock))
-                .map(http::withModel)
-                .orElse(http);
+                        : HttpEngine.firstModel(server, http, clock));
     }
 }

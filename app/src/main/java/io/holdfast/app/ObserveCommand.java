@@ -20,8 +20,9 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "observe",
         description = {
-            "Watches a running SGLang or vLLM without touching it: how long blocks stay, how soon they are used"
-                    + " again, which prefixes requests share, what of them was lost and stored again, what that cost.",
+            "Watches a running SGLang or vLLM without touching it: how long blocks stay, how soon they are used again,"
+                + " which prefixes requests share, what of them was lost and stored again, what that cost, and which"
+                + " requests could share more if they began alike.",
             "Exit code 0: something was seen, 2: nothing answers, 3: no event came."
         },
         sortOptions = false)
@@ -51,6 +52,12 @@ final class ObserveCommand implements Callable<Integer> {
             description = "Append the events as they come, and the readings, to FILE: JSON lines, tokens of prompts in"
                     + " them.")
     private @Nullable Path record;
+
+    @Option(
+            names = "--show-text",
+            description = "Show at the end where two requests part that differ early: some tokens of their prompts, and"
+                    + " their text where the engine's tokenizer gives it.")
+    private boolean showText;
 
     @Option(
             names = "--json",
@@ -84,7 +91,7 @@ final class ObserveCommand implements Callable<Integer> {
                     out.flush();
                 }
             }
-            last = observer.look();
+            last = showText ? observer.lookWithExamples() : observer.look();
             if (json) {
                 out.println(ObserveJson.line(last, true));
             } else {

@@ -51,6 +51,7 @@ final class ObserveJson {
         number(sharing, "prefillSeconds", seen.sharing().seconds());
         ArrayNode prefixes = root.putArray("prefixes");
         seen.prefixes().forEach(each -> prefix(prefixes.addObject(), each));
+        HeadFindings.of(seen).into(root.putArray("unstableHeads"));
         ObjectNode holding = root.putObject("holding");
         holding.put("backend", seen.holding().backend())
                 .put("why", seen.holding().why())

@@ -51,6 +51,7 @@ final class ObservePrinter {
         TerminalText text = TerminalText.plain(out);
         text.blank();
         text.paragraph("", conclusion(seen));
+        HeadFindings.of(seen).print(text);
         out.flush();
     }
 
@@ -105,6 +106,9 @@ final class ObservePrinter {
                 + (seen.sharing().seconds().isPresent()
                         ? ", " + seconds(seen.sharing().seconds()) + " of prefill"
                         : ""));
+        if (!seen.heads().isEmpty()) {
+            lines.add(HeadFindings.of(seen).line());
+        }
         return lines.stream().map(ObservePrinter::cut).toList();
     }
 

@@ -3,6 +3,8 @@ package io.holdfast.app;
 import io.holdfast.loadtest.replay.Replay;
 import io.holdfast.loadtest.replay.ReplayResult;
 import io.holdfast.loadtest.replay.ReplaySettings;
+import io.holdfast.loadtest.replay.ReplaySettings.Announced;
+import io.holdfast.loadtest.replay.ReplaySettings.Form;
 import io.holdfast.loadtest.replay.ReplaySettings.Hints;
 import io.holdfast.loadtest.replay.ReplaySettings.Part;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
@@ -19,12 +21,15 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
 
 /** What holding would have been worth on traffic that was recorded. */
 @Command(
@@ -40,6 +45,39 @@ final class ReplayCommand implements Callable<Integer> {
     enum Touches {
         EVENTS,
         FULL
+    }
+
+    /** What is told of what the engine does. */
+    enum Emit {
+        PLAIN,
+        ENGINE_LIKE,
+        SGLANG,
+        VLLM;
+
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT).replace('_', '-');
+        }
+    }
+
+    /** As {@link Emit} writes itself. */
+    static final class EmitName implements ITypeConverter<Emit> {
+        EmitName() {}
+
+        @Override
+        public Emit convert(String value) {
+            return Stream.of(Emit.values())
+                    .filter(emit -> emit.toString().equalsIgnoreCase(value))
+                    .findFirst()
+                    .orElseThrow(() -> new TypeConversionException(
+                            "expected one of " + List.of(Emit.values()) + " but was '" + value + "'"));
+        }
+    }
+
+    /** What holds are made with. */
+    enum Lever {
+        PIN,
+        SESSION
     }
 
     /** How large the caches are. */
@@ -73,13 +111,14 @@ final class ReplayCommand implements Callable<Integer> {
             paramLabel = "FILE",
             description = "Requests as Mooncake publishes them: JSON lines with timestamp, input_length, output_length"
                     + " and hash_ids, one for each 512 tokens; or CSV with the header time,prefix,tokens, such as"
-                    + " 12.5,system/chat-7,1800/420. Packed by gzip or not.")
+                    + " 12.5,system/chat-7,1800/420; or a recording by 'holdfast observe --record', of which it is also"
+                    + " said which requests differ early. Packed by gzip or not.")
     private Path trace = Path.of("");
 
     @Option(
             names = "--format",
             paramLabel = "NAME",
-            description = "mooncake or csv (default: what the first line tells).")
+            description = "mooncake, csv or recording (default: what the first line tells).")
     private TraceFile.@Nullable Format format;
 
     @Option(names = "--block-tokens", paramLabel = "N", description = "Tokens in a block of a CSV trace (default: 16).")
@@ -104,6 +143,24 @@ final class ReplayCommand implements Callable<Integer> {
             description = "events: requests that store nothing are not seen, as beside an engine; full: all are, as in"
                     + " a router (default: events).")
     private Touches touches = Touches.EVENTS;
+
+    @Option(
+            names = "--emit",
+            paramLabel = "WHAT",
+            defaultValue = "plain",
+            converter = EmitName.class,
+            description =
+                    "plain: each request is told as a whole; engine-like: blocks of 16 tokens, chunks, answers and"
+                            + " removals are announced as an engine would, through the codec of its events: sglang (the"
+                            + " same as engine-like) or vllm (default: plain).")
+    private Emit emit = Emit.PLAIN;
+
+    @Option(
+            names = "--backend",
+            paramLabel = "NAME",
+            description = "With --emit engine-like: pin or session: holds begin no faster than the sidecar begins them"
+                    + " (default: as soon as they are chosen).")
+    private @Nullable Lever backend;
 
     @Option(names = "--held", description = "Running requests hold their blocks and those of their answers.")
     private boolean held;
@@ -131,9 +188,14 @@ final class ReplayCommand implements Callable<Integer> {
             paramLabel = "PART",
             split = ",",
             description = "Leave out gate (pin without proof that pins help), reserve (leave no room for long prompts),"
-                    + " ghosts (forget what was removed), or tick (choose every ten seconds): to see what each is"
-                    + " worth.")
+                    + " ghosts (forget what was removed), tick (choose every ten seconds), or, with --emit, requests"
+                    + " (take each announcement for a request of its own): to see what each is worth.")
     private List<Part> without = new ArrayList<>();
+
+    @Option(
+            names = "--show-text",
+            description = "Show where two recorded requests part that differ early: some tokens of their prompts.")
+    private boolean showText;
 
     @Option(names = "--json", description = "One JSON array, with one object for each capacity.")
     private boolean json;
@@ -150,15 +212,19 @@ final class ReplayCommand implements Callable<Integer> {
     public Integer call() {
         probability("--hints", hints);
         probability("--thin", thin);
+        consistent();
         writable(plot);
         PrintWriter out = spec.commandLine().getOut();
         Trace requests = file().read();
         if (thin != null) {
             requests = requests.thinned(thin, seed);
         }
+        if (emit != Emit.PLAIN) {
+            requests = requests.asKeptByEngines();
+        }
         List<Integer> capacities = capacities(requests);
         ReplaySettings settings = settings();
-        ReplayReport report = new ReplayReport(requests, policy.name().toLowerCase(Locale.ROOT));
+        ReplayReport report = new ReplayReport(requests, policy.name().toLowerCase(Locale.ROOT), showText);
         TerminalText text = new TerminalText(out, !json && TerminalText.onTerminal(), System::nanoTime);
         if (!json) {
             report.begin(text);
@@ -191,6 +257,19 @@ final class ReplayCommand implements Callable<Integer> {
         return ExitCode.OK;
     }
 
+    private void consistent() {
+        if (emit == Emit.PLAIN && backend != null) {
+            throw new CommandException(
+                    "--backend says how fast holds begin, which is seen with --emit engine-like only;"
+                            + " write both, or neither.");
+        }
+        if (emit == Emit.PLAIN && without.contains(Part.REQUESTS)) {
+            throw new CommandException(
+                    "--without requests takes each announcement for a request, and --emit plain has none; write --emit"
+                            + " engine-like, sglang or vllm.");
+        }
+    }
+
     private TraceFile file() {
         TraceFile file = TraceFile.at(trace);
         if (format != null) {
@@ -216,7 +295,10 @@ final class ReplayCommand implements Callable<Integer> {
                 left,
                 held,
                 touches == Touches.FULL,
-                Optional.ofNullable(hints).map(right -> new Hints(right, hintSeed)));
+                Optional.ofNullable(hints).map(right -> new Hints(right, hintSeed)),
+                emit == Emit.PLAIN
+                        ? Optional.empty()
+                        : Optional.of(new Announced(emit == Emit.VLLM ? Form.VLLM : Form.SGLANG, backend != null)));
     }
 
     private List<Integer> capacities(Trace requests) {

@@ -24,20 +24,26 @@ final class ReplayPlot {
     /** Also told by their strokes, for who cannot tell them by colour. */
     private static final String STYLE = """
         <style>
-        svg { --ground: #ffffff; --ink: #1f2328; --soft: #59636e; --grid: #d9dee3; --a: #59636e; --b: #0b5cad; --c: #a33b00; }
-        @media (prefers-color-scheme: dark) {
-        svg { --ground: #14181d; --ink: #e8ecf0; --soft: #a6b0ba; --grid: #363d45; --a: #a6b0ba; --b: #6db3ff; --c: #ffa166; }
-        }
-        .ground { fill: var(--ground); }
-        text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: var(--soft); }
-        text.title { font-size: 16px; font-weight: 600; fill: var(--ink); }
+        .ground { fill: #ffffff; }
+        text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #59636e; }
+        text.title { font-size: 16px; font-weight: 600; fill: #1f2328; }
         text.name { font-weight: 600; }
-        .grid { stroke: var(--grid); stroke-width: 1; }
-        .axis { stroke: var(--soft); stroke-width: 1; }
+        .grid { stroke: #d9dee3; stroke-width: 1; }
+        .axis { stroke: #59636e; stroke-width: 1; }
         .curve { fill: none; stroke-width: 2.5; stroke-linejoin: round; stroke-linecap: round; }
-        .a .curve { stroke: var(--a); stroke-dasharray: 2 6; } .a circle, .a text { fill: var(--a); }
-        .b .curve { stroke: var(--b); } .b circle, .b text { fill: var(--b); }
-        .c .curve { stroke: var(--c); stroke-dasharray: 9 6; } .c circle, .c text { fill: var(--c); }
+        .a .curve { stroke: #59636e; stroke-dasharray: 2 6; } .a circle, .a text { fill: #59636e; }
+        .b .curve { stroke: #0b5cad; } .b circle, .b text { fill: #0b5cad; }
+        .c .curve { stroke: #a33b00; stroke-dasharray: 9 6; } .c circle, .c text { fill: #a33b00; }
+        @media (prefers-color-scheme: dark) {
+        .ground { fill: #14181d; }
+        text { fill: #a6b0ba; }
+        text.title { fill: #e8ecf0; }
+        .grid { stroke: #363d45; }
+        .axis { stroke: #a6b0ba; }
+        .a .curve { stroke: #a6b0ba; } .a circle, .a text { fill: #a6b0ba; }
+        .b .curve { stroke: #6db3ff; } .b circle, .b text { fill: #6db3ff; }
+        .c .curve { stroke: #ffa166; } .c circle, .c text { fill: #ffa166; }
+        }
         </style>
         """;
 

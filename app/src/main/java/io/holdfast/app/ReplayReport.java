@@ -30,11 +30,14 @@ final class ReplayReport {
 
     private final Trace trace;
     private final String policy;
+    private final boolean showText;
     private final List<Line> lines = new ArrayList<>();
 
-    ReplayReport(Trace trace, String policy) {
+    /** @param showText whether tokens of prompts may be told */
+    ReplayReport(Trace trace, String policy, boolean showText) {
         this.trace = trace;
         this.policy = policy;
+        this.showText = showText;
     }
 
     void add(ReplayResult found, ReplayResult lru, ReplayResult optimum) {
@@ -50,6 +53,14 @@ final class ReplayReport {
                 trace.references(),
                 trace.blockTokens(),
                 trace.uniqueBlocks()));
+        trace.recorded()
+                .filter(recorded -> recorded.headless() > 0)
+                .ifPresent(recorded -> text.paragraph(
+                        "  ",
+                        String.format(
+                                Locale.ROOT,
+                                "Left out: %,d requests that go on from blocks which were stored before the recording.",
+                                recorded.headless())));
         text.blank();
         text.line("                 blocks found, share of all            pins and");
         text.line("    capacity      LRU  " + pad(policy) + "  optimum       gain     unpins   licensed");
@@ -85,6 +96,8 @@ final class ReplayReport {
         } else {
             text.paragraph("  ", "LRU finds all that can be found: there is nothing for a pin to win.");
         }
+        trace.recorded()
+                .ifPresent(recorded -> HeadFindings.of(recorded, showText).print(text));
     }
 
     String json() {
@@ -107,6 +120,10 @@ final class ReplayReport {
                     .put("pinsGivenUp", found.pinsGivenUp())
                     .put("gateChanges", found.gateChanges())
                     .put("licensedShare", found.openShare());
+            trace.recorded().ifPresent(recorded -> {
+                node.put("headlessRequests", recorded.headless());
+                HeadFindings.of(recorded, showText).into(node.putArray("unstableHeads"));
+            });
         }
         try {
             return JSON.writeValueAsString(root);

@@ -12,6 +12,7 @@ import io.holdfast.evidence.PairOrder;
 import io.holdfast.evidence.Permutation;
 import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.analysis.ArmSummary;
+import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.analysis.MetricResult;
 import io.holdfast.loadtest.analysis.OwnRequests;
 import io.holdfast.loadtest.analysis.QuantileRange;
@@ -22,6 +23,7 @@ import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.journal.Statistic;
 import java.util.List;
 import java.util.Optional;
@@ -75,6 +77,8 @@ final class ResultJson {
         result.drift().ifPresent(drift -> drift(root.putObject("drift"), drift, header.criteria()));
         root.putNull("waves");
         result.waves().ifPresent(waves -> waves(root.putObject("waves"), waves));
+        root.putNull("floods");
+        Floods.of(header, result.legs()).ifPresent(floods -> floods(root.putObject("floods"), floods));
         ArrayNode legs = root.putArray("legs");
         result.legs().forEach(leg -> leg(legs.addObject(), leg, header.judgedBy()));
         texts(root.putArray("warnings"), result.warnings());
@@ -126,7 +130,15 @@ final class ResultJson {
                 .put("holdSlotMillis", header.slotMillis())
                 .put("workload", header.workload().name())
                 .put("prefixTokens", header.workload().prefixTokens())
-                .put("pressureTokens", header.workload().pressureTokens());
+                .put("pressureTokens", header.workload().pressureTokens())
+                .put("arrivals", header.workload().arrivals());
+    }
+
+    private static void floods(ObjectNode node, Floods floods) {
+        node.put("requests", floods.requests()).put("notSent", floods.notSent());
+        ResultReport.number(node, "ttftMillis", floods.ttftMillis());
+        ResultReport.number(node, "ttftFromTurnMillis", floods.ttftFromTurnMillis());
+        ResultReport.number(node, "lateMillis", floods.lateMillis());
     }
 
     private static void criteria(ObjectNode node, RunHeader header) {
@@ -224,10 +236,19 @@ final class ResultJson {
                 .put("measured", leg.isMeasured())
                 .putNull("problem");
         leg.problem().ifPresent(problem -> node.put("problem", problem));
+        node.putNull("serverLog");
+        leg.serverLog().ifPresent(log -> serverLog(node.putObject("serverLog"), log));
         ObjectNode values = node.putObject("millis");
         numbers.forEach(number -> ResultReport.number(values, number.name(), number.of(leg.requests())));
         ArrayNode probes = node.putArray("probes");
         leg.probes().forEach(probe -> probe(probes.addObject(), probe));
+    }
+
+    private static void serverLog(ObjectNode node, ServerLog log) {
+        node.put("errorLines", log.errorLines());
+        texts(node.putArray("errors"), log.errors());
+        node.put("shortageLines", log.shortageLines());
+        texts(node.putArray("shortages"), log.shortages());
     }
 
     private static void probe(ObjectNode node, RequestRecord probe) {

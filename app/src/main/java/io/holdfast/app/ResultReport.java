@@ -8,6 +8,7 @@ import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Interval;
 import io.holdfast.loadtest.analysis.ArmSummary;
+import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.analysis.OwnRequests;
 import io.holdfast.loadtest.analysis.QuantileRange;
 import io.holdfast.loadtest.analysis.Result;
@@ -15,6 +16,7 @@ import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.workload.Arrivals;
 import java.io.PrintWriter;
 import java.net.URI;
 import java.util.Locale;
@@ -42,7 +44,13 @@ final class ResultReport {
 
     /** What will be sent, to whom, and about how long it takes. */
     static void printPlan(
-            URI server, HttpSettings asked, ArmSwitch arms, RunPlan plan, boolean flushes, PrintWriter out) {
+            URI server,
+            HttpSettings asked,
+            ArmSwitch arms,
+            RunPlan plan,
+            Arrivals arrivals,
+            boolean flushes,
+            PrintWriter out) {
         TerminalText text = TerminalText.plain(out);
         text.line("Load test at " + server
                 + asked.model().map(name -> ", model " + name).orElse(""));
@@ -57,9 +65,36 @@ final class ResultReport {
                         plan.requests(),
                         plan.tokens(),
                         TimeSpan.shown(plan.estimate())));
+        if (!arrivals.isClosed()) {
+            text.paragraph("  ", arriving(arrivals));
+        }
         text.paragraph("  ", isolation(flushes, asked.flushPath()));
         arms.afterAKill().ifPresent(what -> text.paragraph("  ", what));
         out.flush();
+    }
+
+    static String arriving(Arrivals arrivals) {
+        return "The requests of a flood come by " + arrivals.text() + ", whether or not those before them are over; all"
+                + " are over before a probe.";
+    }
+
+    /** What those of floods waited who came at times of their own, from both origins. */
+    static String waited(Floods floods) {
+        return String.format(
+                        Locale.ROOT,
+                        "The %,d requests of floods came by %s: %s to the first token from when one was sent, %s from"
+                                + " when its turn came (medians); 1 %% were sent more than %s after their turn",
+                        floods.requests(),
+                        floods.arrivals(),
+                        shown("%.1f ms", floods.ttftMillis()),
+                        shown("%.1f ms", floods.ttftFromTurnMillis()),
+                        shown("%.2f ms", floods.lateMillis()))
+                + (floods.notSent() == 0
+                        ? "."
+                        : String.format(
+                                Locale.ROOT,
+                                ", and %,d could not be sent, since as many were under way as may be.",
+                                floods.notSent()));
     }
 
     private static String isolation(boolean flushes, String path) {
@@ -105,6 +140,7 @@ final class ResultReport {
         arm(text, "pinned", result.pinned());
         quantiles(text, result);
         ownRequests(text, result);
+        Floods.of(result.header(), result.legs()).ifPresent(floods -> text.paragraph("  ", waited(floods)));
         text.blank();
         Estimate estimate = result.estimate();
         text.line(String.format(

@@ -1,6 +1,7 @@
 package io.holdfast.app;
 
 import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
 import java.net.URI;
 import java.nio.file.Path;
@@ -12,13 +13,21 @@ import java.util.TreeMap;
  * What a journal keeps of the command that began it, so that the run can be resumed: addresses, sizes and the arm's name. Keys
  * are never among it, nor commands: a journal may come from elsewhere, and reading one must not run anything.
  *
+ * @param arrivals when the requests of a flood come
  * @param ca the file of the certificates that are trusted
  * @param arm the options of the arm
  */
-record RunAgain(URI url, FloodShape shape, Optional<String> flushPath, Optional<Path> ca, Map<String, String> arm) {
+record RunAgain(
+        URI url,
+        FloodShape shape,
+        Arrivals arrivals,
+        Optional<String> flushPath,
+        Optional<Path> ca,
+        Map<String, String> arm) {
     private static final String URL = "url";
     private static final String FLUSH_PATH = "flush-path";
     private static final String CA = "ca";
+    private static final String ARRIVALS = "arrivals";
     private static final String LEARN_CYCLES = "learn-cycles";
     private static final String LEARN_TEXTS = "learn-texts";
 
@@ -33,6 +42,9 @@ record RunAgain(URI url, FloodShape shape, Optional<String> flushPath, Optional<
         options.put("flood-tokens", Integer.toString(shape.floodTokens()));
         options.put("cycles", Integer.toString(shape.cycles()));
         options.put("output-tokens", Integer.toString(shape.probeOutputTokens()));
+        if (!arrivals.isClosed()) {
+            options.put(ARRIVALS, arrivals.text());
+        }
         if (shape.learnCycles() > 0) {
             options.put(LEARN_CYCLES, Integer.toString(shape.learnCycles()));
             options.put(LEARN_TEXTS, Integer.toString(shape.learnTexts()));
@@ -58,10 +70,13 @@ record RunAgain(URI url, FloodShape shape, Optional<String> flushPath, Optional<
             if (options.containsKey(LEARN_CYCLES)) {
                 shape = shape.withLearning(take(options, LEARN_CYCLES), take(options, LEARN_TEXTS));
             }
+            Arrivals arrivals = Optional.ofNullable(options.remove(ARRIVALS))
+                    .map(Arrivals::of)
+                    .orElseGet(Arrivals.Closed::new);
             URI url = URI.create(Optional.ofNullable(options.remove(URL)).orElse(""));
             Optional<String> flushPath = Optional.ofNullable(options.remove(FLUSH_PATH));
             Optional<Path> ca = Optional.ofNullable(options.remove(CA)).map(Path::of);
-            return new RunAgain(url, shape, flushPath, ca, options);
+            return new RunAgain(url, shape, arrivals, flushPath, ca, options);
         } catch (IllegalArgumentException e) {
             throw new CommandException("The first line of the journal has an option that cannot be read ("
                     + e.getMessage() + "); begin a new run.");

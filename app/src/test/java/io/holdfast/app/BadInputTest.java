@@ -79,6 +79,12 @@ class BadInputTest {
                 "loadtest aa --url http://127.0.0.1:1 --pairs 0|--pairs is 1 to 1000, not 0.",
                 "loadtest aa --url http://127.0.0.1:1 --api nosuch|[completions, chat]",
                 "loadtest aa --url http://127.0.0.1:1 --cycles 0|A workload needs at least 1 for its cycles, not 0.",
+                "loadtest aa --url http://127.0.0.1:1 --arrivals poisson:0|The arrivals are 'poisson:0', where '0' is"
+                        + " no rate between 0.001 and 100000 requests a second; write it as poisson:4.",
+                "loadtest run --url http://127.0.0.1:1 --hold none --arrivals ramp:NaN..4|where 'NaN' is no rate"
+                        + " between",
+                "loadtest run --url http://127.0.0.1:1 --hold none --arrivals trace:/nosuch|There is no trace /nosuch.",
+                "loadtest run --url http://127.0.0.1:1 --hold none --arrivals often|The arrivals are 'often'; write",
                 "loadtest aa --url http://127.0.0.1:1 --flush-path x|The flush path is x; it starts with a slash,",
                 "loadtest aa --url http://127.0.0.1:1 --api-key-env NOSUCH_KEY|--api-key-env names NOSUCH_KEY, in which"
                         + " there is no key;",

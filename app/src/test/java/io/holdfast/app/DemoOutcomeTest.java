@@ -112,7 +112,7 @@ final class DemoOutcomeTest {
                 RunHeader.FORMAT,
                 "2026-11-22T00:00:00Z",
                 Map.of(),
-                new WorkloadFacts("w", "a flood", 1, 512, 2_180),
+                new WorkloadFacts("w", "a flood", 1, 512, 2_180, "closed"),
                 CrossoverPlan.draw(rounds, new SplittableRandom(1)),
                 1,
                 4,

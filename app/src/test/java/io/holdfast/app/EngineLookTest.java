@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.Endpoints;
@@ -12,6 +13,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalInt;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,6 +24,9 @@ import org.junit.jupiter.api.io.TempDir;
 class EngineLookTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int COLUMNS = 80;
+    private static final String INSTRUCTIONS = IntStream.range(0, 60)
+            .mapToObj(i -> "This is instruction " + i + ", which says something of its own. ")
+            .collect(Collectors.joining());
 
     @TempDir
     private Path folder = Path.of("");
@@ -141,6 +148,91 @@ class EngineLookTest {
 
             assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
             assertThat(told.out()).contains("No event came, so nothing can be said");
+        }
+    }
+
+    /** A date of which the last digits change, before instructions, before what users ask. */
+    @Test
+    void observe_aDateBeforeTheInstructions_isToldWithoutAWordOfThem() throws IOException {
+        Path file = folder.resolve("seen.jsonl");
+        try (Emulator engine = engine(true)) {
+            send(engine, second -> "It is 2026-11-23 20:17:" + second + ".\n" + INSTRUCTIONS);
+
+            String url = engine.uri().toString();
+            CommandRun told = CommandRun.by("observe", "--engine", url, "--for", "1s", "--record", file.toString());
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(told.out())
+                    .containsPattern("\n12 requests differ after \\d+ tokens and are alike behind: ")
+                    .containsPattern("\n12 requests are alike in their first \\d+ tokens, then something changes")
+                    .containsPattern("behind\\s+what\\s+stays\\s+the\\s+same\\.")
+                    .doesNotContain("2026", "instruction");
+            assertFits(told);
+
+            JsonNode document = JSON.readTree(CommandRun.by("observe", "--engine", url, "--for", "1s", "--json")
+                    .out()
+                    .lines()
+                    .reduce("", (before, line) -> line));
+            assertThat(document.path("unstableHeads")).hasSize(1);
+            assertThat(document.path("unstableHeads").get(0).has("example")).isFalse();
+
+            CommandRun shown = CommandRun.by("observe", "--engine", url, "--for", "1s", "--show-text");
+            assertThat(shown.out()).contains("before", "20:17:", "instruction");
+            JsonNode example = JSON.readTree(
+                            CommandRun.by("observe", "--engine", url, "--for", "1s", "--show-text", "--json")
+                                    .out()
+                                    .lines()
+                                    .reduce("", (before, line) -> line))
+                    .path("unstableHeads")
+                    .get(0)
+                    .path("example");
+            assertThat(example.path("before").path("text").asText()).contains("20:17:");
+            assertThat(example.path("one").path("tokens"))
+                    .isNotEqualTo(example.path("other").path("tokens"));
+        }
+
+        CommandRun replayed = CommandRun.by("replay", "--trace", file.toString(), "--capacity-blocks", "100");
+        assertThat(replayed.code()).as(replayed.toString()).isEqualTo(ExitCode.OK);
+        assertThat(replayed.out())
+                .startsWith("seen.jsonl: 12 requests, ")
+                .containsPattern("\n12 requests are alike in their first \\d+ tokens, then something changes")
+                .doesNotContain("  before   ");
+        assertFits(replayed);
+        JsonNode quiet =
+                JSON.readTree(CommandRun.by("replay", "--trace", file.toString(), "--capacity-blocks", "100", "--json")
+                        .out());
+        assertThat(quiet.get(0).path("unstableHeads").get(0).path("requests").asInt())
+                .isEqualTo(12);
+        assertThat(quiet.findValue("example")).isNull();
+        assertThat(CommandRun.by("replay", "--trace", file.toString(), "--capacity-blocks", "100", "--show-text")
+                        .out())
+                .contains("  before   ", "These are token ids: there is no tokenizer");
+    }
+
+    @Test
+    void observe_theSameDateBehindTheInstructions_isNoFinding() throws IOException {
+        try (Emulator engine = engine(true)) {
+            send(engine, second -> INSTRUCTIONS + "It is 2026-11-23 20:17:" + second + ".\n");
+
+            CommandRun told = CommandRun.by("observe", "--engine", engine.uri().toString(), "--for", "1s", "--json");
+            JsonNode document = JSON.readTree(told.out().lines().reduce("", (before, line) -> line));
+            assertThat(document.path("requests").path("visible").asInt()).isEqualTo(12);
+            assertThat(document.path("prefixes")).isNotEmpty();
+            assertThat(document.path("unstableHeads").isArray()).isTrue();
+            assertThat(document.path("unstableHeads")).isEmpty();
+        }
+    }
+
+    /** Twelve users, one after another. */
+    private static void send(Emulator engine, IntFunction<String> begin) {
+        try (Http client = new Http(engine.uri())) {
+            for (int user = 0; user < 12; user++) {
+                ObjectNode body = JSON.createObjectNode()
+                        .put(
+                                "text",
+                                begin.apply(10 + user) + "User " + user + " asks: " + "why is it so? ".repeat(user));
+                body.putObject("sampling_params").put("max_new_tokens", 2);
+                assertThat(client.post("/generate", body.toString()).status()).isEqualTo(200);
+            }
         }
     }
 

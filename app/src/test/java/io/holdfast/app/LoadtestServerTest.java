@@ -46,6 +46,68 @@ class LoadtestServerTest {
                 .hasSize(processes);
     }
 
+    /** What the server writes comes through a pipe, and the arm's command has it write and waits until it stands in the log. */
+    @Test
+    void errorInTheServersLog_isInvalidAndQuoted() throws IOException {
+        Path pipe = folder.resolve("pipe");
+        Path legs = folder.resolve("legs");
+        String says = "says() { echo \"$1\" > " + pipe + "; until grep -qF \"$1\" " + folder.resolve("log")
+                + "; do sleep 0.01; done; }; ";
+        String on = says + "echo >> " + legs + "; case $(wc -l < " + legs + ") in 1) ;; 2) says 'KV cache pool is"
+                + " full. Retract requests. #retracted_reqs:"
+                + " 1' ;; *) says 'Traceback (most recent"
+                + " call last):'; says '  File x'; says"
+                + " 'ValueError: pool memory leak' ;; esac";
+        int port = freePort();
+        CommandRun told = CommandRun.by(
+                "loadtest",
+                "run",
+                "--url",
+                "http://127.0.0.1:" + port,
+                "--server-command",
+                "mkfifo " + pipe + "; " + emulator() + " --port {port} & while :; do cat " + pipe + "; done",
+                "--server-log",
+                folder.resolve("log").toString(),
+                "--restart",
+                "run",
+                "--arm-command",
+                "on=" + on,
+                "off=true",
+                "--prefix-tokens",
+                "96",
+                "--flood-requests",
+                "2",
+                "--flood-tokens",
+                "32",
+                "--cycles",
+                "1",
+                "--rounds",
+                "1",
+                "--anyway",
+                "--json",
+                "--journal",
+                folder.resolve("run.jsonl").toString());
+        assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.CHECK_FAILED);
+        JsonNode document = JSON.readTree(told.out());
+        assertThat(ResultSchema.complaints(document)).isEmpty();
+        assertThat(document.path("verdict").path("name").asText()).isEqualTo("INVALID");
+        assertThat(document.path("verdict").path("reason").asText())
+                .contains(
+                        "(pinned) the server's log tells of an error, in 2 lines: 'Traceback (most recent call last):'"
+                                + " and, last, 'ValueError: pool memory leak'.");
+        assertThat(document.path("warnings"))
+                .extracting(JsonNode::asText)
+                .anyMatch(warning -> warning.startsWith(
+                                "The server put running requests back for lack of memory in 1 of")
+                        && warning.endsWith(": 'KV cache pool is full. Retract requests. #retracted_reqs: 1'."));
+        assertThat(document.path("legs")
+                        .path(0)
+                        .path("serverLog")
+                        .path("errorLines")
+                        .asInt(-1))
+                .isZero();
+    }
+
     @Test
     void serverThatEndsByItself_isToldWithWhatItSaidLast() {
         CommandRun told = aa("echo no GPU here; exit 3");

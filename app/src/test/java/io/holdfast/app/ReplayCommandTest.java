@@ -60,6 +60,20 @@ final class ReplayCommandTest {
         assertThat(line.path("licensedShare").asDouble()).isBetween(0.5, 1.0);
     }
 
+    /** In an engine's blocks of 16 tokens, of which a prompt of 6,200 has 387. */
+    @ParameterizedTest
+    @CsvSource({"engine-like, pin", "sglang, session", "vllm, pin"})
+    void engineLike_gainsAsWell_atASidecarsPaceToo(String emit, String backend) throws IOException {
+        JsonNode free =
+                json("--capacity-blocks", "19200", "--emit", emit, "--json").get(0);
+        assertThat(free.path("references").asLong()).isEqualTo(3_000 * 387);
+        assertThat(free.path("gainPoints").asDouble()).isGreaterThan(2);
+        JsonNode paced = json("--capacity-blocks", "19200", "--emit", emit, "--backend", backend, "--held", "--json")
+                .get(0);
+        assertThat(paced.path("gainPoints").asDouble()).isGreaterThan(1);
+        assertThat(paced.path("pinOperations").asLong()).isBetween(1L, 3_000L);
+    }
+
     @Test
     void capacities_areInTheOrderGiven_andComeOutTheSame() throws IOException {
         JsonNode told = json("--capacity-blocks", "900,300", "--json");
@@ -88,7 +102,11 @@ final class ReplayCommandTest {
                 "--block-tokens 0|--block-tokens is at least 1, not 0.",
                 "--block-tokens 16|leave the blocks' size out",
                 "--format csv|is no header 'time,prefix,tokens'",
-                "--policy mru|'MRU'"
+                "--policy mru|'MRU'",
+                "--emit loud|expected one of [plain, engine-like, sglang, vllm] but was 'loud'",
+                "--backend pin|--backend says how fast holds begin, which is seen with --emit engine-like only",
+                "--without requests|--without requests takes each announcement for a request",
+                "--emit vllm --backend keep-warm|expected one of [PIN, SESSION]"
             })
     void badOption_isOneSentence(String options, String why) {
         String[] words = ("replay --trace " + trace + " " + options).split(" ", -1);

@@ -48,6 +48,12 @@ final class ReplayPlotTest {
         assertThat(curves.get(0).get(3)[1]).isCloseTo(zero - 4.5 - 36 * oneStep, within(0.2));
     }
 
+    /** Viewers that are no browsers paint everything black where a colour is a variable. */
+    @Test
+    void colours_areWrittenOut() {
+        assertThat(plot("conversation").svg()).doesNotContain("var(").contains("fill: #ffffff");
+    }
+
     @ParameterizedTest
     @ValueSource(doubles = {0, 0.001, 0.36, 1})
     void names_standApartAndInside_whereCurvesEndTogether(double end) throws Exception {

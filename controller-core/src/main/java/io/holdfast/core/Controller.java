@@ -12,6 +12,8 @@ import io.holdfast.core.budget.EngineGuard;
 import io.holdfast.core.effect.Switchback;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.example.ExampleView;
+import io.holdfast.core.head.UnstableHead;
+import io.holdfast.core.head.UnstableHeads;
 import io.holdfast.core.hold.ClaimView;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.Hold;
@@ -35,7 +37,6 @@ import io.holdfast.core.plan.PlanInput;
 import io.holdfast.core.plan.Planner;
 import io.holdfast.core.plan.Ranking;
 import io.holdfast.core.plan.Ranks;
-import io.holdfast.core.plan.Reason;
 import io.holdfast.core.plan.Saving;
 import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.reading.EngineReadings;
@@ -84,6 +85,7 @@ public final class Controller {
     private final KeepWarm keepWarm;
     private final Probing probing;
     private final HoldOutcomes outcomes;
+    private final PlanRunner runner;
 
     private final EngineCaches tree;
     private final Holds holds;
@@ -155,6 +157,7 @@ public final class Controller {
                 () -> planNow = true,
                 this::probeAgain);
         this.pins = outcomes.pins();
+        this.runner = new PlanRunner(holds, pins, priming, events, tree, settings.automaticLease());
         this.keepWarm = new KeepWarm(
                 holds, events.tree(), own, acting, mailbox::outcome, settings.ownRequestsAnHour(), outcomes);
         this.probing = new Probing(
@@ -297,11 +300,11 @@ public final class Controller {
                 holds.fail(answer, refusal.get());
                 return;
             }
-            Hold hold = holds.register(HoldOrigin.REQUESTED, withKnownTokens(request), "asked for");
+            Hold hold = holds.register(HoldOrigin.REQUESTED, events.withKnownTokens(request), "asked for");
             holds.awaitDecision(hold.id(), answer, nowNanos + patience.toNanos());
             if (backends.chosen().traits().needs(Need.TOKENS)
                     && hold.request().tokens().isEmpty()) {
-                refuse(hold.id(), Planner.NAMES_ONLY + ": ask for it by its tokens");
+                runner.refuse(hold.id(), Planner.NAMES_ONLY + ": ask for it by its tokens");
             }
             planNow = true;
         });
@@ -357,6 +360,20 @@ public final class Controller {
     public CompletionStage<List<PrefixReport>> prefixes() {
         return ask(answer -> holds.complete(
                 answer, events.prefixes().all().stream().map(this::report).toList()));
+    }
+
+    /**
+     * Looks from now on for requests that share most of their tokens but differ early. That keeps tokens of prompts in
+     * memory and takes time for each, so nobody does it unasked; to be called before the first event.
+     */
+    public void watchHeads() {
+        observers.watch(new UnstableHeads());
+    }
+
+    /** Answers the requests that differ early, those that cost most first; none unless {@link #watchHeads} was called. */
+    public CompletionStage<List<UnstableHead>> heads() {
+        return ask(answer -> holds.complete(
+                answer, observers.heads().map(UnstableHeads::found).orElse(List.of())));
     }
 
     /** Answers what was measured of the traffic of the cache that is decided about. */
@@ -642,7 +659,7 @@ public final class Controller {
         holds.age(own.busyNanos());
         EngineReadings readings = effectiveReadings(clockNanos);
         if (backends.chosen().traits().needs(Need.TOKENS)) {
-            holds.learnTokens(this::withKnownTokens);
+            holds.learnTokens(events::withKnownTokens);
         }
         budget = budget(readings, clockNanos, pins.areHard());
         List<SharedPrefix> candidates = candidates();
@@ -676,10 +693,11 @@ public final class Controller {
                 holds.nextId(),
                 ranks()));
         byRank.ifPresent(rank -> rank.planned(plan));
+        boolean measuring = measured().flatMap(Switchback::off).isPresent();
         if (guard.stalled(nowNanos)) {
-            pins.atOnce(() -> plan.lines().forEach(this::carryOut));
+            pins.atOnce(() -> runner.run(plan, measuring, nowNanos));
         } else {
-            plan.lines().forEach(this::carryOut);
+            runner.run(plan, measuring, nowNanos);
         }
         for (Hold hold : holds.outOfPatience()) {
             holds.withdrawn(
@@ -880,88 +898,10 @@ public final class Controller {
         return tooMuch ? Optional.of("the bound has come down: " + budget.hardWhy()) : Optional.empty();
     }
 
-    private void carryOut(Plan.Line line) {
-        switch (line.action()) {
-            case PIN -> {
-                if (holds.living(line.holdId()).isEmpty() && (holds.full() || !holds.fits(line.blocks()))) {
-                    return;
-                }
-                Hold hold = holds.living(line.holdId()).orElseGet(() -> automatic(line));
-                if (hold.waits()) {
-                    holds.update(hold.because(line.reason()));
-                    pins.want(hold, pathOf(hold.request(), line), line.blocks());
-                } else if (hold.state() == HoldState.HELD) {
-                    // On one more rank.
-                    pins.want(hold, pathOf(hold.request(), line), line.blocks());
-                }
-            }
-            case UNPIN ->
-                holds.living(line.holdId()).ifPresent(hold -> {
-                    if (line.code() == Reason.OUTRANKED || line.code() == Reason.NOT_LICENSED) {
-                        holds.update(hold.expiring(line.reason()));
-                    } else if (hold.state() == HoldState.HELD) {
-                        boolean moves = line.code() == Reason.ONE_MORE_RANK;
-                        holds.update(hold.waiting(nowNanos + (moves ? 0 : backOff(hold)), line.reason()));
-                    }
-                    pins.leave(line.holdId());
-                });
-            case WAIT ->
-                holds.living(line.holdId()).ifPresent(hold -> {
-                    Hold waiting = hold.because(line.reason());
-                    holds.update(waiting);
-                    holds.decided(waiting);
-                });
-            case REFUSE -> refuse(line.holdId(), line.reason());
-            case PRIME ->
-                holds.living(line.holdId()).ifPresent(hold -> {
-                    Hold waiting = hold.because(line.reason());
-                    holds.update(waiting);
-                    holds.decided(waiting);
-                    priming.send(hold);
-                });
-            case KEEP ->
-                holds.living(line.holdId())
-                        .filter(hold -> tree.several() && hold.state() == HoldState.HELD)
-                        .ifPresent(hold -> holds.update(hold.because(line.reason())));
-        }
-    }
-
-    private void refuse(long id, String reason) {
-        holds.living(id).ifPresent(hold -> {
-            holds.update(hold.expiring(reason));
-            pins.leave(id);
-        });
-    }
-
     /** Whether the prefix is in the cache, so that this backend can pin it. */
     private boolean pinnable(HoldRequest prefix) {
         long last = prefix.block(prefix.blocks() - 1);
         return backends.chosen().traits().needs(Need.INSERTION_END) ? tree.endedInsertion(last) : tree.resident(last);
-    }
-
-    /** What goes for want of room comes back a while later, or a bound that wavers would pin and unpin with every reading. */
-    private long backOff(Hold hold) {
-        boolean toHoldMore = hold.heldBlocks() < hold.request().blocks();
-        boolean measuring = measured().flatMap(Switchback::off).isPresent();
-        return toHoldMore || measuring ? 0 : HoldOutcomes.AFTER_PRESSURE_NANOS;
-    }
-
-    private Hold automatic(Plan.Line line) {
-        HoldRequest path =
-                new HoldRequest(tree.path(line.prefix()), new Lease(settings.automaticLease(), true, Lease.LONGEST));
-        return holds.register(HoldOrigin.AUTOMATIC, withKnownTokens(path), line.reason());
-    }
-
-    /** The same with its tokens, where the engine has told them. */
-    private HoldRequest withKnownTokens(HoldRequest path) {
-        return path.tokens().isPresent()
-                ? path
-                : events.tokensOf(path).map(path::withTokens).orElse(path);
-    }
-
-    /** The path to pin: of the prefix itself, or one over it. */
-    private HoldRequest pathOf(HoldRequest prefix, Plan.Line line) {
-        return line.blocks() <= prefix.blocks() ? prefix : new HoldRequest(tree.path(line.lastBlock()), prefix.lease());
     }
 
     /** The readings, with the block size that the events told where the engine's own is unknown. */

@@ -4,6 +4,8 @@ import io.holdfast.core.budget.PromptSizes;
 import io.holdfast.core.cost.CostSampler;
 import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.example.Examples;
+import io.holdfast.core.head.UnstableHeads;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.index.BlockTokens;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
@@ -44,7 +46,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final VisibleRequests requests;
     private final SharedPrefixes prefixes;
     private final BlockTokens tokens = new BlockTokens();
-    private final boolean keepsTokens;
+    private boolean keepsTokens;
     private final InvisibleShare invisible = new InvisibleShare();
     private final PromptSizes prompts = new PromptSizes();
     private final PromptSizes answers = new PromptSizes();
@@ -55,6 +57,8 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final Runnable onEmptied;
     /** Where anything is held by its rank. */
     private Optional<RankedPrefixes> ranked = Optional.empty();
+    /** Where somebody wants to know. */
+    private Optional<UnstableHeads> heads = Optional.empty();
 
     private long nowNanos;
     private long batchNanos;
@@ -114,6 +118,12 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         prefixes.now(nowNanos);
         ranked = Optional.of(prefixes);
         return prefixes;
+    }
+
+    /** Tells this of prompts from now on, which takes their tokens. */
+    void watch(UnstableHeads unstable) {
+        keepsTokens = true;
+        heads = Optional.of(unstable);
     }
 
     /**
@@ -192,6 +202,13 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     Optional<int[]> tokensOf(Prefix path) {
         Optional<int[]> kept = prefixes.tokens(path.block(path.blocks() - 1));
         return kept.isPresent() ? kept : tokens.of(path);
+    }
+
+    /** The same with its tokens, where the engine has told them. */
+    HoldRequest withKnownTokens(HoldRequest path) {
+        return path.tokens().isPresent()
+                ? path
+                : tokensOf(path).map(path::withTokens).orElse(path);
     }
 
     SharedPrefixes prefixes() {
@@ -371,6 +388,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         costs.computes((long) computed * request.blockTokens(), before == 0);
         prefixes.prompt(request, before);
         ranked.ifPresent(prefix -> prefix.prompt(request, before));
+        heads.ifPresent(unstable -> unstable.prompt(request, before, tree, tokens));
         examples.prompt(request, before);
         if (request.blocks() > 0 && blockTokens > 0) {
             prompts.grew((long) before * blockTokens, (long) request.promptBlocks() * blockTokens, nowNanos);

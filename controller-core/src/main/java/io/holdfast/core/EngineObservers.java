@@ -1,6 +1,7 @@
 package io.holdfast.core;
 
 import io.holdfast.core.EngineView.Counters;
+import io.holdfast.core.head.UnstableHeads;
 import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.prefix.WantedPrefixes;
 import io.holdfast.core.reading.EngineReadings;
@@ -8,6 +9,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.IntConsumer;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -23,6 +25,8 @@ final class EngineObservers implements WantedPrefixes {
     private final IntConsumer onEmptied;
     /** By rank. */
     private final List<EngineObserver> ranks = new ArrayList<>();
+
+    private Optional<UnstableHeads> heads = Optional.empty();
 
     private final EngineCaches trees;
     private long nowNanos;
@@ -48,8 +52,19 @@ final class EngineObservers implements WantedPrefixes {
         int rank = ranks.size();
         EngineObserver next = new EngineObserver(rules, own, keepTokens, () -> onEmptied.accept(rank));
         next.now(nowNanos);
+        heads.ifPresent(next::watch);
         ranks.add(next);
         return next;
+    }
+
+    /** Looks from now on for requests that differ early; whichever rank computes them. */
+    void watch(UnstableHeads unstable) {
+        heads = Optional.of(unstable);
+        ranks.forEach(rank -> rank.watch(unstable));
+    }
+
+    Optional<UnstableHeads> heads() {
+        return heads;
     }
 
     /** Follows one rank more. */

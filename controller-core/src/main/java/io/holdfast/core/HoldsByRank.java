@@ -8,12 +8,14 @@ import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.Holds;
+import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Ranking;
 import io.holdfast.core.plan.Reason;
 import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.rank.Evidence;
+import io.holdfast.core.rank.HoldPace;
 import io.holdfast.core.rank.RankSettings;
 import io.holdfast.core.rank.RankedPrefix;
 import io.holdfast.core.rank.RankedPrefixes;
@@ -22,6 +24,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.LongPredicate;
 
 /** Says for each plan what is to be held by its rank, with how much of the room and how fast. */
 final class HoldsByRank {
@@ -57,11 +60,17 @@ final class HoldsByRank {
         }
         ranked.capacity((int) (capacity / block));
         long mayHold = (long) (budget.automaticBesideReserve() / block) - requestedBlocks();
-        if (ranked.tick(Math.max(0, mayHold), (long) (budget.room() / block), first())) {
+        if (ranked.tick(Math.max(0, mayHold), (long) (budget.room() / block), first(), mayEnd())) {
             usable = usable();
         }
         whyNone = whyNone(severalCaches);
         return new Ranking(whyNone.isPresent() ? List.of() : usable, whyNone, ranked.evidence(), pace.mayBegin());
+    }
+
+    /** A backend that is given the name of a block can only hold to where an insertion ended. */
+    private LongPredicate mayEnd() {
+        EngineBlocks tree = events.tree();
+        return backends.chosen().traits().needs(Need.INSERTION_END) ? tree::endedInsertion : block -> true;
     }
 
     void hint(Hint hint, Prefix prefix) {

@@ -24,6 +24,7 @@ import java.util.OptionalDouble;
  * @param prefill what computing tokens costs
  * @param sharing what became of requests that went over a shared prefix
  * @param prefixes that requests share, those first that cost the most prefill
+ * @param heads requests that share most of their tokens but differ early, those first that cost the most prefill
  * @param holding what could hold them, and what that would have saved
  */
 public record Observation(
@@ -43,9 +44,11 @@ public record Observation(
         Prefill prefill,
         Sharing sharing,
         List<SharedPrefix> prefixes,
+        List<UnstableHead> heads,
         Holding holding) {
     public Observation {
         prefixes = List.copyOf(prefixes);
+        heads = List.copyOf(heads);
     }
 
     /**
@@ -111,6 +114,51 @@ public record Observation(
             OptionalDouble seconds,
             boolean worthHolding,
             String why) {}
+
+    /**
+     * Requests that share most of their tokens but differ early, so that no cache can spare them.
+     *
+     * @param requests how many
+     * @param from the first token that differs, counted from 0
+     * @param earliest the first that differs in those that part soonest
+     * @param sameTokens of a request after that, which are the same in content as in one before it, on average
+     * @param promptTokens of a request, on average
+     * @param againTokens that were computed again
+     * @param share of all prompt tokens that the engine was seen to compute
+     * @param seconds of prefill for what was computed again; empty while what prefill costs is unknown
+     * @param example two of them; only where somebody asked to see tokens of prompts
+     */
+    public record UnstableHead(
+            int requests,
+            int from,
+            int earliest,
+            long sameTokens,
+            long promptTokens,
+            long againTokens,
+            double share,
+            OptionalDouble seconds,
+            Optional<Example> example) {}
+
+    /**
+     * Where two requests part.
+     *
+     * @param from the first token that differs, counted from 0
+     * @param before what stands before it in both
+     * @param one what stands from there on in one of them
+     * @param other what stands from there on in the other
+     */
+    public record Example(int from, Passage before, Passage one, Passage other) {}
+
+    /**
+     * Tokens of a prompt.
+     *
+     * @param text as the engine's tokenizer has it; absent where it does not tell
+     */
+    public record Passage(List<Integer> tokens, Optional<String> text) {
+        public Passage {
+            tokens = List.copyOf(tokens);
+        }
+    }
 
     /**
      * What could be done about it.

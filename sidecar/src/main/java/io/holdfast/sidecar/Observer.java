@@ -8,13 +8,16 @@ import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.cost.PrefillCost;
+import io.holdfast.core.head.UnstableHead;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.FrameListener;
+import io.holdfast.http.DetokenizeRoute;
 import io.holdfast.sidecar.EngineFamily.Events;
+import io.holdfast.sidecar.Observation.Example;
 import io.holdfast.sidecar.Observation.Holding;
 import io.holdfast.sidecar.Observation.Prefill;
 import io.holdfast.sidecar.Observation.Readings;
@@ -28,6 +31,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -47,10 +51,12 @@ public final class Observer implements AutoCloseable {
     private static final int CONNECT_SECONDS = 5;
     private static final int ANSWER_SECONDS = 10;
     private static final int MOST_PREFIXES = 100;
+    private static final int MOST_HEADS = 5;
     private static final String KEEP_WARM = "keep_warm";
 
     private final EngineContact contact;
     private final Optional<FrameRecorder> recorder;
+    private final HeadTexts texts;
     private final String name;
     private final EngineProbe probe;
     private final Controller controller;
@@ -80,6 +86,7 @@ public final class Observer implements AutoCloseable {
             throws IOException {
         this.contact = contact;
         this.recorder = recorder;
+        this.texts = new HeadTexts(new DetokenizeRoute(contact.http()));
         this.name = contact.family() + contact.version().map(text -> " " + text).orElse("")
                 + contact.model().map(text -> ", " + text).orElse("") + " at "
                 + contact.target().url();
@@ -92,6 +99,7 @@ public final class Observer implements AutoCloseable {
                 new Ledger(new NoLedger()),
                 contact.executor(),
                 random);
+        controller.watchHeads();
         this.thread = new EventThread(
                 System::nanoTime,
                 POLL_MILLIS,
@@ -177,8 +185,17 @@ public final class Observer implements AutoCloseable {
                 .filter(read -> read.runningRequests().number().isPresent())));
     }
 
-    /** What was seen until now; waits for the thread that applies the events. */
+    /** What was seen until now, without a token of any prompt; waits for the thread that applies the events. */
     public Observation look() {
+        return look(none -> Optional.empty());
+    }
+
+    /** The same with two requests of each finding, as texts where the engine's tokenizer gives them. */
+    public Observation lookWithExamples() {
+        return look(found -> Optional.of(texts.of(found)));
+    }
+
+    private Observation look(Function<UnstableHead, Optional<Example>> example) {
         String fault = thread.fault(controller);
         if (!fault.isEmpty()) {
             throw new IllegalStateException(fault);
@@ -186,23 +203,30 @@ public final class Observer implements AutoCloseable {
         // In this order, so that nothing of which one tells is missing in what is asked for after it.
         EngineView view = controller.view();
         try {
-            List<PrefixReport> prefixes = controller
-                    .prefixes()
-                    .toCompletableFuture()
-                    .orTimeout(ANSWER_SECONDS, TimeUnit.SECONDS)
-                    .join();
-            Traffic traffic = controller
-                    .traffic()
-                    .toCompletableFuture()
-                    .orTimeout(ANSWER_SECONDS, TimeUnit.SECONDS)
-                    .join();
-            return look(view, traffic, prefixes);
+            List<PrefixReport> prefixes = answer(controller.prefixes());
+            List<UnstableHead> heads = answer(controller.heads());
+            Traffic traffic = answer(controller.traffic());
+            return look(
+                    view,
+                    traffic,
+                    prefixes,
+                    heads.stream()
+                            .limit(MOST_HEADS)
+                            .map(each -> head(each, traffic.prefill(), example.apply(each)))
+                            .toList());
         } catch (CompletionException e) {
             throw new IllegalStateException("The thread that applies the events gave no answer.", e);
         }
     }
 
-    private Observation look(EngineView view, Traffic traffic, List<PrefixReport> all) {
+    private static <T> T answer(CompletionStage<T> asked) {
+        return asked.toCompletableFuture()
+                .orTimeout(ANSWER_SECONDS, TimeUnit.SECONDS)
+                .join();
+    }
+
+    private Observation look(
+            EngineView view, Traffic traffic, List<PrefixReport> all, List<Observation.UnstableHead> heads) {
         EngineReadings now = view.readings();
         PrefillCost cost = traffic.prefill();
         double block = now.blockTokens().number().orElse(0);
@@ -236,6 +260,7 @@ public final class Observer implements AutoCloseable {
                         .limit(MOST_PREFIXES)
                         .map(each -> shared(each, block, cost))
                         .toList(),
+                heads,
                 holding(all, view.budget(), traffic, block, cost.seconds((double) again)));
     }
 
@@ -271,6 +296,19 @@ public final class Observer implements AutoCloseable {
                 cost.seconds((double) again),
                 report.prefix().worthHolding(),
                 report.why());
+    }
+
+    private static Observation.UnstableHead head(UnstableHead found, PrefillCost cost, Optional<Example> example) {
+        return new Observation.UnstableHead(
+                found.requests(),
+                found.from(),
+                found.earliest(),
+                found.sameTokens(),
+                found.promptTokens(),
+                found.againTokens(),
+                found.share(),
+                cost.seconds((double) found.againTokens()),
+                example);
     }
 
     /** Of nested prefixes one request keeps all, so only those count from which none goes on. */

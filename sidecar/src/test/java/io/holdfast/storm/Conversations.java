@@ -3,13 +3,6 @@ package io.holdfast.storm;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.events.SglangBlockNames;
-import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.RequestOptions;
-import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.TokenListener;
-import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangSettings.Eviction;
-import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.storm.StormSidecar.Way;
 import java.time.Duration;
 import java.util.Arrays;
@@ -17,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 
 /**
  * Conversations in virtual time: each goes on after a while, with all that was said before, and ends after some turns; between
@@ -38,49 +32,29 @@ final class Conversations {
         }
     }
 
-    private static final int PAGE = 16;
     private static final int CONTEXT = 4_096;
     private static final int LONGEST_ANSWER = 128;
 
-    final VirtualEngine engine;
-    final StormProcess sidecar;
-
+    private final StormHarness harness;
     private final Workload workload;
-    private final Timeline time = new Timeline();
     /** When requests come and what they are; what a conversation says next it draws itself, whenever that is. */
     private final SplittableRandom starts;
 
-    private final StormOracle oracle;
     private OptionalDouble hintsRight = OptionalDouble.empty();
-    private int nextToken = 1_000;
     private long requests;
     private long promptTokens;
     private long cachedTokens;
-    private int failed;
 
     /** On the engine that this way needs, with or without holding. */
     Conversations(long seed, Workload workload, Way way, boolean holds) {
         this.starts = new SplittableRandom(seed);
         this.workload = workload;
-        this.oracle = new StormOracle(time, false);
-        SglangSettings settings = new SglangSettings(
+        this.harness = new StormHarness(
                 workload.capacity,
-                PAGE,
                 CONTEXT,
-                32,
-                2048,
-                way == Way.PIN_BLOCKS ? Variant.PIN_GPU : Variant.STOCK,
-                Eviction.LRU,
-                way == Way.SESSION_HOLD,
-                0,
-                0.5);
-        engine = new VirtualEngine("engine", time, settings, new Speed(20, 2_000, 5_000, 1), oracle);
-        sidecar = new StormProcess(
-                "sidecar",
-                time,
+                way,
+                20,
                 new SplittableRandom(~seed),
-                oracle,
-                engine,
                 new StormSidecar.Written(
                         Duration.ofMillis(100),
                         true,
@@ -88,9 +62,7 @@ final class Conversations {
                         holds ? way : Way.DRY_RUN,
                         LONGEST_ANSWER,
                         true,
-                        CONTEXT / 2),
-                0);
-        sidecar.start();
+                        CONTEXT / 2));
         pass(Duration.ofSeconds(3));
         next();
     }
@@ -102,7 +74,7 @@ final class Conversations {
     }
 
     void pass(Duration duration) {
-        time.runUntil(time.now() + duration.toNanos());
+        harness.pass(duration);
     }
 
     /** Since the last call. */
@@ -121,25 +93,25 @@ final class Conversations {
     }
 
     EngineView view() {
-        return sidecar.sidecar().orElseThrow().view();
+        return harness.view();
     }
 
     int failed() {
-        return failed;
+        return harness.failed();
     }
 
     List<String> failures() {
-        return List.copyOf(oracle.failures().values());
+        return harness.failures();
     }
 
     private void next() {
         SplittableRandom random = starts.split();
         if (random.nextDouble() < workload.oneShots) {
-            send(fresh(random.nextInt(300, 700)), random.nextInt(8, 40), said -> {});
+            send(harness.tokens.take(random.nextInt(300, 700)), random.nextInt(8, 40), said -> {});
         } else {
-            turn(fresh(random.nextInt(200, 400)), random);
+            turn(harness.tokens.take(random.nextInt(200, 400)), random);
         }
-        time.after((long) (exponential(workload.everyMillis, random) * Timeline.MILLI), this::next);
+        harness.time.after((long) (exponential(workload.everyMillis, random) * Timeline.MILLI), this::next);
     }
 
     /** One turn of a conversation, and what follows it. */
@@ -149,14 +121,15 @@ final class Conversations {
             if (hintsRight.isPresent()) {
                 boolean right = random.nextDouble() < hintsRight.getAsDouble();
                 // The last token of an answer is in no cache.
-                sidecar.sidecar()
-                        .orElseThrow()
-                        .hint(SglangBlockNames.of(Arrays.copyOf(said, said.length - 1), PAGE), over != right);
+                harness.sidecar()
+                        .hint(
+                                SglangBlockNames.of(Arrays.copyOf(said, said.length - 1), StormHarness.PAGE),
+                                over != right);
             }
             if (!over) {
-                time.after(
+                harness.time.after(
                         (long) (exponential(workload.thinkSeconds * 1_000, random) * Timeline.MILLI),
-                        () -> turn(join(said, fresh(random.nextInt(20, 120))), random));
+                        () -> turn(harness.tokens.after(said, random.nextInt(20, 120)), random));
             }
         });
     }
@@ -165,48 +138,13 @@ final class Conversations {
         return -mean * Math.log(1 - random.nextDouble());
     }
 
-    @FunctionalInterface
-    private interface Answered {
-        /** With the prompt and its answer. */
-        void with(int[] said);
-    }
-
-    private void send(int[] prompt, int answer, Answered answered) {
+    private void send(int[] prompt, int answer, Consumer<int[]> answered) {
         requests++;
         promptTokens += prompt.length;
-        int[] said = Arrays.copyOf(prompt, prompt.length + answer);
-        int[] length = {prompt.length};
-        engine.submit(new Generation(prompt, RequestOptions.of(answer), false, time.now(), new TokenListener() {
-            @Override
-            public void token(int token, int count, int cached, boolean last) {
-                if (length[0] < said.length) {
-                    said[length[0]++] = token;
-                }
-                if (last) {
-                    cachedTokens += cached;
-                    answered.with(Arrays.copyOf(said, length[0]));
-                }
-            }
-
-            @Override
-            public void failed(String message) {
-                failed++;
-            }
-        }));
-    }
-
-    private int[] fresh(int tokens) {
-        int[] fresh = new int[tokens];
-        for (int i = 0; i < tokens; i++) {
-            fresh[i] = nextToken++;
-        }
-        return fresh;
-    }
-
-    private static int[] join(int[] a, int[] b) {
-        int[] joined = Arrays.copyOf(a, a.length + b.length);
-        System.arraycopy(b, 0, joined, a.length, b.length);
-        return joined;
+        harness.send(prompt, answer, (said, cached) -> {
+            cachedTokens += cached;
+            answered.accept(said);
+        });
     }
 
     /** Prints what happens, for whoever looks into it: capacity, milliseconds, one-shots, turns, seconds, way, minutes, seeds. */

@@ -4,19 +4,13 @@ import io.holdfast.core.EngineView;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.events.SglangBlockNames;
-import io.holdfast.rules.engine.Generation;
-import io.holdfast.rules.engine.RequestOptions;
-import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.engine.TokenListener;
-import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangSettings.Eviction;
-import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.storm.StormSidecar.Way;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.IntConsumer;
 
 /**
  * The traffic that Holdfast is for, in virtual time: system prompts that nobody sends alone, each before many users' texts,
@@ -34,21 +28,14 @@ final class SystemPrompts {
     }
 
     private static final int CAPACITY = 24_576;
-    private static final int PAGE = 16;
     private static final int CONTEXT = 6_144;
     private static final int LONGEST_ANSWER = 192;
 
-    final VirtualEngine engine;
-    final StormProcess sidecar;
-
+    private final StormHarness harness;
     private final Workload workload;
     private final int floodAnswer;
-    private final Timeline time = new Timeline();
     private final SplittableRandom random;
-    private final StormOracle oracle;
     private final List<int[]> prompts = new ArrayList<>();
-    private int nextToken = 1_000;
-    private int failed;
     private long served;
 
     SystemPrompts(long seed, Workload workload, boolean automatic) {
@@ -66,25 +53,12 @@ final class SystemPrompts {
         this.workload = workload;
         // An answer of a block raises its prompt by one: only such a flood pushes out what users' prompts share.
         this.floodAnswer = way == Way.PRIORITY_TOUCH ? 20 : 4;
-        this.oracle = new StormOracle(time, false);
-        SglangSettings settings = new SglangSettings(
+        this.harness = new StormHarness(
                 CAPACITY,
-                PAGE,
                 CONTEXT,
-                32,
-                2048,
-                way == Way.PIN_BLOCKS ? Variant.PIN_GPU : Variant.STOCK,
-                way == Way.PRIORITY_TOUCH ? Eviction.PRIORITY : Eviction.LRU,
-                way == Way.SESSION_HOLD,
-                0,
-                0.5);
-        engine = new VirtualEngine("engine", time, settings, new Speed(microsPerToken, 2_000, 5_000, 1), oracle);
-        sidecar = new StormProcess(
-                "sidecar",
-                time,
+                way,
+                microsPerToken,
                 random.split(),
-                oracle,
-                engine,
                 new StormSidecar.Written(
                         Duration.ofMillis(100),
                         automatic,
@@ -92,12 +66,10 @@ final class SystemPrompts {
                         way,
                         LONGEST_ANSWER,
                         workload.alwaysRunning > 0,
-                        CONTEXT / 2),
-                0);
+                        CONTEXT / 2));
         for (int i = 0; i < workload.prompts; i++) {
-            prompts.add(fresh(workload.tokens));
+            prompts.add(harness.tokens.take(workload.tokens));
         }
-        sidecar.start();
         for (int i = 0; i < workload.alwaysRunning; i++) {
             keepRunning();
         }
@@ -106,14 +78,14 @@ final class SystemPrompts {
 
     /** Asks for each prompt by the names of its own blocks. */
     void holdAll(Duration lease) {
-        prompts.forEach(prompt -> sidecar.sidecar().orElseThrow().hold(SglangBlockNames.of(prompt, PAGE), lease));
+        prompts.forEach(prompt -> harness.sidecar().hold(SglangBlockNames.of(prompt, StormHarness.PAGE), lease));
         pass(Duration.ofSeconds(1));
     }
 
     /** Asks for each prompt by its own tokens, which lets the sidecar send it. */
     void holdAllByTokens(Duration lease) {
         prompts.forEach(
-                prompt -> sidecar.sidecar().orElseThrow().hold(SglangBlockNames.of(prompt, PAGE), prompt, lease));
+                prompt -> harness.sidecar().hold(SglangBlockNames.of(prompt, StormHarness.PAGE), prompt, lease));
         pass(Duration.ofSeconds(1));
     }
 
@@ -124,13 +96,13 @@ final class SystemPrompts {
         List<int[]> all = new ArrayList<>();
         for (int text = 0; text < workload.texts; text++) {
             for (int[] prompt : prompts) {
-                all.add(join(prompt, fresh(random.nextInt(20, 200))));
+                all.add(harness.tokens.after(prompt, random.nextInt(20, 200)));
             }
         }
         for (int[] request : all) {
             send(request, random.nextInt(1, 24), cachedTokens -> {
                 cached[0] += cachedTokens;
-                hits[0] += cachedTokens >= workload.tokens / PAGE * PAGE ? 1 : 0;
+                hits[0] += cachedTokens >= workload.tokens / StormHarness.PAGE * StormHarness.PAGE ? 1 : 0;
             });
             pass(Duration.ofMillis(100));
         }
@@ -142,7 +114,7 @@ final class SystemPrompts {
     /** Prompts that share nothing, longer and longer, each sent to an engine at rest: what they cost can be measured. */
     void oneByOne(int count) {
         for (int i = 0; i < count; i++) {
-            send(fresh(64 + 48 * i), 4, cachedTokens -> {});
+            send(harness.tokens.take(64 + 48 * i), 4, cachedTokens -> {});
             pass(Duration.ofSeconds(1));
         }
     }
@@ -150,14 +122,14 @@ final class SystemPrompts {
     /** Prompts that share nothing. */
     void flood() {
         for (int flooded = 0; flooded < workload.floodTokens; flooded += 1_024) {
-            send(fresh(1_024), floodAnswer, cachedTokens -> {});
+            send(harness.tokens.take(1_024), floodAnswer, cachedTokens -> {});
             pass(Duration.ofMillis(40));
         }
         pass(Duration.ofSeconds(5));
     }
 
     EngineView.OwnRequests ownRequests() {
-        return sidecar.sidecar().orElseThrow().view().own();
+        return harness.view().own();
     }
 
     List<Round> rounds(int count) {
@@ -171,7 +143,10 @@ final class SystemPrompts {
     /** Whether the largest request that the engine accepts is answered. */
     boolean largestIsServed() {
         long before = served;
-        send(fresh(engine.settings.maxPromptTokens() - LONGEST_ANSWER), LONGEST_ANSWER, cachedTokens -> {});
+        send(
+                harness.tokens.take(harness.engine.settings.maxPromptTokens() - LONGEST_ANSWER),
+                LONGEST_ANSWER,
+                cachedTokens -> {});
         for (int i = 0; i < 120 && served == before; i++) {
             pass(Duration.ofSeconds(1));
         }
@@ -179,11 +154,11 @@ final class SystemPrompts {
     }
 
     void pass(Duration duration) {
-        time.runUntil(time.now() + duration.toNanos());
+        harness.pass(duration);
     }
 
     List<HoldView> holds() {
-        return sidecar.sidecar().orElseThrow().view().holds();
+        return harness.view().holds();
     }
 
     HoldView onlyHold() {
@@ -196,73 +171,47 @@ final class SystemPrompts {
 
     /** The engine empties its cache. */
     void flush() {
-        engine.flush(done -> {});
+        harness.engine.flush(done -> {});
         pass(Duration.ofSeconds(3));
     }
 
     void restart() {
-        engine.kill();
+        harness.engine.kill();
         pass(Duration.ofSeconds(3));
-        engine.start();
+        harness.engine.start();
         pass(Duration.ofSeconds(3));
     }
 
     Plan plan() {
-        return sidecar.sidecar().orElseThrow().view().lastPlan();
+        return harness.view().lastPlan();
     }
 
     int pinnedTokens() {
-        return oracle.pinnedTokens(engine);
+        return harness.pinnedTokens();
     }
 
     int failed() {
-        return failed;
+        return harness.failed();
     }
 
     List<String> failures() {
-        return List.copyOf(oracle.failures().values());
+        return harness.failures();
     }
 
     private void keepRunning() {
-        if (engine.isUp()) {
-            send(fresh(200), LONGEST_ANSWER, cachedTokens -> time.after(Timeline.MILLI, this::keepRunning));
+        if (harness.engine.isUp()) {
+            send(
+                    harness.tokens.take(200),
+                    LONGEST_ANSWER,
+                    cachedTokens -> harness.time.after(Timeline.MILLI, this::keepRunning));
         }
     }
 
-    @FunctionalInterface
-    private interface Answered {
-        void with(int cachedTokens);
-    }
-
-    private void send(int[] prompt, int answer, Answered answered) {
-        engine.submit(new Generation(prompt, RequestOptions.of(answer), false, time.now(), new TokenListener() {
-            @Override
-            public void token(int token, int count, int cachedTokens, boolean last) {
-                if (last) {
-                    served++;
-                    answered.with(cachedTokens);
-                }
-            }
-
-            @Override
-            public void failed(String message) {
-                failed++;
-            }
-        }));
-    }
-
-    private int[] fresh(int tokens) {
-        int[] fresh = new int[tokens];
-        for (int i = 0; i < tokens; i++) {
-            fresh[i] = nextToken++;
-        }
-        return fresh;
-    }
-
-    private static int[] join(int[] a, int[] b) {
-        int[] joined = Arrays.copyOf(a, a.length + b.length);
-        System.arraycopy(b, 0, joined, a.length, b.length);
-        return joined;
+    private void send(int[] prompt, int answer, IntConsumer cached) {
+        harness.send(prompt, answer, (said, cachedTokens) -> {
+            served++;
+            cached.accept(cachedTokens);
+        });
     }
 
     /** Prints what happens, for whoever looks into it: prompts, tokens, texts, flood, running, and what holds. */

@@ -5,7 +5,6 @@ import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.TokenListener;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -47,7 +46,7 @@ final class Traffic {
 
     private boolean calm;
     private boolean careful;
-    private int nextToken = 1_000;
+    private final FreshTokens fresh = new FreshTokens();
     /** The last requests, which may come again, or go on, at another rank. */
     private final Deque<int[]> lately = new ArrayDeque<>();
 
@@ -75,12 +74,12 @@ final class Traffic {
         int wanted = engine.guard() * 3 / 2;
         for (int all = 0; all < wanted; ) {
             int blocks = shortFirst ? random.nextInt(2, 5) : random.nextInt(2, most + 1);
-            int[] tokens = fresh(blocks * page);
+            int[] tokens = fresh.take(blocks * page);
             add(tokens);
             all += blocks * page;
         }
         for (int i = 0; nested && i < 3; i++) {
-            int[] longer = join(any().tokens(), fresh(random.nextInt(1, 4) * page));
+            int[] longer = fresh.after(any().tokens(), random.nextInt(1, 4) * page);
             if (longer.length <= most * page) {
                 add(longer);
             }
@@ -153,7 +152,7 @@ final class Traffic {
     Generation largest(VirtualEngine rank, TokenListener listener) {
         int prompt = engine.settings.maxPromptTokens() - random.nextInt(2) * (longestAnswer - 1);
         prompt = Math.max(1, prompt);
-        Generation largest = generation(fresh(prompt), engine.settings.maxRequestTokens(), "", listener);
+        Generation largest = generation(fresh.take(prompt), engine.settings.maxRequestTokens(), "", listener);
         rank.submit(largest);
         return largest;
     }
@@ -180,8 +179,8 @@ final class Traffic {
             int[] before = any().tokens();
             int room = longest() - before.length;
             if (room > 1) {
-                int[] text = fresh(1 + random.nextInt(Math.min(room, 6 * engine.page())));
-                send(join(before, text), answer(), twins && random.nextInt(30) == 0 ? "other" : "");
+                int[] prompt = fresh.after(before, 1 + random.nextInt(Math.min(room, 6 * engine.page())));
+                send(prompt, answer(), twins && random.nextInt(30) == 0 ? "other" : "");
             }
         } else {
             unrelated();
@@ -193,7 +192,7 @@ final class Traffic {
         int room = longest() - before.length;
         boolean goesOn = room > 1 && random.nextBoolean();
         send(
-                goesOn ? join(before, fresh(1 + random.nextInt(Math.min(room, 4 * engine.page())))) : before,
+                goesOn ? fresh.after(before, 1 + random.nextInt(Math.min(room, 4 * engine.page()))) : before,
                 answer(),
                 "");
     }
@@ -201,7 +200,7 @@ final class Traffic {
     private void unrelated() {
         int longest = longest();
         int tokens = random.nextInt(4) == 0 ? longest : 1 + random.nextInt(longest);
-        send(fresh(tokens), answer(), "");
+        send(fresh.take(tokens), answer(), "");
     }
 
     private boolean onlyShort() {
@@ -253,19 +252,5 @@ final class Traffic {
 
     private Generation generation(int[] prompt, int answer, String key, TokenListener listener) {
         return new Generation(prompt, RequestOptions.of(answer).withExtraKey(key), false, time.now(), listener);
-    }
-
-    private int[] fresh(int tokens) {
-        int[] fresh = new int[tokens];
-        for (int i = 0; i < tokens; i++) {
-            fresh[i] = nextToken++;
-        }
-        return fresh;
-    }
-
-    private static int[] join(int[] a, int[] b) {
-        int[] joined = Arrays.copyOf(a, a.length + b.length);
-        System.arraycopy(b, 0, joined, a.length, b.length);
-        return joined;
     }
 }

@@ -56,6 +56,13 @@ final class BlockHistory {
         return block;
     }
 
+    /** What is remembered of a block is from now on of another one, of which nothing is. */
+    void rename(int block, long hash) {
+        numbers.remove(hashes, block);
+        hashes[block] = hash;
+        numbers.insert(hash, block);
+    }
+
     void forget(int block) {
         numbers.remove(hashes, block);
         uses[block] = 0;

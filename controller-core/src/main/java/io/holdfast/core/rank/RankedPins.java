@@ -1,5 +1,6 @@
 package io.holdfast.core.rank;
 
+import java.util.function.LongPredicate;
 import java.util.stream.LongStream;
 
 /** Which blocks of one engine's cache to pin, told of its requests and removals as its events show them. */
@@ -59,7 +60,7 @@ public final class RankedPins {
     private final BlockHistory history = new BlockHistory();
     private final BlockSet resident = new BlockSet();
     private final ReuseCurves curves = new ReuseCurves(MOST_TURNS * COUNT_CLASSES * LENGTH_CLASSES);
-    private final Ghosts ghosts = new Ghosts();
+    private final GhostQueue ghosts = new GhostQueue();
     private final LruCache without;
     private final LruCache with;
     private final PinChoice shadowPins;
@@ -199,6 +200,20 @@ public final class RankedPins {
         history.endTurns[path[blocks - 1]] = (byte) Math.min(turn, Byte.MAX_VALUE);
     }
 
+    /**
+     * What stood for the end of one request's path is now further down; not where it stands for anything else.
+     *
+     * @return whether it moved
+     */
+    boolean moved(long from, long to) {
+        int block = history.find(from);
+        if (block == BlockHistory.NONE || history.uses[block] != 1 || history.find(to) != BlockHistory.NONE) {
+            return false;
+        }
+        history.rename(block, to);
+        return true;
+    }
+
     /** What the owner of a request says later of what will come, of each block that is known. */
     void hint(long hash, int hint) {
         int block = history.find(hash);
@@ -279,6 +294,11 @@ public final class RankedPins {
         return resident.size();
     }
 
+    /** Blocks that are in the engine's cache, or were. */
+    int remembered() {
+        return history.remembered();
+    }
+
     Evidence evidence() {
         return gate.evidence();
     }
@@ -295,14 +315,14 @@ public final class RankedPins {
     }
 
     /**
-     * Shows the chosen blocks with which a request ended and below which none is chosen, the best first. What is chosen below
-     * the last such block is left out, and what is likelier to be of no use than that.
+     * Shows the chosen blocks below which none is chosen, the best first, or for each the last one above it that may be an
+     * end; what is chosen below that is left out, and what is likelier to be of no use than {@code leastChance}.
      */
-    void ends(double withinSeconds, double leastChance, EndVisitor visitor) {
+    void ends(double withinSeconds, double leastChance, LongPredicate mayEnd, EndVisitor visitor) {
         shown.clear();
         enginePins.ends(block -> {
             int end = block;
-            while (end != BlockHistory.NONE && history.endTurns[end] == 0) {
+            while (end != BlockHistory.NONE && !mayEnd.test(history.hashes[end])) {
                 end = history.parents[end];
             }
             if (end == BlockHistory.NONE || shown.has(end)) {
@@ -322,7 +342,7 @@ public final class RankedPins {
                     history.hashes[above == BlockHistory.NONE ? end : above],
                     chance,
                     history.uses[end],
-                    history.endTurns[end],
+                    Math.max(1, history.endTurns[end]),
                     age(end));
         });
     }
@@ -387,7 +407,6 @@ public final class RankedPins {
     }
 
     private void use(int from, int blocks, int stored, int turn, int tokens, int hint) {
-        int lengthClass = tokens < 8_192 ? 0 : tokens < 32_768 ? 1 : 2;
         double halfLife = halfLife();
         for (int depth = from; depth < blocks; depth++) {
             int block = path[depth];
@@ -396,10 +415,7 @@ public final class RankedPins {
             history.usedNanos[block] = nowNanos;
             history.parents[block] = depth == 0 ? BlockHistory.NONE : path[depth - 1];
             history.hints[block] = (byte) hint;
-            history.classes[block] = (byte)
-                    (((Math.min(turn, MOST_TURNS) - 1) * COUNT_CLASSES + countClass(history.uses[block]))
-                                    * LENGTH_CLASSES
-                            + lengthClass);
+            history.classes[block] = (byte) classOf(turn, history.uses[block], tokens);
             if (depth < stored) {
                 resident.add(block);
                 ghosts.returned(block);
@@ -418,8 +434,12 @@ public final class RankedPins {
         return 1;
     }
 
-    private static int countClass(int uses) {
-        return uses < 3 ? uses - 1 : uses < 5 ? 2 : uses < 9 ? 3 : 4;
+    /** Of what kind a block is whose last request was the so manieth turn of a conversation and had so many tokens. */
+    static int classOf(int turn, int uses, int tokens) {
+        int turnClass = Math.min(turn, MOST_TURNS) - 1;
+        int countClass = uses < 3 ? uses - 1 : uses < 5 ? 2 : uses < 9 ? 3 : 4;
+        int lengthClass = tokens < 8_192 ? 0 : tokens < 32_768 ? 1 : 2;
+        return (turnClass * COUNT_CLASSES + countClass) * LENGTH_CLASSES + lengthClass;
     }
 
     private void evictedWithout(int block) {

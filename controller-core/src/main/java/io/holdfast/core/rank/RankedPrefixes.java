@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.function.LongPredicate;
 
 /** Which prefixes of an engine's cache to hold by their rank, told of the engine's requests as its events show them. */
 public final class RankedPrefixes {
@@ -25,9 +26,6 @@ public final class RankedPrefixes {
      * may be held, and the room, are counted in places by what a place of the cache has on average.
      */
     private static final int MOST_PLACES = 8_192;
-    private static final int MOST = 128;
-    /** A model pins for nothing, an engine is called for each hold: what will hardly be used again is not worth that. */
-    private static final double LEAST_CHANCE = 0.1;
 
     private static final int GOES_ON = 1;
     private static final int OVER = 2;
@@ -37,15 +35,18 @@ public final class RankedPrefixes {
     private static final class Open {
         private final long number;
         private int blocks;
+        /** Its last block is a place since it is the end, and for no other reason. */
+        private boolean endMoves;
 
-        Open(long number, int blocks) {
+        Open(long number, int blocks, boolean endMoves) {
             this.number = number;
             this.blocks = blocks;
+            this.endMoves = endMoves;
         }
     }
 
     private final RankSettings settings;
-    private final Duration lease;
+    private final HoldLimits limits;
     private final EngineBlocks tree;
     private final IdentityHashMap<VisibleRequest, Open> open = new IdentityHashMap<>();
     private RankedPins pins;
@@ -60,9 +61,13 @@ public final class RankedPrefixes {
     private int partingCount;
     private List<RankedPrefix> chosen = List.of();
 
-    /** {@code lease} is how long a hold lasts without a use. */
+    /** For an engine that is called for each hold; {@code lease} is how long one lasts without a use. */
     public RankedPrefixes(RankSettings settings, Duration lease, EngineBlocks tree) {
-        this.lease = lease;
+        this(settings, HoldLimits.ofCalls(lease), tree);
+    }
+
+    public RankedPrefixes(RankSettings settings, HoldLimits limits, EngineBlocks tree) {
+        this.limits = limits;
         this.settings = settings;
         this.tree = tree;
         pins = fresh();
@@ -128,14 +133,23 @@ public final class RankedPrefixes {
         }
         seePartings(request.lastBlock());
         int before = known == null ? 0 : known.blocks;
+        if (known != null && known.endMoves) {
+            // An answer is told of block by block: each would be a place.
+            int next = Math.min(blocks, (before / every + 1) * every);
+            before = pins.moved(path[before - 1], path[next - 1]) ? next : before;
+        }
         int from = places(path, before, before);
         int count = places(path, before, blocks);
         int tokens = blocks * request.blockTokens();
+        boolean endMoves = blocks % every != 0 && !(partingCount > 0 && partings[0] == path[blocks - 1]);
         if (known == null) {
-            open.put(request, new Open(pins.request(hashes, count, count, count, tokens, 0, nowNanos), blocks));
+            open.put(
+                    request,
+                    new Open(pins.request(hashes, count, count, count, tokens, 0, nowNanos), blocks, endMoves));
         } else {
             pins.grew(known.number, hashes, from, count, tokens, generated, nowNanos);
             known.blocks = blocks;
+            known.endMoves = endMoves;
         }
     }
 
@@ -209,15 +223,20 @@ public final class RankedPrefixes {
      * @return whether it was time to
      */
     public boolean tick(long mayHold, long room, long[] first) {
+        return tick(mayHold, room, first, block -> true);
+    }
+
+    /** The same where a hold ends only at a block for which {@code mayEnd} holds, and with the last of them on its path. */
+    public boolean tick(long mayHold, long room, long[] first, LongPredicate mayEnd) {
         if (every == 0) {
             return false;
         }
-        double placesPerBlock = tree.size() == 0 ? 1 : (double) pins.resident() / tree.size();
-        pins.cache(evicted ? Math.max(1, pins.resident()) : NOT_FULL_YET);
+        double placesPerBlock = tree.size() == 0 ? 1 : (double) places() / tree.size();
+        pins.cache(evicted ? Math.max(1, places()) : NOT_FULL_YET);
         pins.running((int) ((capacity - Math.min(room, capacity)) * placesPerBlock), nowNanos);
         boolean ticked = pins.tick(nowNanos, (int) (mayHold * placesPerBlock), first);
         if (ticked) {
-            chosen = choose();
+            chosen = choose(mayEnd);
         }
         return ticked;
     }
@@ -232,13 +251,24 @@ public final class RankedPrefixes {
         return pins.evidence();
     }
 
-    private List<RankedPrefix> choose() {
+    /** How many places of the cache are known. */
+    int places() {
+        return pins.resident();
+    }
+
+    /** How many requests may still grow. */
+    int following() {
+        return open.size();
+    }
+
+    private List<RankedPrefix> choose(LongPredicate mayEnd) {
         List<RankedPrefix> prefixes = new ArrayList<>();
-        pins.ends((double) lease.toSeconds(), LEAST_CHANCE, (block, above, chance, uses, turn, idleSeconds) -> {
+        double within = limits.lease().toSeconds();
+        pins.ends(within, limits.leastChance(), mayEnd, (block, above, chance, uses, turn, idleSeconds) -> {
             int depth = tree.depth(block);
-            if (depth > 0 && tree.resident(block) && prefixes.size() < MOST) {
+            if (depth > 0 && tree.resident(block) && prefixes.size() < limits.most()) {
                 int adds = above == block ? depth : depth - tree.depth(above);
-                prefixes.add(new RankedPrefix(block, depth, adds, chance, uses, turn, idleSeconds, lease));
+                prefixes.add(new RankedPrefix(block, depth, adds, chance, uses, turn, idleSeconds, limits.lease()));
             }
         });
         return List.copyOf(prefixes);

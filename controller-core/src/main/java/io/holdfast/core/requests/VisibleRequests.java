@@ -85,6 +85,8 @@ public final class VisibleRequests implements KvEventSink {
     private long stampMicros;
     private long batch;
     private long storingBatch;
+    private long storingTokens;
+    private long storingMicros;
     private long stepTokens;
     private long seen;
     private VisibleRequest youngest;
@@ -199,9 +201,36 @@ public final class VisibleRequests implements KvEventSink {
             stored.get(i).cut = false;
             tell(stored.get(i));
         }
-        VisibleRequest last = stored.getLast();
-        last.cut = stepTokens >= rules.fullStepTokens() && !last.decoding;
+        if (isFull(stepTokens)) {
+            cutLastPrompt();
+        }
+        storingTokens = stepTokens;
+        storingMicros = stampMicros;
         stored.clear();
+    }
+
+    /**
+     * Whether so many tokens, with those of the step before, leave that no room: SGLang tells of the prompt that it cut when
+     * it goes on with it, so after the others of its step and together with what ends in the next.
+     */
+    private boolean isFull(long tokens) {
+        boolean follows = atFinish && stampMicros - storingMicros <= chunkMicros;
+        return tokens + (follows ? storingTokens : 0) >= rules.fullStepTokens();
+    }
+
+    private boolean isToldLate(VisibleRequest request) {
+        return stored.getFirst() == request && isFull((long) request.newBlocks() * request.blockTokens());
+    }
+
+    /** An answer that ended in the same batch may be told of after the prompts. */
+    private void cutLastPrompt() {
+        for (int i = stored.size() - 1; i >= 0; i--) {
+            VisibleRequest request = stored.get(i);
+            if (!request.decoding) {
+                request.cut = true;
+                return;
+            }
+        }
     }
 
     /** What was lost may have been more of any request, and which blocks are there is not known. */
@@ -260,7 +289,10 @@ public final class VisibleRequests implements KvEventSink {
     private Part part(StoredBlocks stores, VisibleRequest request) {
         long quiet = stampMicros - request.lastMicros();
         if (request.batch == batch) {
-            return !atFinish ? Part.OTHER : request.onlyLoaded ? Part.SAME_STEP : Part.UNSURE;
+            if (!atFinish) {
+                return Part.OTHER;
+            }
+            return request.onlyLoaded ? Part.SAME_STEP : isToldLate(request) ? Part.CHUNK : Part.UNSURE;
         }
         boolean plausible = decoded(stores, request.decoding, quiet);
         boolean oneBlockDecoded = !atFinish && plausible;

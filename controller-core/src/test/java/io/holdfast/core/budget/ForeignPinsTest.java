@@ -77,6 +77,30 @@ final class ForeignPinsTest {
     }
 
     @Test
+    void requestServedBeforeTheCall_renewsNothing() {
+        readings(0, 0, 0, 5, 0, ALWAYS_QUIET, 0);
+        readings(0, 0, 512, 6, 0, 10 * SECOND, 11 * SECOND);
+        assertThat(pins.tokens(11 * SECOND))
+                .as("served before the call, as far as is known")
+                .isZero();
+        readings(0, 0, 512, 6, 0, 20 * SECOND, 19 * SECOND);
+        readings(0, 0, 512, 7, 0, 20 * SECOND, 21 * SECOND);
+        assertThat(pins.tokens(21 * SECOND)).as("asked before the call").isZero();
+        readings(0, 0, 512, 8, 0, 20 * SECOND, 22 * SECOND);
+        assertThat(pins.tokens(22 * SECOND)).isEqualTo(512);
+    }
+
+    @Test
+    void whatWasSeenMoreThanAnHourAgo_isNotBelieved() {
+        look(0, 0, 1_000, 0, ALWAYS_QUIET, 0);
+        look(1, 0, 800, 0, ALWAYS_QUIET, SECOND);
+        for (long now = 0; now <= HOUR + 600 * SECOND; now += 300 * SECOND) {
+            look(1, 0, 5_000, 0, ALWAYS_QUIET, now);
+            assertThat(pins.tokens(now)).isEqualTo(now <= HOUR ? 800 : 5_000);
+        }
+    }
+
+    @Test
     void unknownNumber_saysNothing() {
         EngineReadings unknown = Samples.with(
                 Samples.readings(10_000, 16, 1_000, 0, 0, 512), "usedTokens", Reading.unknown("not exported"));

@@ -82,6 +82,52 @@ final class LedgerTest {
         assertThat(disk.log).containsExactly("write RELEASED 77 for 1");
     }
 
+    @Test
+    void recordedOnAFullDisk_isWrittenInTheOrderOfTheNews() throws IOException {
+        Ledger ledger = new Ledger(disk);
+        disk.broken = true;
+        ledger.record(line(Step.UNSURE, 1, 77));
+        ledger.record(line(Step.UNSURE, 2, 78));
+        ledger.record(line(Step.RELEASED, 1, 77));
+        disk.broken = false;
+        ledger.retry();
+        assertThat(disk.log).containsExactly("write UNSURE 78 for 2", "write RELEASED 77 for 1");
+    }
+
+    /** Each time all of it is written anew. */
+    @Test
+    void ledger_isShortenedOnceInTenThousandLines() throws IOException {
+        int[] times = {0};
+        Ledger ledger = new Ledger(new LedgerStore() {
+            @Override
+            public List<LedgerLine> read() {
+                return List.of(line(Step.RELEASED, 1, 77));
+            }
+
+            @Override
+            public void append(LedgerLine line) {}
+
+            @Override
+            public void replaceWith(List<LedgerLine> lines) {
+                times[0]++;
+            }
+        });
+        for (long id = 2; id < 20_002; id++) {
+            ledger.append(line(Step.RELEASED, id, 2));
+        }
+        assertThat(times[0]).as("with the first line, and once after that").isEqualTo(2);
+    }
+
+    /** What two backends call the same is two pins. */
+    @Test
+    void handle_isThatOfItsBackend() throws IOException {
+        Ledger ledger = new Ledger(disk);
+        ledger.append(new LedgerLine.Entry(Step.PINNED, 1, HoldOrigin.REQUESTED, "one", "h", 77, 1, ""));
+        ledger.append(new LedgerLine.Entry(Step.PINNED, 1, HoldOrigin.REQUESTED, "other", "h", 77, 1, ""));
+        ledger.append(new LedgerLine.Entry(Step.RELEASED, 1, HoldOrigin.REQUESTED, "one", "h", 77, 1, ""));
+        assertThat(ledger.outstanding()).extracting(LedgerLine.Entry::backend).containsExactly("other");
+    }
+
     private static LedgerLine line(Step step, long holdId, long block) {
         return new LedgerLine.Entry(step, holdId, HoldOrigin.REQUESTED, "test", Long.toString(block), block, 2, "");
     }

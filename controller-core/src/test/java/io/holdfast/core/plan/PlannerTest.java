@@ -926,6 +926,62 @@ final class PlannerTest {
     }
 
     @Test
+    void prefixThatIsSharedAndRanksHigh_isHeldOnce() {
+        traits = BackendTraits.hard();
+        root(1, 2);
+        root(3, 4);
+        candidates.add(prefix(4, 10));
+        ranking = ranking(9, ranked(4, 2), ranked(2, 2));
+        assertThat(plan().lines()).extracting(Line::prefix).containsExactly(4L, 2L);
+        assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.SHARED_AND_LOST, Reason.RANKED);
+        assertThat(plan().lines()).extracting(Line::holdId).containsExactly(100L, 101L);
+    }
+
+    @Test
+    void rankedPrefix_isBoundByTheGuardAsAnyOther() {
+        root(1, 2);
+        root(3, 4);
+        forNewPins = 2 * 16;
+        ranking = ranking(9, ranked(2, 2), ranked(4, 2));
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN, Action.WAIT);
+        assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.RANKED, Reason.NO_ROOM);
+    }
+
+    @Test
+    void rankedPrefix_whoseUnpinIsUnderWay_waits() {
+        root(1, 2);
+        leaving = Set.of(2L);
+        ranking = ranking(9, ranked(2, 2));
+        assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.UNPIN_UNDER_WAY);
+    }
+
+    /** What somebody asked for is held already, and takes its room once. */
+    @Test
+    void rankedPrefix_besideRequestedHolds_hasTheRestOfTheRoom() {
+        root(1, 2);
+        root(3, 4);
+        held(1, 1, 2);
+        ranking = ranking(9, ranked(2, 2), ranked(4, 2));
+        automatic = 4 * 16;
+        assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.HELD, Reason.RANKED);
+        automatic = 4 * 16 - 1;
+        assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.HELD);
+    }
+
+    @Test
+    void rankedPrefix_savesAsMuchAsItIsLikelyToBeUsed_andStaysForLess() {
+        root(1, 2);
+        ranking = ranking(9, ranked(2, 2));
+        // 32 tokens save 5.5 ms each time, which is 4.4 ms in eight of ten.
+        saving = measured(5.5e-3 / 32, 0);
+        assertThat(plan().lines()).isEmpty();
+        held(1, HoldOrigin.AUTOMATIC, 1, 2);
+        assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.HELD);
+        saving = measured(4e-3 / 32, 0);
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.UNPIN);
+    }
+
+    @Test
     void rankedPrefixes_takeTheRoomThatIsLeft() {
         root(1, 2);
         root(3, 4);

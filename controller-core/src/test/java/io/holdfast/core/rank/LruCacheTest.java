@@ -22,6 +22,20 @@ final class LruCacheTest {
     private final List<Integer> evicted = new ArrayList<>();
 
     @Test
+    void clearedCache_hasNothingInItsHeapEither() {
+        LruCache cache = new LruCache(10, block -> {
+            throw new AssertionError("Nothing is evicted.");
+        });
+        for (int i = 0; i < 100; i++) {
+            cache.use(new int[] {1, 2, 3}, 3, i);
+        }
+        cache.clear();
+        assertThat(cache.size()).isZero();
+        assertThat(cache.entries()).isZero();
+        assertThat(cache.use(new int[] {4, 5}, 2, 100)).isEqualTo(2);
+    }
+
+    @Test
     void pathUsedLongest_goesFromItsEnd() {
         LruCache cache = new LruCache(4, evicted::add);
         assertThat(cache.use(new int[] {1, 2, 3}, 3, 10)).isEqualTo(3);

@@ -3,11 +3,19 @@ package io.holdfast.core.rank;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntUnaryOperator;
+import java.util.function.LongPredicate;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 final class RankedPinsTest {
     private static final long SECOND = 1_000_000_000L;
@@ -69,7 +77,7 @@ final class RankedPinsTest {
     @Test
     void emptiedCache_isEmptyInBothModels() {
         traffic(120, 0.5);
-        send(hashes(1));
+        pins.request(hashes(1), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
         pins.cleared(now);
         pinned.clear();
         assertThat(pins.resident()).isZero();
@@ -80,6 +88,26 @@ final class RankedPinsTest {
         assertThat(pins.evidence().with()).isEqualTo(with);
         pins.request(hashes(1), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
         assertThat(pins.evidence().without()).as("found again").isEqualTo(without + PROMPT);
+    }
+
+    /** Or the model with pins would find for ever what the engine has long evicted. */
+    @Test
+    void emptiedCache_keepsNothingInTheModelWithPins() {
+        traffic(120, 0.5);
+        pins.cleared(now);
+        pinned.clear();
+        for (int conversation = 0; conversation < 10; conversation++) {
+            pins.request(hashes(conversation), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+        }
+        for (int i = 0; i < 2 * CAPACITY / PROMPT; i++) {
+            now += SECOND;
+            pins.request(hashes(100 + i), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+        }
+        double with = pins.evidence().with();
+        for (int conversation = 0; conversation < 10; conversation++) {
+            pins.request(hashes(conversation), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+        }
+        assertThat(pins.evidence().with()).isEqualTo(with);
     }
 
     @Test
@@ -125,6 +153,225 @@ final class RankedPinsTest {
         now += 20 * SECOND;
         pins.tick(now, PROMPT, new long[] {cold[PROMPT - 1], 123_456});
         assertThat(pinned).hasSize(PROMPT).contains(cold[0], cold[PROMPT - 1]);
+    }
+
+    /** A part of a path that cannot be held as a whole is no use to whoever wants its end. */
+    @Test
+    void pathThatIsMoreThanMayBeHeld_isLeftOut() {
+        traffic(120, 0.5);
+        long[] cold = hashes(77);
+        send(cold);
+        now += 20 * SECOND;
+        pins.tick(now, PROMPT - 1, new long[] {cold[PROMPT - 1]});
+        assertThat(pinned).hasSizeBetween(1, PROMPT - 1).doesNotContain(cold[0], cold[PROMPT - 1]);
+    }
+
+    @Test
+    void blocks_areAlikeByTurnUsesAndLength() {
+        assertThat(classes(uses -> RankedPins.classOf(1, uses, 1), 1, 2, 3, 5, 9))
+                .isEqualTo(classes(uses -> RankedPins.classOf(1, uses, 1), 1, 2, 4, 8, 1_000))
+                .hasSize(5);
+        assertThat(classes(tokens -> RankedPins.classOf(1, 1, tokens), 0, 8_192, 32_768))
+                .isEqualTo(classes(tokens -> RankedPins.classOf(1, 1, tokens), 8_191, 32_767, 1_000_000))
+                .hasSize(3);
+        assertThat(classes(turn -> RankedPins.classOf(turn, 1, 1), 1, 2, 3, 4))
+                .isEqualTo(classes(turn -> RankedPins.classOf(turn, 1, 1), 1, 2, 3, 100))
+                .hasSize(4);
+    }
+
+    private static Set<Integer> classes(IntUnaryOperator of, int... values) {
+        return IntStream.of(values).map(of).boxed().collect(Collectors.toSet());
+    }
+
+    /** Some backends can only hold to where an insertion ended. */
+    @Test
+    void choiceThatIsCutWithinARequest_endsWhereAHoldMayEnd() {
+        RankedPins cut = new RankedPins(RankSettings.defaults().withoutGate(), CAPACITY, NOBODY);
+        long[] path = hashes(3);
+        for (int i = 0; i < 20; i++) {
+            now += 10 * SECOND;
+            cut.tick(now);
+            cut.request(path, PROMPT / 2, PROMPT / 2, PROMPT / 2, 512, 0, now);
+            cut.request(path, PROMPT, PROMPT, PROMPT, 512, 0, now);
+        }
+        now += 10 * SECOND;
+        cut.tick(now, PROMPT - 5, new long[0]);
+        assertThat(cut.pinned()).isEqualTo(PROMPT - 5);
+        assertThat(ends(cut, hash -> hash == path[PROMPT / 2 - 1])).containsExactly(path[PROMPT / 2 - 1]);
+        assertThat(ends(cut, hash -> true)).containsExactly(path[PROMPT - 6]);
+        assertThat(ends(cut, hash -> false)).isEmpty();
+    }
+
+    private static List<Long> ends(RankedPins pins, LongPredicate mayEnd) {
+        List<Long> ends = new ArrayList<>();
+        pins.ends(300, 0, mayEnd, (hash, above, chance, uses, turn, idleSeconds) -> ends.add(hash));
+        return ends;
+    }
+
+    /** What nobody remembers any more had its chance to be used again. */
+    @Test
+    void forgottenBlocks_countAsNotUsedAgain() {
+        RankedPins forgetful =
+                new RankedPins(RankSettings.defaults().withoutGate().withGhosts(0), CAPACITY, NOBODY);
+        for (int i = 0; i < 600; i++) {
+            now += SECOND;
+            forgetful.tick(now);
+            forgetful.request(hashes(i), PROMPT, PROMPT, PROMPT, 512, 0, now);
+            if (i % 10 == 0) {
+                forgetful.request(hashes(Math.max(0, i - 10)), PROMPT, PROMPT, PROMPT, 512, 0, now);
+            }
+            for (long hash : hashes(Math.max(0, i - 30))) {
+                forgetful.removed(hash, now);
+            }
+        }
+        List<Double> chances = new ArrayList<>();
+        forgetful.ends(300, 0, hash -> true, (hash, above, chance, uses, turn, idleSeconds) -> {
+            if (uses == 1) {
+                chances.add(chance);
+            }
+        });
+        assertThat(chances)
+                .as("one in ten is")
+                .isNotEmpty()
+                .allSatisfy(chance -> assertThat(chance).isLessThan(0.2));
+    }
+
+    /** An answer that grows block by block takes one place, wherever it ends by now. */
+    @Test
+    void endThatMoves_takesWhatWasKnownOfItAlong() {
+        RankedPins pins = new RankedPins(RankSettings.defaults().withoutGate(), CAPACITY, NOBODY);
+        long[] path = hashes(3);
+        long number = pins.request(path, PROMPT, PROMPT, PROMPT, 512, 0, now);
+        long further = path[PROMPT - 1] + 1_000_000;
+        int known = pins.remembered();
+        assertThat(pins.moved(path[PROMPT - 1], further)).isTrue();
+        assertThat(pins.remembered()).isEqualTo(known);
+        assertThat(pins.knows(path[PROMPT - 1])).isFalse();
+        assertThat(pins.removed(further, now)).isTrue();
+        path[PROMPT - 1] = further;
+        assertThat(pins.moved(further, path[0])).as("which is known already").isFalse();
+        assertThat(pins.moved(path[PROMPT - 1] + 1, 5))
+                .as("of which nothing is known")
+                .isFalse();
+        pins.request(path, PROMPT, PROMPT, PROMPT, 512, 0, now + SECOND);
+        assertThat(pins.moved(further, 5)).as("where another request went").isFalse();
+        assertThat(number).isZero();
+    }
+
+    @Test
+    void whatAModelOfTheCacheHas_isNotForgotten() {
+        RankedPins forgetful = new RankedPins(RankSettings.defaults().withGhosts(0), CAPACITY, NOBODY);
+        forgetful.request(hashes(1), PROMPT, PROMPT, PROMPT, 512, 0, now);
+        for (long hash : hashes(1)) {
+            forgetful.removed(hash, now);
+        }
+        forgetful.request(hashes(2), PROMPT, PROMPT, PROMPT, 512, 0, now);
+        assertThat(forgetful.evidence().without()).as("its blocks are others").isZero();
+    }
+
+    /** Through flushes, and though not all of a prompt was stored. */
+    @Test
+    void whatIsRemembered_isBounded() {
+        RankedPins bounded = new RankedPins(RankSettings.defaults().withGhosts(2), CAPACITY, NOBODY);
+        for (int i = 0; i < 1_000; i++) {
+            now += SECOND;
+            bounded.tick(now);
+            bounded.request(hashes(i), PROMPT, PROMPT / 2, PROMPT, 512, 0, now);
+            if (i % 10 == 0) {
+                bounded.cleared(now);
+            }
+        }
+        assertThat(bounded.remembered()).isBetween(2 * CAPACITY, 3 * CAPACITY);
+    }
+
+    /** Or a machine that slept over a weekend would make all choices of the weekend. */
+    @Test
+    @Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void afterALongSleep_notEveryMissedChoiceIsMade() {
+        pins.request(hashes(1), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+        now += 200L * 365 * 86_400 * SECOND;
+        assertThat(pins.tick(now, CAPACITY, new long[0])).isTrue();
+        assertThat(pins.tick(now, CAPACITY, new long[0])).as("once is enough").isFalse();
+    }
+
+    @Test
+    void blockThatCameBack_isNotForgottenAsOneThatIsGone() {
+        RankedPins forgetful = new RankedPins(RankSettings.defaults().withGhosts(1), CAPACITY, NOBODY);
+        for (int round = 0; round < 2; round++) {
+            forgetful.request(hashes(1), PROMPT, PROMPT, PROMPT, 512, 0, now);
+            for (long hash : hashes(round == 0 ? 1 : 2)) {
+                forgetful.removed(hash, now);
+            }
+        }
+        for (int i = 0; i < 100; i++) {
+            now += SECOND;
+            forgetful.request(hashes(3 + i), PROMPT, PROMPT, PROMPT, 512, 0, now);
+            for (long hash : hashes(3 + i)) {
+                forgetful.removed(hash, now);
+            }
+        }
+        assertThat(forgetful.knows(hashes(1)[0])).isTrue();
+        assertThat(forgetful.knows(hashes(3)[0])).as("gone for long").isFalse();
+    }
+
+    @Test
+    void choicesComeTwiceWithinAGapBetweenTwoUses() {
+        assertThat(choices(new RankedPins(RankSettings.defaults(), 100 * CAPACITY, NOBODY), 4))
+                .as("uses every 4 s, which is in a bin that ends at 5.3 s")
+                .isBetween(35, 40);
+    }
+
+    @Test
+    void choicesComeTwiceWhileABlockStays() {
+        assertThat(choices(new RankedPins(RankSettings.defaults(), 4 * PROMPT, NOBODY), 600))
+                .as("nothing is used again, and the fifth prompt evicts the first")
+                .isBetween(45, 55);
+    }
+
+    @Test
+    void choicesComeEveryTenSecondsWhereNothingIsUsedAgainOrEvicted() {
+        assertThat(choices(new RankedPins(RankSettings.defaults(), 100 * CAPACITY, NOBODY), 600))
+                .isBetween(9, 10);
+    }
+
+    /** In 100 s with a request a second, so many prompts in turns, after there was time to learn. */
+    private int choices(RankedPins from, int prompts) {
+        int choices = 0;
+        for (int i = 0; i < 1_600; i++) {
+            now += SECOND / 8;
+            boolean chosen = from.tick(now, CAPACITY, new long[0]);
+            choices += chosen && i >= 800 ? 1 : 0;
+            if (i % 8 == 0) {
+                from.request(hashes(i / 8 % prompts), PROMPT, PROMPT, PROMPT, 512, 0, now);
+            }
+        }
+        return choices;
+    }
+
+    @Test
+    void whatRunningRequestsHold_isNoRoomForPins() {
+        pinned.clear();
+        RankedPins busy = new RankedPins(RankSettings.defaults().withoutGate(), CAPACITY, new RankedPins.Pins() {
+            @Override
+            public void pin(long hash) {
+                pinned.add(hash);
+            }
+
+            @Override
+            public void unpin(long hash) {
+                pinned.remove(hash);
+            }
+        });
+        for (int i = 0; i < 200; i++) {
+            now += SECOND;
+            busy.running(i < 100 ? 0 : CAPACITY - (8 * PROMPT - 1), now);
+            busy.tick(now);
+            busy.request(hashes(i % 4 == 0 ? 100 + i : i % 5), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+            if (i == 99) {
+                assertThat(pinned).isNotEmpty();
+            }
+        }
+        assertThat(pinned).as("not eight prompts fit beside one that is held").isEmpty();
     }
 
     @Test

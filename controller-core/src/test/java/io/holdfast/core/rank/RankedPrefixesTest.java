@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.Gap;
+import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
@@ -12,15 +14,9 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
-import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.SplittableRandom;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -28,7 +24,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** An engine that evicts the least recently used leaf, followed by its events alone. */
 final class RankedPrefixesTest {
     private static final long SECOND = 1_000_000_000L;
-    private static final int BLOCKS_OF_A_TURN = 8;
 
     /** Conversations that go on each minute, among prompts that come once; the cache turns over within less. */
     @ParameterizedTest
@@ -44,7 +39,7 @@ final class RankedPrefixesTest {
             assertThat(prefix.adds()).isBetween(1, prefix.blocks());
         });
         long going = engine.ranked.chosen().stream()
-                .filter(prefix -> engine.conversations.containsValue(prefix.lastBlock()))
+                .filter(prefix -> engine.users.conversations().contains(prefix.lastBlock()))
                 .count();
         assertThat(going).isGreaterThan(engine.ranked.chosen().size() / 2);
     }
@@ -57,14 +52,16 @@ final class RankedPrefixesTest {
         assertThat(engine.ranked.evidence().open()).isFalse();
     }
 
-    @Test
-    void nothingIsChosenBeyondWhatMayBeHeld() {
-        Engine engine = new Engine(600, 1);
-        engine.mayHold = 100;
+    @ParameterizedTest
+    @ValueSource(ints = {1, 40})
+    void nothingIsChosenBeyondWhatMayBeHeld(int times) {
+        Engine engine = new Engine(600 * times, times);
+        engine.mayHold = 20L * times;
         engine.run(780, 6);
         assertThat(engine.ranked.chosen()).isNotEmpty();
         assertThat(engine.ranked.chosen().stream().mapToInt(RankedPrefix::adds).sum())
-                .isLessThanOrEqualTo(100);
+                .as("in blocks, not in places")
+                .isLessThanOrEqualTo(20 * times);
         engine.mayHold = 0;
         engine.run(30, 6);
         assertThat(engine.ranked.chosen()).isEmpty();
@@ -74,11 +71,11 @@ final class RankedPrefixesTest {
     @Test
     void whatConversationsShare_isCountedOnce() {
         Engine engine = new Engine(600, 1);
-        engine.beginning = engine.send(0, 40);
+        engine.users.sharesFrom(40);
         engine.run(780, 6);
         Set<Long> blocks = new HashSet<>();
         engine.ranked.chosen().forEach(prefix -> {
-            for (long at = prefix.lastBlock(); at != 0; at = engine.parents.getOrDefault(at, 0L)) {
+            for (long at = prefix.lastBlock(); at != 0; at = engine.users.above(at)) {
                 blocks.add(at);
             }
         });
@@ -91,7 +88,7 @@ final class RankedPrefixesTest {
     void emptiedCache_hasNothingToHold_andIsNotLearnedAnew() {
         Engine engine = new Engine(600, 1);
         engine.run(780, 6);
-        engine.empty();
+        engine.users.empty();
         assertThat(engine.ranked.chosen()).isEmpty();
         assertThat(engine.ranked.evidence().open())
                 .as("what the shadows showed")
@@ -100,6 +97,54 @@ final class RankedPrefixesTest {
         assertThat(engine.ranked.chosen())
                 .as("held again as soon as they are back")
                 .isNotEmpty();
+    }
+
+    /** Each of them would be remembered for ever. */
+    @Test
+    void requestsThatAreOver_areNotFollowed() {
+        Engine engine = new Engine(600, 1);
+        engine.run(300, 6);
+        assertThat(engine.ranked.following()).isLessThan(60);
+        engine.users.empty();
+        assertThat(engine.ranked.following()).isZero();
+    }
+
+    /** What an engine says of its size may waver by a block, and what was learned is not for nothing. */
+    @Test
+    void capacityThatWavers_isNoOtherCache() {
+        Engine engine = new Engine(16_384, 1);
+        engine.run(100, 6);
+        int places = engine.ranked.places();
+        assertThat(places).isPositive();
+        engine.ranked.capacity(16_386);
+        engine.ranked.capacity(16_384);
+        engine.ranked.capacity(8_000);
+        assertThat(engine.ranked.places()).isEqualTo(places);
+        engine.ranked.capacity(100_000);
+        assertThat(engine.ranked.places()).as("another cache").isZero();
+    }
+
+    /** A plan names no more than an operator can read, and an engine is called for each of them. */
+    @Test
+    void noMoreThanOneHundredAndTwentyEightAreChosen() {
+        Engine engine = new Engine(
+                8_000,
+                1,
+                CacheTraits.sglang(),
+                RequestRules.sglang(),
+                RankSettings.defaults().withoutGate());
+        for (int i = 0; i < 1_600; i++) {
+            engine.tick();
+            long first = 1 + 4L * (i % 200);
+            long[] path = {first, first + 1, first + 2, first + 3};
+            engine.batchStarted(i, 0);
+            if (i >= 200) {
+                engine.removed(path, 0, 4, Tier.GPU, 0);
+            }
+            engine.stored(new StoredBlocks().blockTokens(16).hashes(path, 0, 4));
+            engine.batchEnded();
+        }
+        assertThat(engine.ranked.chosen()).hasSize(128);
     }
 
     @Test
@@ -112,171 +157,168 @@ final class RankedPrefixesTest {
         assertThat(unknown.evidence()).isEqualTo(Evidence.NONE);
     }
 
-    private static final class Engine {
+    /** However large the cache is, neither a choice nor a fit walks more than some thousand places. */
+    @Test
+    void largeCache_isKnownByAFewThousandPlaces() {
+        Engine engine = new Engine(24_000, 40);
+        engine.run(120, 6);
+        assertThat(engine.blocks.size()).isGreaterThan(20_000);
+        assertThat(engine.ranked.places()).isBetween(4_000, 8_192);
+    }
+
+    @Test
+    void everyFourthBlock_theEnd_andWhereRequestsPart_arePlaces() {
+        Engine engine = new Engine(4 * 8_192, 1);
+        engine.tick();
+        engine.batchStarted(0, 0);
+        engine.stored(new StoredBlocks()
+                .blockTokens(16)
+                .hashes(LongStream.rangeClosed(1, 10).toArray(), 0, 10));
+        engine.batchEnded();
+        assertThat(engine.ranked.places()).as("4, 8 and 10").isEqualTo(3);
+        engine.batchStarted(1, 0);
+        engine.stored(new StoredBlocks()
+                .blockTokens(16)
+                .under(6)
+                .hashes(LongStream.rangeClosed(11, 15).toArray(), 0, 5));
+        engine.batchEnded();
+        assertThat(engine.ranked.places()).as("and 6, 12 and 15").isEqualTo(6);
+    }
+
+    /** vLLM stores a block that two requests compute at once twice, and removes the copies one by one. */
+    @Test
+    void blockStoredTwice_isThereUntilBothCopiesAreRemoved() {
+        Engine engine = new Engine(600, 1, CacheTraits.vllm(), RequestRules.vllm());
+        engine.tick();
+        for (int copy = 0; copy < 2; copy++) {
+            engine.batchStarted(copy, 0);
+            engine.stored(new StoredBlocks().blockTokens(16).add(1).add(2).add(3));
+            engine.batchEnded();
+        }
+        assertThat(engine.ranked.places()).isEqualTo(3);
+        for (int copy = 0; copy < 2; copy++) {
+            assertThat(engine.ranked.places()).isEqualTo(3);
+            engine.batchStarted(2 + copy, 0);
+            engine.removed(new long[] {3, 2, 1}, 0, 3, Tier.GPU, 0);
+            engine.batchEnded();
+        }
+        assertThat(engine.ranked.places()).isZero();
+    }
+
+    /** The engine, and what follows its events. */
+    private static final class Engine implements KvEventSink {
         final int capacity;
-        /** How many blocks stand for one. */
-        final int times;
-
-        final EngineBlocks blocks = new EngineBlocks(CacheTraits.sglang(), new TreeListener() {
-            @Override
-            public void parted(long above, long first) {}
-
-            @Override
-            public void insertionEnded(long lastBlock, int depth, boolean ended) {}
-
-            @Override
-            public void pinnedBlockRemoved(long block) {}
-        });
-        final RankedPrefixes ranked = new RankedPrefixes(RankSettings.defaults(), Duration.ofMinutes(5), blocks);
-        final VisibleRequests requests = new VisibleRequests(RequestRules.sglang(), blocks, new RequestListener() {
-            @Override
-            public void prompt(VisibleRequest request, int before) {
-                ranked.prompt(request, before);
-                ends.add(request.lastBlock());
-            }
-
-            @Override
-            public void answered(VisibleRequest request) {
-                ranked.answered(request);
-                ends.add(request.lastBlock());
-            }
-
-            @Override
-            public void completed(VisibleRequest request) {
-                ranked.completed(request);
-            }
-        });
-        /** The last block of each that goes on, by its number. */
-        final Map<Integer, Long> conversations = new LinkedHashMap<>();
-
+        final EngineBlocks blocks;
+        final RankedPrefixes ranked;
+        final EvictingEngine users;
+        /** The last blocks of all requests. */
         final Set<Long> ends = new HashSet<>();
-        private final Map<Long, Long> parents = new LinkedHashMap<>();
-        private final Map<Long, Integer> children = new LinkedHashMap<>();
-        private final LinkedHashMap<Long, Boolean> leastRecent = new LinkedHashMap<>(16, 0.75f, true);
-        private final SplittableRandom random = new SplittableRandom(3);
-        private final Deque<Integer> goOn = new ArrayDeque<>();
-        private long nextBlock = 1;
-        private int next;
-        private long batch;
-        private long nanos = SECOND;
-        /** What every conversation begins with. */
-        long beginning;
 
+        private final VisibleRequests requests;
+        private long nanos = SECOND;
         long mayHold = Long.MAX_VALUE / 4;
 
         Engine(int capacity, int times) {
-            this.capacity = capacity;
-            this.times = times;
+            this(capacity, times, CacheTraits.sglang(), RequestRules.sglang());
         }
 
-        /** One request a second; of each minute so many go on with a conversation, of which there are as many. */
+        Engine(int capacity, int times, CacheTraits traits, RequestRules rules) {
+            this(capacity, times, traits, rules, RankSettings.defaults());
+        }
+
+        Engine(int capacity, int times, CacheTraits traits, RequestRules rules, RankSettings settings) {
+            this.capacity = capacity;
+            blocks = new EngineBlocks(traits, new TreeListener() {
+                @Override
+                public void parted(long above, long first) {
+                    Engine.this.blocks.watch(above);
+                }
+
+                @Override
+                public void insertionEnded(long lastBlock, int depth, boolean ended) {}
+
+                @Override
+                public void pinnedBlockRemoved(long block) {}
+            });
+            ranked = new RankedPrefixes(settings, Duration.ofMinutes(5), blocks);
+            requests = new VisibleRequests(rules, blocks, new RequestListener() {
+                @Override
+                public void prompt(VisibleRequest request, int before) {
+                    ranked.prompt(request, before);
+                    ends.add(request.lastBlock());
+                }
+
+                @Override
+                public void answered(VisibleRequest request) {
+                    ranked.answered(request);
+                    ends.add(request.lastBlock());
+                }
+
+                @Override
+                public void completed(VisibleRequest request) {
+                    ranked.completed(request);
+                }
+            });
+            users = new EvictingEngine(capacity, times, this);
+        }
+
         void run(int seconds, int conversing) {
             for (int i = 0; i < seconds; i++) {
-                nanos += SECOND;
-                ranked.now(nanos);
-                ranked.capacity(capacity);
-                ranked.tick(Math.min(mayHold, capacity / 2), capacity, new long[0]);
-                if (i % 10 < 1 && conversing > 0) {
-                    int number = goOn.size() < conversing ? next++ : goOn.removeFirst();
-                    goOn.addLast(number);
-                    long under = conversations.getOrDefault(number, beginning);
-                    if (depth(under) > depth(beginning) + 6 * BLOCKS_OF_A_TURN * times) {
-                        conversations.remove(number);
-                        goOn.removeLast();
-                        under = beginning;
-                        number = next++;
-                        goOn.addLast(number);
-                    }
-                    conversations.put(number, send(under, BLOCKS_OF_A_TURN * times));
-                } else {
-                    send(0, random.nextInt(14, 26) * times);
-                }
+                tick();
+                users.request(conversing);
             }
         }
 
-        void empty() {
-            blocks.batchStarted(++batch, nanos / 1000);
-            requests.batchStarted(batch, nanos / 1000);
+        /** A second later. */
+        void tick() {
+            nanos += SECOND;
+            users.now(nanos);
+            ranked.now(nanos);
+            ranked.capacity(capacity);
+            ranked.tick(Math.min(mayHold, capacity / 2), capacity, new long[0]);
+        }
+
+        @Override
+        public void batchStarted(long sequence, long stampMicros) {
+            blocks.now(nanos);
+            blocks.batchStarted(sequence, stampMicros);
+            requests.batchStarted(sequence, stampMicros);
+        }
+
+        @Override
+        public void stored(StoredBlocks stores) {
+            blocks.stored(stores);
+            requests.stored(stores);
+        }
+
+        @Override
+        public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+            blocks.removed(hashes, from, to, tier, group);
+            requests.removed(hashes, from, to, tier, group);
+            ranked.removed(hashes, from, to);
+        }
+
+        @Override
+        public void cleared() {
             blocks.cleared();
             requests.cleared();
             ranked.emptied();
+        }
+
+        @Override
+        public void batchEnded() {
             blocks.batchEnded();
             requests.batchEnded();
-            leastRecent.clear();
-            children.clear();
         }
 
-        private int depth(long block) {
-            int depth = 0;
-            for (long at = block; at != 0; at = parents.getOrDefault(at, 0L)) {
-                depth++;
-            }
-            return depth;
+        @Override
+        public void gap(Gap gap) {
+            throw new AssertionError("Nothing is lost here.");
         }
 
-        /** A request whose path goes on under a block, with all of the path that is gone stored anew. */
-        private long send(long under, int fresh) {
-            Deque<Long> path = new ArrayDeque<>();
-            for (int i = 0; i < fresh; i++) {
-                parents.put(nextBlock, i == 0 ? under : nextBlock - 1);
-                path.addLast(nextBlock++);
-            }
-            for (long at = under; at != 0; at = parents.getOrDefault(at, 0L)) {
-                path.addFirst(at);
-            }
-            List<Long> missing = path.stream()
-                    .filter(block -> !leastRecent.containsKey(block))
-                    .toList();
-            path.forEach(leastRecent::get);
-            blocks.now(nanos);
-            blocks.batchStarted(++batch, nanos / 1000);
-            requests.batchStarted(batch, nanos / 1000);
-            evict(missing.size(), new HashSet<>(path));
-            long[] stored = missing.stream().mapToLong(Long::longValue).toArray();
-            long above = parents.getOrDefault(missing.getFirst(), 0L);
-            StoredBlocks stores = new StoredBlocks().blockTokens(16);
-            for (long block : stored) {
-                stores.add(block);
-            }
-            if (above != 0) {
-                stores.under(above);
-            }
-            missing.forEach(block -> {
-                leastRecent.put(block, true);
-                children.merge(parents.getOrDefault(block, 0L), 1, Integer::sum);
-            });
-            blocks.stored(stores);
-            requests.stored(stores);
-            blocks.batchEnded();
-            requests.batchEnded();
-            return path.getLast();
-        }
-
-        private void evict(int room, Set<Long> used) {
-            Set<Long> gone = new LinkedHashSet<>();
-            while (leastRecent.size() - gone.size() + room > capacity) {
-                long leaf = leastRecent.keySet().stream()
-                        .filter(block -> !gone.contains(block) && !used.contains(block))
-                        .filter(block -> children.getOrDefault(block, 0) == 0)
-                        .findFirst()
-                        .orElseThrow();
-                for (long at = leaf;
-                        at != 0
-                                && children.getOrDefault(at, 0) == 0
-                                && !used.contains(at)
-                                && leastRecent.size() - gone.size() + room > capacity;
-                        at = parents.getOrDefault(at, 0L)) {
-                    gone.add(at);
-                    children.merge(parents.getOrDefault(at, 0L), -1, Integer::sum);
-                }
-            }
-            gone.forEach(leastRecent::remove);
-            if (!gone.isEmpty()) {
-                long[] hashes = gone.stream().mapToLong(Long::longValue).toArray();
-                blocks.removed(hashes, 0, hashes.length, Tier.GPU, 0);
-                requests.removed(hashes, 0, hashes.length, Tier.GPU, 0);
-                ranked.removed(hashes, 0, hashes.length);
-            }
+        @Override
+        public void restarted(long seen) {
+            throw new AssertionError("One life is enough.");
         }
     }
 }

@@ -55,6 +55,39 @@ final class ReuseCurvesTest {
                 .isZero();
     }
 
+    /** Prompts that come once would seem to come again, for all the conversations beside them. */
+    @Test
+    void chance_leansOnNoOtherClass() {
+        ReuseCurves curves = new ReuseCurves(CLASSES);
+        for (int i = 0; i < 6_000; i++) {
+            curves.usedAgain(0, 0, 20);
+        }
+        curves.beginFit();
+        for (int i = 0; i < 10; i++) {
+            curves.notUsedYet(1, 0, 3_000);
+        }
+        curves.endFit();
+        assertThat(curves.chance(0, 0, 0, 300)).isCloseTo(1, within(0.01));
+        assertThat(curves.chance(1, 0, 0, 300)).as("seen, and never used again").isZero();
+        assertThat(curves.chance(2, 0, 0, 300)).as("never seen").isZero();
+    }
+
+    @Test
+    void forgottenBlocks_stayCountedAtTheAgeThatTheyHad() {
+        ReuseCurves curves = new ReuseCurves(CLASSES);
+        for (int i = 0; i < 6_000; i++) {
+            curves.usedAgain(1, 0, 20);
+        }
+        for (int i = 0; i < 4_000; i++) {
+            curves.forgotten(1, 0, 3_000);
+        }
+        for (int fit = 0; fit < 3; fit++) {
+            curves.beginFit();
+            curves.endFit();
+            assertThat(curves.chance(1, 0, 0, 300)).isCloseTo(0.6, within(0.01));
+        }
+    }
+
     @Test
     void hintThatIsRightByChance_changesNothing() {
         SplittableRandom random = new SplittableRandom(1);

@@ -104,6 +104,52 @@ final class VisibleRequestsTest {
                         "9: 4 blocks 2 hits 2 new 0 output");
     }
 
+    /** SGLang tells of the prompt that it cut after the rest of its step, when it goes on with it. */
+    @Test
+    void sglang_smallPartOfACutPromptThatIsToldLate_isOfOneRequestWithTheNext() {
+        batch(sglang, 0, root(series(1, 500)));
+        batch(sglang, 60 * MILLI, root(series(1001, 12)));
+        batch(sglang, 60 * MILLI, under(1012, series(1013, 512)));
+        batch(sglang, 60 * MILLI, under(1524, series(1525, 30)));
+        sglang.requests.flush();
+        assertThat(told())
+                .containsExactlyInAnyOrder(
+                        "500: 500 blocks 0 hits 500 new 0 output", "1554: 554 blocks 0 hits 554 new 0 output?");
+    }
+
+    @Test
+    void sglang_partOfACutPromptThatIsToldWithItsRest_isOfOneRequestWithIt() {
+        batch(sglang, 0, root(series(1, 500)));
+        batch(sglang, 60 * MILLI, root(series(1001, 12)), under(1012, series(1013, 40)), root(series(2001, 5)));
+        sglang.requests.flush();
+        assertThat(told())
+                .containsExactlyInAnyOrder(
+                        "500: 500 blocks 0 hits 500 new 0 output",
+                        "1052: 52 blocks 0 hits 52 new 0 output?",
+                        "2005: 5 blocks 0 hits 5 new 0 output");
+    }
+
+    /** Nothing was cut where there was room: a longer prompt with the same begin came at the same time. */
+    @Test
+    void sglang_storeUnderAnEndInTheSameStep_isAnotherRequestWhereTheStepBeforeHadRoom() {
+        batch(sglang, 0, root(series(1, 20)));
+        batch(sglang, 60 * MILLI, root(series(1001, 12)), under(1012, series(1013, 40)));
+        sglang.requests.flush();
+        assertThat(sglang.requests.seen()).isEqualTo(3);
+    }
+
+    /** The end of an answer may be told of after the prompts of its step. */
+    @Test
+    void sglang_answerThatEndsInTheStep_doesNotHideThatItsLastPromptWasCut() {
+        batch(sglang, 0, root(series(1, 4)));
+        batch(sglang, 500 * MILLI, root(series(1001, 500)), under(4, 5));
+        batch(sglang, 60 * MILLI, under(1500, series(1501, 512)));
+        sglang.requests.flush();
+        assertThat(told())
+                .containsExactlyInAnyOrder(
+                        "5: 5 blocks 0 hits 5 new 1 output?", "2012: 1012 blocks 0 hits 1012 new 0 output?");
+    }
+
     @Test
     void chunks_ofAPromptThatFilledItsSteps_areOneRequest() {
         batch(vllm, 0, root(series(1, 64)));

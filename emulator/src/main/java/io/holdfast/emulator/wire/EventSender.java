@@ -36,8 +36,10 @@ final class EventSender {
             overtakenSince = nanos;
             return;
         }
+        // Asked before the frame leaves: a fault that begins when somebody has heard it is not about this one.
+        boolean twice = strikes(EventFault.EventDuplicates.class);
         put(frame);
-        if (strikes(EventFault.EventDuplicates.class)) {
+        if (twice) {
             put(frame);
         }
         letGo();

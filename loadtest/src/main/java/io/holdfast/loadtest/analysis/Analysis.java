@@ -191,6 +191,7 @@ public final class Analysis {
         touchesThatCameTooLate().ifPresent(warnings::add);
         holdThatWasLost().ifPresent(warnings::add);
         Outputs.difference(header, measured).ifPresent(warnings::add);
+        Gates.shortages(measured).ifPresent(warnings::add);
         warnings.addAll(new Gates(header).unknownAmong(measured));
         int planned = header.plan().lives().size();
         if (pairs.all().size() < planned) {

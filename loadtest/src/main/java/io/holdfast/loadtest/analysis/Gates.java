@@ -15,8 +15,10 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -72,6 +74,7 @@ public final class Gates {
             outputs(leg, failed);
             failed.addAll(plausibility.failedBy(leg));
         }
+        serverLog(leg, failed);
         if (!leg.workloadId().equals(header.workload().id())) {
             failed.add("it ran another workload than the experiment's");
         }
@@ -185,6 +188,38 @@ public final class Gates {
         if (leg.probeMillis().isEmpty() && (answered || leg.probes().isEmpty())) {
             failed.add(NO_PROBE);
         }
+    }
+
+    /** An engine that failed at something has not done what the leg was to measure, whatever it answered. */
+    private static void serverLog(LegRecord leg, List<String> failed) {
+        leg.serverLog()
+                .filter(log -> log.errorLines() > 0)
+                .ifPresent(log -> failed.add("the server's log tells of an error, in " + lines(log.errorLines()) + ": "
+                        + quoted(log.errors())));
+    }
+
+    /** What the server wrote that is no error and says how it fared. */
+    static Optional<String> shortages(List<LegRecord> legs) {
+        List<LegRecord> told = legs.stream()
+                .filter(leg ->
+                        leg.serverLog().filter(log -> log.shortageLines() > 0).isPresent())
+                .toList();
+        int count = told.stream()
+                .mapToInt(leg -> leg.serverLog().orElseThrow().shortageLines())
+                .sum();
+        return told.stream()
+                .findFirst()
+                .map(first -> "The server put running requests back for lack of memory in " + told.size() + " of "
+                        + legs.size() + " legs, by " + lines(count) + " of its log, first in " + first.label() + ": "
+                        + quoted(first.serverLog().orElseThrow().shortages()) + ".");
+    }
+
+    private static String lines(int count) {
+        return count == 1 ? "1 line" : count + " lines";
+    }
+
+    private static String quoted(List<String> lines) {
+        return lines.stream().map(line -> "'" + line + "'").collect(Collectors.joining(" and, last, "));
     }
 
     /** A hold is made of these where there are any, so a single one that failed leaves a gap in it. */

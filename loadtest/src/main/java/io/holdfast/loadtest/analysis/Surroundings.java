@@ -4,9 +4,12 @@ import io.holdfast.evidence.Quantiles;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.journal.RequestStatus;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.workload.Role;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -33,6 +36,7 @@ import java.util.stream.Collectors;
 /** What can be wrong around a leg, each as a clause that follows its name. */
 final class Surroundings {
     private static final long MILLI = 1_000_000;
+    private static final double NANOS = 1e9;
     private static final double MOST_MEDIAN_LAG = 10 * MILLI;
     private static final double LAG_OF_TTFT = 0.05;
     private static final int LEAST_FOR_P99 = 100;
@@ -54,7 +58,11 @@ final class Surroundings {
 
     List<String> failedBy(LegRecord leg) {
         List<String> failed = new ArrayList<>();
-        concurrency(leg, failed);
+        if (header.workload().isClosed()) {
+            concurrency(leg, failed);
+        } else {
+            rate(leg, failed);
+        }
         lag(leg, failed);
         clock(leg, failed);
         leg.client().ifPresent(client -> client(client, failed));
@@ -66,10 +74,7 @@ final class Surroundings {
         double underWay = 0;
         double whole = 0;
         int turnsTaken = 0;
-        Map<Integer, List<RequestRecord>> floods = leg.requests().stream()
-                .filter(request -> request.role() == Role.FLOOD)
-                .collect(Collectors.groupingBy(RequestRecord::cycle, TreeMap::new, Collectors.toList()));
-        for (List<RequestRecord> flood : floods.values()) {
+        for (List<RequestRecord> flood : floods(leg)) {
             long[] turns =
                     flood.stream().mapToLong(RequestRecord::scheduled).sorted().toArray();
             if (turns.length <= header.concurrency()) {
@@ -97,6 +102,43 @@ final class Surroundings {
                             + " other load, or a lower concurrency",
                     achieved,
                     header.concurrency()));
+        }
+    }
+
+    private static Collection<List<RequestRecord>> floods(LegRecord leg) {
+        Map<Integer, List<RequestRecord>> floods = leg.requests().stream()
+                .filter(request -> request.role() == Role.FLOOD)
+                .collect(Collectors.groupingBy(RequestRecord::cycle, TreeMap::new, Collectors.toList()));
+        return floods.values();
+    }
+
+    /** What was to come at a rate came at that rate. What could not be sent at all is counted among the failed requests. */
+    private static void rate(LegRecord leg, List<String> failed) {
+        double planned = 0;
+        double taken = 0;
+        int turns = 0;
+        int floods = 0;
+        for (List<RequestRecord> flood : floods(leg)) {
+            List<RequestRecord> sent = flood.stream()
+                    .filter(request -> request.status() != RequestStatus.NOT_SENT)
+                    .sorted(Comparator.comparingLong(RequestRecord::scheduled))
+                    .toList();
+            if (sent.size() > 1) {
+                planned += sent.getLast().scheduled() - sent.getFirst().scheduled();
+                taken += sent.getLast().sent() - sent.getFirst().sent();
+                turns += sent.size() - 1;
+                floods++;
+            }
+        }
+        if (planned >= SHORTEST_FLOODS
+                && Math.abs(taken / planned - 1) > LOAD_TOLERANCE
+                && Math.abs(taken - planned) > floods * MOST_MEDIAN_LAG) {
+            failed.add(String.format(
+                    Locale.ROOT,
+                    "%.2f requests of a flood were sent a second where %.2f were planned; use a machine with less other"
+                            + " load, or a lower rate",
+                    turns * NANOS / taken,
+                    turns * NANOS / planned));
         }
     }
 

@@ -173,10 +173,15 @@ final class EngineClient implements AutoCloseable {
     /**
      * Begins a load whose requests are sent when they are {@link OpenLoop#due}, whether or not those before them are over.
      *
-     * @param most how many may be under way at a time
+     * @param most how many may be under way at a time; what is sent beside them has a lane of its own beyond those
      */
     Future<OpenLoop> openLoop(List<Prepared> requests, int most, Optional<Repeated> beside) {
-        return onContext(() -> Future.succeededFuture(new OpenLoop(requests, most, beside)));
+        return onContext(() -> {
+            int needed = most + (beside.isPresent() ? 1 : 0);
+            return lanes.size() < needed
+                    ? Future.failedFuture(needed + " connections are needed and " + lanes.size() + " are open")
+                    : Future.succeededFuture(new OpenLoop(requests, most, beside));
+        });
     }
 
     /** How the client fared since the lanes were opened. */
@@ -231,6 +236,9 @@ final class EngineClient implements AutoCloseable {
             this.most = most;
             this.left = requests.size();
             lanes.stream().limit(most).forEach(idle::add);
+            if (left == 0) {
+                over().onComplete(all);
+            }
         }
 
         /**

@@ -43,6 +43,9 @@ final class Exchange implements SseScanner.Sink {
     private int[] tokens;
     private int chunks;
     private boolean countsAsItGoes;
+    /** Whether the last chunk of output had no text. */
+    private boolean endsBare;
+
     private OptionalLong done = OptionalLong.empty();
     private OptionalInt promptTokens = OptionalInt.empty();
     private OptionalInt completionTokens = OptionalInt.empty();
@@ -123,7 +126,7 @@ final class Exchange implements SseScanner.Sink {
     private void take(StreamEvent event) {
         int brought = brought(event);
         if (brought > 0) {
-            output(brought);
+            output(brought, event.text().isEmpty());
         }
         if (event.answer() && firstAnswer.isEmpty()) {
             firstAnswer = OptionalLong.of(arrival);
@@ -156,13 +159,14 @@ final class Exchange implements SseScanner.Sink {
                 : 1;
     }
 
-    private void output(int count) {
+    private void output(int count, boolean bare) {
         if (chunks == stamps.length) {
             stamps = Arrays.copyOf(stamps, 2 * chunks);
             tokens = Arrays.copyOf(tokens, 2 * chunks);
         }
         stamps[chunks] = arrival;
         tokens[chunks] = count;
+        endsBare = bare;
         chunks++;
     }
 
@@ -177,7 +181,7 @@ final class Exchange implements SseScanner.Sink {
     private void scan(Runnable reading) {
         try {
             reading.run();
-        } catch (IllegalStateException e) {
+        } catch (SseScanner.EndlessEventException e) {
             fault = Optional.of(String.valueOf(e.getMessage()));
         }
     }
@@ -206,7 +210,14 @@ final class Exchange implements SseScanner.Sink {
         if (chunks == 0 && finished.isPresent() && completionTokens.orElse(0) > 0) {
             // A single token may be half a character: counted, and there with the end, but without any text.
             arrival = finished.getAsLong();
-            output(completionTokens.getAsInt());
+            output(completionTokens.getAsInt(), false);
+        }
+        if (endsBare
+                && completionTokens.isPresent()
+                && Arrays.stream(tokens, 0, chunks - 1).sum() == completionTokens.getAsInt()) {
+            // The chunk with the reason for the end may bring a token without text; the count shows that it brought
+            // none.
+            chunks--;
         }
         boolean hasTokens = completionTokens.isPresent() ? completionTokens.getAsInt() > 0 : visible;
         if (!hasTokens || chunks == 0) {

@@ -2,11 +2,13 @@ package io.holdfast.loadtest.client;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.Sha256;
+import io.holdfast.loadtest.client.EngineClient.OpenLoop;
 import io.holdfast.loadtest.client.EngineClient.Prepared;
 import io.holdfast.loadtest.client.EngineClient.Repeated;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.HoldRoutes;
 import io.holdfast.loadtest.run.LifeSign;
@@ -26,6 +28,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** An engine behind HTTP: what is measured goes through an {@link EngineClient}, all else through plain blocking calls. */
 public final class HttpEngine implements EngineUnderTest {
@@ -136,6 +139,11 @@ public final class HttpEngine implements EngineUnderTest {
     }
 
     @Override
+    public Optional<ServerLog> written() {
+        return unit.written();
+    }
+
+    @Override
     public HoldRoutes holdRoutes() {
         return control.holdRoutes();
     }
@@ -185,25 +193,64 @@ public final class HttpEngine implements EngineUnderTest {
 
         @Override
         public Sent send(int count, int concurrency, Optional<Beside> beside) {
+            List<Prepared> now = next(count);
+            Duration limit = limit(count / concurrency, count, beside);
+            return whole(() -> EngineClient.await(
+                    client.closedLoop(now, concurrency, beside.map(this::repeated)), limit, "the load"));
+        }
+
+        /** This thread keeps the times: each is counted from the beginning, so being late once makes nothing else late. */
+        @Override
+        public Sent sendInTurn(List<Long> turns, int most, Optional<Beside> beside) {
+            List<Prepared> now = next(turns.size());
+            Duration limit = limit(0, turns.size(), beside);
+            return whole(() -> {
+                OpenLoop load = EngineClient.await(
+                        client.openLoop(now, most, beside.map(this::repeated)), CONNECT_LIMIT, "beginning the load");
+                long began = clock.nanos();
+                for (int i = 0; i < turns.size(); i++) {
+                    long turn = began + turns.get(i);
+                    clock.sleepUntil(turn);
+                    load.due(i, turn);
+                    refuseEnded();
+                }
+                return EngineClient.await(load.all(), limit, "the load");
+            });
+        }
+
+        private List<Prepared> next(int count) {
             unit.used();
             List<Prepared> now = List.copyOf(prepared.subList(next, next + count));
             next += count;
+            return now;
+        }
+
+        private Repeated repeated(Beside beside) {
+            return new Repeated(prepared(0, beside.request()), beside.every());
+        }
+
+        /** The most that it may take from when the last request has its turn at the latest. */
+        private Duration limit(int waves, int count, Optional<Beside> beside) {
             long besides = beside.map(of -> (long) count / of.every()).orElse(0L);
-            Duration limit = settings.requestTimeout()
-                    .multipliedBy(count / concurrency + 2L + besides)
-                    .plusSeconds(60);
-            Optional<Repeated> repeated = beside.map(of -> new Repeated(prepared(0, of.request()), of.every()));
+            return settings.requestTimeout().multipliedBy(waves + 2L + besides).plusSeconds(60);
+        }
+
+        private Sent whole(Supplier<Sent> load) {
             try {
-                Sent sent = EngineClient.await(client.closedLoop(now, concurrency, repeated), limit, "the load");
-                unit.ended().ifPresent(why -> {
-                    throw new LoadTestException(why);
-                });
+                Sent sent = load.get();
+                refuseEnded();
                 return sent;
             } catch (LoadTestException e) {
                 // Nobody waits for the rest, and an engine that goes on with it is in the way of what comes next.
                 client.cancel();
                 throw e;
             }
+        }
+
+        private void refuseEnded() {
+            unit.ended().ifPresent(why -> {
+                throw new LoadTestException(why);
+            });
         }
 
         @Override

@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.client;
 
+import io.holdfast.loadtest.journal.ServerLog;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
@@ -29,6 +30,11 @@ public interface ServerUnit extends AutoCloseable {
 
     /** Why its life is over although nobody ended it, in a sentence; absent while it is not. */
     default Optional<String> ended() {
+        return Optional.empty();
+    }
+
+    /** What its server has written since this was asked last; absent where nobody knows. */
+    default Optional<ServerLog> written() {
         return Optional.empty();
     }
 

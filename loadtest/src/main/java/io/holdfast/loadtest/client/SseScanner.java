@@ -20,6 +20,15 @@ final class SseScanner {
         void done();
     }
 
+    /** An event that nobody has room for; the only way in which a stream can fail to be scanned. */
+    static final class EndlessEventException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        private EndlessEventException(String what) {
+            super(what);
+        }
+    }
+
     private static final int MOST_EVENT_BYTES = 16 << 20;
     private static final byte[] DATA = "data".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] DONE = "[DONE]".getBytes(StandardCharsets.US_ASCII);
@@ -117,7 +126,7 @@ final class SseScanner {
             return bytes;
         }
         if (needed > MOST_EVENT_BYTES) {
-            throw new IllegalStateException("an event of the stream is longer than " + MOST_EVENT_BYTES + " bytes");
+            throw new EndlessEventException("an event of the stream is longer than " + MOST_EVENT_BYTES + " bytes");
         }
         return Arrays.copyOf(bytes, Math.max(needed, 2 * bytes.length));
     }

@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.client;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.run.RunClock;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -83,6 +84,7 @@ public final class StartedServer implements ServerUnit {
 
     private final Plan plan;
     private final String command;
+    private final LogWatch log;
     private final RunClock clock;
     private final Consumer<String> waiting;
     private final Thread atExit = new Thread(this::endAtExit, "holdfast-server-end");
@@ -101,6 +103,7 @@ public final class StartedServer implements ServerUnit {
     public StartedServer(Plan plan, RunClock clock, Consumer<String> waiting) {
         this.plan = plan;
         this.command = filled(plan);
+        this.log = new LogWatch(plan.log());
         this.clock = clock;
         this.waiting = waiting;
         Runtime.getRuntime().addShutdownHook(atExit);
@@ -148,6 +151,11 @@ public final class StartedServer implements ServerUnit {
                 .map(gone -> "The server's command ended by itself with exit code " + gone.exitValue() + said()
                         + "; the command has to stay for as long as the server serves, and " + plan.log()
                         + " has what it wrote.");
+    }
+
+    @Override
+    public Optional<ServerLog> written() {
+        return Optional.of(log.since());
     }
 
     @Override

@@ -18,6 +18,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.ser.std.StdSerializer;
+import io.holdfast.loadtest.workload.Arrivals;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
@@ -101,6 +102,10 @@ final class JournalJson {
                 header.putIfAbsent("repeatPairs", header.numberNode(0));
                 header.putIfAbsent("slotAdapts", header.booleanNode(false));
             }
+            if (content.path("workload") instanceof ObjectNode workload) {
+                // Came without a format of its own: before it there was nothing else.
+                workload.putIfAbsent("arrivals", workload.textNode(Arrivals.CLOSED));
+            }
             return as(RunHeader.class);
         }
 
@@ -114,7 +119,8 @@ final class JournalJson {
         /** A leg of a journal of that format; what an older one has no word for is absent. */
         LegRecord leg(int format) throws IOException {
             if (content instanceof ObjectNode leg) {
-                // Came without a format of its own: whoever does not know it loses nothing of the rest.
+                // Came without formats of their own: whoever does not know them loses nothing of the rest.
+                leg.putIfAbsent("serverLog", leg.nullNode());
                 requests(leg).forEach(request -> request.putIfAbsent("output", request.nullNode()));
                 if (format < RunHeader.FORMAT) {
                     leg.putIfAbsent("client", leg.nullNode());

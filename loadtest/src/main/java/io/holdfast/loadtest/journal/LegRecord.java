@@ -16,6 +16,7 @@ import java.util.OptionalDouble;
  * @param own what the arm's switch sent for itself, which is no load
  * @param problem why the leg ended early, if it did
  * @param client how the client fared; absent where nobody watched it
+ * @param serverLog what the server wrote meanwhile; absent where nobody knows
  */
 public record LegRecord(
         int life,
@@ -32,7 +33,8 @@ public record LegRecord(
         List<RequestRecord> requests,
         List<RequestRecord> own,
         Optional<String> problem,
-        Optional<ClientHealth> client) {
+        Optional<ClientHealth> client,
+        Optional<ServerLog> serverLog) {
     public LegRecord {
         steps = List.copyOf(steps);
         requests = List.copyOf(requests);
@@ -70,6 +72,7 @@ public record LegRecord(
                 requests,
                 own,
                 problem,
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -89,6 +92,27 @@ public record LegRecord(
                 requests,
                 own,
                 problem,
+                value,
+                serverLog);
+    }
+
+    public LegRecord withServerLog(Optional<ServerLog> value) {
+        return new LegRecord(
+                life,
+                order,
+                position,
+                arm,
+                workloadId,
+                bodies,
+                flush,
+                hold,
+                holdNanos,
+                release,
+                steps,
+                requests,
+                own,
+                problem,
+                client,
                 value);
     }
 
@@ -115,7 +139,8 @@ public record LegRecord(
                 requests,
                 own,
                 Optional.of(why),
-                client);
+                client,
+                serverLog);
     }
 
     /** Whether it is one of the two legs of a pair that counts. */

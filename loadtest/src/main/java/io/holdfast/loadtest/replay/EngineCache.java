@@ -10,6 +10,8 @@ interface EngineCache {
 
     void resize(int newCapacity);
 
+    boolean has(int block);
+
     /** How many blocks of a path, from its root on, are there. */
     int hits(int[] path, int length);
 
@@ -40,6 +42,11 @@ interface EngineCache {
         @Override
         public void resize(int newCapacity) {
             cache.resize(newCapacity);
+        }
+
+        @Override
+        public boolean has(int block) {
+            return cache.has(block);
         }
 
         @Override

@@ -1,6 +1,5 @@
 package io.holdfast.loadtest.replay;
 
-import io.holdfast.core.rank.LruCache;
 import io.holdfast.core.rank.RankedPins;
 import io.holdfast.loadtest.replay.ReplaySettings.Hints;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
@@ -9,12 +8,13 @@ import java.util.SplittableRandom;
 
 /** Sends a trace through a cache of some size, under a policy. */
 public final class Replay {
-    private static final int GOES_ON = 1;
+    static final int GOES_ON = 1;
     private static final int OVER = 2;
 
     private final Trace trace;
     private final ReplaySettings settings;
     private final int capacity;
+    private final EngineMemory memory;
     private final ReplayEngine engine;
     private final RankedPins pins;
     private final boolean pinning;
@@ -32,19 +32,21 @@ public final class Replay {
         this.trace = trace;
         this.settings = settings;
         this.capacity = capacity;
-        pinning = settings.policy() == Policy.HOLDFAST || settings.policy() == Policy.FREQ;
-        engine = new ReplayEngine(trace, cache(), settings.held(), this::unpinned);
+        pinning = settings.pins();
+        memory = new EngineMemory(
+                trace.uniqueBlocks(), settings.cache(trace.uniqueBlocks(), capacity, this::evicted), this::unpinned);
+        engine = new ReplayEngine(trace.blockTokens(), settings.held(), memory);
         pins = new RankedPins(settings.rank(), capacity, new RankedPins.Pins() {
             @Override
             public void pin(long hash) {
                 pinOperations++;
-                engine.pin((int) hash);
+                memory.pin((int) hash);
             }
 
             @Override
             public void unpin(long hash) {
                 pinOperations++;
-                engine.unpin((int) hash);
+                memory.unpin((int) hash);
             }
         });
         path = new int[trace.longest()];
@@ -56,16 +58,10 @@ public final class Replay {
         if (settings.policy() == Policy.OPTIMUM) {
             return new ReplayResult(capacity, Optimum.hits(trace, capacity), trace.references(), 0, 0, 0, 0);
         }
+        if (settings.announced().isPresent()) {
+            return SteppedReplay.run(trace, settings, settings.announced().get(), capacity);
+        }
         return new Replay(trace, settings, capacity).run();
-    }
-
-    private EngineCache cache() {
-        return switch (settings.policy()) {
-            case LRU, HOLDFAST, FREQ -> new EngineCache.Lru(new LruCache(capacity, this::evicted));
-            case SLRU -> TieredCache.segmented(trace.uniqueBlocks(), capacity);
-            case LFU -> TieredCache.leastFrequent(trace.uniqueBlocks(), capacity);
-            case OPTIMUM -> throw new IllegalStateException("What comes is not known request by request.");
-        };
     }
 
     private ReplayResult run() {
@@ -78,7 +74,7 @@ public final class Replay {
                 hits,
                 trace.references(),
                 pinOperations,
-                engine.givenUp(),
+                memory.givenUp(),
                 pins.gateChanges(),
                 span == 0 ? 0 : (double) openNanos / span);
     }
@@ -90,18 +86,18 @@ public final class Replay {
         if (pinning) {
             openNanos += pins.isOpen() ? nowNanos - before : 0;
             if (settings.held()) {
-                pins.running(engine.runningBlocks(), nowNanos);
+                pins.running(memory.runningBlocks(), nowNanos);
             }
             pins.tick(nowNanos);
         }
         int length = trace.length(request);
         trace.copyPath(request, path);
-        int found = engine.hits(path, length);
+        int found = memory.hits(path, length);
         hits += found;
         int stored = engine.run(path, length, found, trace.inputTokens(request), trace.outputTokens(request), nowNanos);
         if (pinning) {
             if (settings.held() && evictedOnce) {
-                pins.capacity(engine.size());
+                pins.capacity(memory.size());
             }
             if (stored > found || settings.everyTouch()) {
                 for (int depth = 0; depth < length; depth++) {
@@ -132,7 +128,8 @@ public final class Replay {
         }
     }
 
-    private static byte[] hints(Trace trace, Hints wanted) {
+    /** What the owner of each request says of it. */
+    static byte[] hints(Trace trace, Hints wanted) {
         int[] lastUse = new int[trace.uniqueBlocks()];
         Arrays.fill(lastUse, -1);
         for (int request = 0; request < trace.requests(); request++) {

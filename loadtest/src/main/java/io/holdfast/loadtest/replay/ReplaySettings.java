@@ -1,8 +1,11 @@
 package io.holdfast.loadtest.replay;
 
+import io.holdfast.core.rank.LruCache;
 import io.holdfast.core.rank.RankSettings;
+import io.holdfast.events.KvEventEncoder.Dialect;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.IntConsumer;
 
 /**
  * How a trace is replayed.
@@ -10,9 +13,15 @@ import java.util.Set;
  * @param without parts of what decides that are left out, to see what they are worth
  * @param held whether running requests hold their blocks
  * @param everyTouch whether requests that store nothing are seen as well, as by a router
+ * @param announced as an engine announces what it does, or as whole requests
  */
 public record ReplaySettings(
-        Policy policy, Set<Part> without, boolean held, boolean everyTouch, Optional<Hints> hints) {
+        Policy policy,
+        Set<Part> without,
+        boolean held,
+        boolean everyTouch,
+        Optional<Hints> hints,
+        Optional<Announced> announced) {
 
     public ReplaySettings {
         without = Set.copyOf(without);
@@ -43,8 +52,29 @@ public record ReplaySettings(
         /** Memory of what was removed. */
         GHOSTS,
         /** Choices that come sooner where the cache turns over fast. */
-        TICK
+        TICK,
+        /** Requests put together from what is announced of them; each announcement is taken for a request instead. */
+        REQUESTS
     }
+
+    /** What an engine tells. */
+    public enum Form {
+        SGLANG(Dialect.SGLANG_MAPS),
+        VLLM(Dialect.VLLM_MAPS);
+
+        final Dialect dialect;
+
+        Form(Dialect dialect) {
+            this.dialect = dialect;
+        }
+    }
+
+    /**
+     * Chunks, answers and removals are announced as they happen, in an engine's form.
+     *
+     * @param paced whether holds begin no faster than a sidecar begins them
+     */
+    public record Announced(Form form, boolean paced) {}
 
     /**
      * Each request says whether its conversation goes on.
@@ -59,12 +89,37 @@ public record ReplaySettings(
     }
 
     public static ReplaySettings of(Policy policy) {
-        return new ReplaySettings(policy, Set.of(), false, false, Optional.empty());
+        return new ReplaySettings(policy, Set.of(), false, false, Optional.empty(), Optional.empty());
+    }
+
+    /** The same with requests that hold their blocks while they run. */
+    public ReplaySettings holding() {
+        return new ReplaySettings(policy, without, true, everyTouch, hints, announced);
+    }
+
+    /** The same in the steps of an engine, which announces them. */
+    public ReplaySettings announcing(Announced form) {
+        return new ReplaySettings(policy, without, held, everyTouch, hints, Optional.of(form));
     }
 
     /** The same beside another policy. */
     public ReplaySettings with(Policy other) {
-        return new ReplaySettings(other, without, held, everyTouch, hints);
+        return new ReplaySettings(other, without, held, everyTouch, hints, announced);
+    }
+
+    /** Whether this policy pins. */
+    boolean pins() {
+        return policy == Policy.HOLDFAST || policy == Policy.FREQ;
+    }
+
+    /** The engine's cache, which may have any of so many blocks. */
+    EngineCache cache(int blocks, int capacity, IntConsumer evicted) {
+        return switch (policy) {
+            case LRU, HOLDFAST, FREQ -> new EngineCache.Lru(new LruCache(capacity, evicted));
+            case SLRU -> TieredCache.segmented(blocks, capacity);
+            case LFU -> TieredCache.leastFrequent(blocks, capacity);
+            case OPTIMUM -> throw new IllegalStateException("What comes is not known request by request.");
+        };
     }
 
     RankSettings rank() {

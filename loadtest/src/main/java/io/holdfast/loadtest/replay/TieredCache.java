@@ -103,6 +103,11 @@ abstract class TieredCache implements EngineCache {
     }
 
     @Override
+    public boolean has(int block) {
+        return here[block];
+    }
+
+    @Override
     public int hits(int[] path, int length) {
         int hits = 0;
         while (hits < length && here[path[hits]]) {

@@ -1,10 +1,14 @@
 package io.holdfast.loadtest.replay;
 
 import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
 
 /** Requests as they came: when, how long, and by which blocks; blocks are numbers from 0 on, each with one parent. */
 public final class Trace {
+    private static final int ENGINE_BLOCK_TOKENS = 16;
+
     private final String name;
     private final int blockTokens;
     private final long[] nanos;
@@ -13,6 +17,19 @@ public final class Trace {
     private final int[] firsts;
     private final int[] blocks;
     private final int unique;
+    private final Optional<Recorded> recorded;
+
+    /**
+     * What only a recording of an engine's events tells, since it has tokens.
+     *
+     * @param headless requests that are left out, since how they begin is not recorded
+     * @param heads requests that share most of their tokens but differ early, those first that cost the most
+     */
+    public record Recorded(int headless, List<RecordedHead> heads) {
+        public Recorded {
+            heads = List.copyOf(heads);
+        }
+    }
 
     private Trace(
             String name,
@@ -22,7 +39,8 @@ public final class Trace {
             int[] outputTokens,
             int[] firsts,
             int[] blocks,
-            int unique) {
+            int unique,
+            Optional<Recorded> recorded) {
         this.name = name;
         this.blockTokens = blockTokens;
         this.nanos = nanos;
@@ -31,10 +49,16 @@ public final class Trace {
         this.firsts = firsts;
         this.blocks = blocks;
         this.unique = unique;
+        this.recorded = recorded;
     }
 
     public String name() {
         return name;
+    }
+
+    /** Of all requests, whichever were left out since; absent where it was no recording. */
+    public Optional<Recorded> recorded() {
+        return recorded;
     }
 
     public int requests() {
@@ -94,10 +118,47 @@ public final class Trace {
         return longest;
     }
 
+    /** The same as an engine keeps it: in full blocks, of 16 tokens where these blocks fall into such. */
+    public Trace asKeptByEngines() {
+        return inBlocksOf(blockTokens % ENGINE_BLOCK_TOKENS == 0 ? ENGINE_BLOCK_TOKENS : blockTokens);
+    }
+
+    /**
+     * The same in smaller blocks, and in full ones only, as engines keep them. A block that is a part of one is cut as far as
+     * its request fills it.
+     *
+     * @param tokens in each, of which these blocks hold a whole number
+     */
+    Trace inBlocksOf(int tokens) {
+        if (tokens < 1 || blockTokens % tokens != 0) {
+            throw new IllegalArgumentException("Blocks of " + blockTokens + " tokens do not fall into " + tokens + ".");
+        }
+        int parts = blockTokens / tokens;
+        if ((long) unique * parts > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("There are too many blocks of " + tokens + " tokens in this trace.");
+        }
+        Builder builder = new Builder(name, tokens);
+        int[] numbers = new int[unique * parts];
+        int given = 0;
+        for (int request = 0; request < requests(); request++) {
+            int full = Math.min(length(request) * parts, inputTokens[request] / tokens);
+            builder.begin(nanos[request], inputTokens[request], outputTokens[request]);
+            for (int depth = 0; depth < full; depth++) {
+                int part = block(request, depth / parts) * parts + depth % parts;
+                if (numbers[part] == 0) {
+                    numbers[part] = ++given;
+                }
+                builder.block(numbers[part] - 1);
+            }
+        }
+        return builder.build();
+    }
+
     /** The same without some of its requests, drawn by chance. */
     public Trace thinned(double probability, long seed) {
         SplittableRandom random = new SplittableRandom(seed);
         Builder builder = new Builder(name, blockTokens);
+        builder.recorded = recorded;
         int[] numbers = new int[unique];
         int given = 0;
         for (int request = 0; request < requests(); request++) {
@@ -126,6 +187,7 @@ public final class Trace {
         private int[] blocks = new int[1 << 12];
         private int requests;
         private int references;
+        private Optional<Recorded> recorded = Optional.empty();
 
         Builder(String name, int blockTokens) {
             this.name = name;
@@ -156,6 +218,10 @@ public final class Trace {
             blocks[references++] = block;
         }
 
+        void recorded(Recorded facts) {
+            recorded = Optional.of(facts);
+        }
+
         Trace build() {
             int[] path = Arrays.copyOf(blocks, references);
             int[] begins = Arrays.copyOf(firsts, requests + 1);
@@ -168,7 +234,8 @@ public final class Trace {
                     Arrays.copyOf(outputTokens, requests),
                     begins,
                     path,
-                    (int) Arrays.stream(path).distinct().count());
+                    (int) Arrays.stream(path).distinct().count(),
+                    recorded);
         }
     }
 }

@@ -32,7 +32,9 @@ public final class TraceFile {
          */
         MOONCAKE,
         /** {@code time,prefix,tokens}, and {@code output} where it is known. */
-        CSV
+        CSV,
+        /** The events of an engine, as {@code holdfast observe --record} keeps them. */
+        RECORDING
     }
 
     private final Path file;
@@ -109,6 +111,13 @@ public final class TraceFile {
                 }
                 yield new MooncakeLines(name);
             }
+            case RECORDING -> {
+                if (blockTokens.isPresent()) {
+                    throw new LoadTestException("A recording, such as " + file
+                            + ", tells the size of its blocks itself; leave the blocks' size out.");
+                }
+                yield new RecordingLines(name);
+            }
             case CSV -> new CsvLines(name, blockTokens.orElse(CsvLines.USUAL_BLOCK_TOKENS));
         };
     }
@@ -116,7 +125,7 @@ public final class TraceFile {
     private static Format told(String first) {
         String begin = first.strip();
         if (begin.startsWith("{")) {
-            return Format.MOONCAKE;
+            return RecordingLines.recognise(begin) ? Format.RECORDING : Format.MOONCAKE;
         }
         if (begin.toLowerCase(Locale.ROOT).startsWith(CsvLines.HEADER)) {
             return Format.CSV;

@@ -4,6 +4,7 @@ import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.workload.LoadRequest;
 import java.time.Duration;
 import java.util.List;
@@ -38,6 +39,11 @@ public interface EngineUnderTest extends AutoCloseable {
     /** By what the process that answers now can be told from another one. */
     default LifeSign lifeSign() {
         return LifeSign.unknown();
+    }
+
+    /** What it has written since this was asked last, as far as a leg has to answer for it; absent where nobody knows. */
+    default Optional<ServerLog> written() {
+        return Optional.empty();
     }
 
     /** Empties the cache; the reason why it could not, if so. */
@@ -76,6 +82,15 @@ public interface EngineUnderTest extends AutoCloseable {
 
         /** The same with a request beside it, again and again, which has a connection of its own beyond those of the load. */
         Sent send(int count, int concurrency, Optional<Beside> beside);
+
+        /**
+         * Sends the next requests, each when its turn has come, whether or not those before it are over, and waits until all
+         * are. One whose turn comes while so many are under way as may be is not sent, which its record says.
+         *
+         * @param turns one for each request, in nanoseconds from now and in order
+         * @param most that may be under way at a time
+         */
+        Sent sendInTurn(List<Long> turns, int most, Optional<Beside> beside);
 
         /** How the client fared in all that was sent so far; absent where there is none that could be in the way. */
         default Optional<ClientHealth> health() {

@@ -155,7 +155,9 @@ final class LegProtocol {
             int concurrency = phase.isFlood() ? settings.concurrency() : 1;
             Optional<Beside> now = phase.role() == Role.FLOOD ? beside : Optional.empty();
             step(kind, phase.cycle(), () -> {
-                Sent sent = load.send(phase.requests().size(), concurrency, now);
+                Sent sent = phase.hasTurns()
+                        ? load.sendInTurn(phase.turns(), concurrency, now)
+                        : load.send(phase.requests().size(), concurrency, now);
                 sent.load().forEach(record -> records.add(record.since(origin)));
                 sent.beside().forEach(this::addOwn);
             });
@@ -209,21 +211,21 @@ final class LegProtocol {
 
         private LegRecord record(Optional<String> problem) {
             return new LegRecord(
-                    life,
-                    order,
-                    position,
-                    arm,
-                    workload.id(),
-                    load.digest(),
-                    followed,
-                    hold,
-                    holdNanos,
-                    release,
-                    steps,
-                    records,
-                    own,
-                    problem,
-                    load.health());
+                            life,
+                            order,
+                            position,
+                            arm,
+                            workload.id(),
+                            load.digest(),
+                            followed,
+                            hold,
+                            holdNanos,
+                            release,
+                            steps,
+                            records,
+                            own,
+                            problem)
+                    .withClient(load.health());
         }
     }
 }

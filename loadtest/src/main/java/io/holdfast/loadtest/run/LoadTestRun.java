@@ -15,6 +15,7 @@ import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.LifeOrder;
 import io.holdfast.loadtest.journal.PlannedLeg;
 import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.journal.VoidedPair;
 import io.holdfast.loadtest.run.Progress.LegFinished;
 import io.holdfast.loadtest.run.Progress.LifeStarted;
@@ -189,8 +190,8 @@ public final class LoadTestRun {
         RunHeader header = before.header();
         RunStatus.refuseFinished(before);
         if (!workload.id().equals(header.workload().id())) {
-            throw new LoadTestException("The requests that this version draws are others than those of the journal, so"
-                    + " the run cannot be resumed; begin a new one.");
+            throw new LoadTestException("The requests that this version draws, or their times, are others than those of"
+                    + " the journal, so the run cannot be resumed; begin a new one.");
         }
         EngineFacts facts = begin();
         refuseAnotherServer(header, facts);
@@ -352,9 +353,12 @@ public final class LoadTestRun {
             Optional<String> another = watch.another();
             LegProtocol protocol = life == 0 ? rehearsal() : protocol();
             List<LegRecord> legs = new ArrayList<>();
+            // What a server writes while it starts, or while the one before it ends, is of no leg.
+            Optional<ServerLog> _ = environment.engine().written();
             for (PlannedLeg planned : header.legsOf(life)) {
                 Optional<String> wrong = another.or(watch::restarted);
-                LegRecord ran = protocol.run(planned.life(), planned.order(), planned.position());
+                LegRecord ran = protocol.run(planned.life(), planned.order(), planned.position())
+                        .withServerLog(environment.engine().written());
                 LegRecord leg = wrong.or(watch::restarted).map(ran::withProblem).orElse(ran);
                 environment.stop().shielded(() -> journal.append(leg));
                 legs.add(leg);

@@ -58,8 +58,10 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
         Map<Role, Double> nanosOfARequest = trial(environment, workload, settings);
         double leg = settings.holdSlot().toNanos();
         for (Phase phase : workload.phases(1)) {
-            leg += nanosOfARequest.getOrDefault(kind(phase), 0.0)
-                    * phase.requests().size();
+            double one = nanosOfARequest.getOrDefault(kind(phase), 0.0);
+            leg += phase.hasTurns()
+                    ? phase.turns().getLast() + one
+                    : one * phase.requests().size();
         }
         environment.arms().legsTake(Duration.ofNanos(Math.round(leg)));
         List<LoadRequest> requests = settings.requests(workload, 1, 1);
@@ -80,7 +82,8 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
         for (Phase phase : workload.phases(TRIAL_LEG)) {
             List<LoadRequest> wave = waves.computeIfAbsent(kind(phase), role -> new ArrayList<>());
             phase.requests().stream()
-                    .limit(Math.max(0, (phase.isFlood() ? settings.concurrency() : 1) - wave.size()))
+                    .limit(Math.max(
+                            0, (phase.isFlood() && !phase.hasTurns() ? settings.concurrency() : 1) - wave.size()))
                     .map(request -> settings.request(request, TRIAL_LIFE, TRIAL_LEG))
                     .forEach(wave::add);
         }

@@ -3,6 +3,7 @@ package io.holdfast.loadtest.workload;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 
 /**
  * Draws workloads in which a prefix lies idle under a flood.
@@ -20,23 +21,36 @@ public final class IdlePrefixFlood {
 
     private final FloodShape shape;
     private final int[] prefix;
+    /** Of each flood of a leg, those to learn from first; the same in every leg. */
+    private final List<List<Long>> turns = new ArrayList<>();
 
     private IdlePrefixFlood(FloodShape shape, SplittableRandom random) {
         this.shape = shape;
         this.prefix = draw(random, shape.prefixTokens(), FIRST_TOKEN - 1);
     }
 
-    /** The same seed and shape give the same requests. */
+    /** One whose requests of a flood come when others are over. */
     public static Workload workload(long seed, FloodShape shape) {
+        return workload(seed, shape, new Arrivals.Closed());
+    }
+
+    /** The same seed, shape and arrivals give the same requests at the same times. */
+    public static Workload workload(long seed, FloodShape shape, Arrivals arrivals) {
         // Seeds that lie one step apart would give one stream shifted by one token; split streams share nothing.
         SplittableRandom root = new SplittableRandom(seed);
         IdlePrefixFlood flood = new IdlePrefixFlood(shape, root.split());
+        List<SplittableRandom> ofLegs =
+                Stream.generate(root::split).limit(Workload.LEGS_OF_A_LIFE).toList();
+        int[] unprobed = draw(root.split(), shape.prefixTokens(), FIRST_TOKEN - 2);
+        SplittableRandom times = root.split();
+        for (int i = 0; i < shape.learnCycles() + shape.cycles(); i++) {
+            flood.turns.add(arrivals.turnsOfAFlood(shape.floodRequests(), times));
+        }
         List<List<Phase>> legs = new ArrayList<>();
         for (int position = 0; position < Workload.LEGS_OF_A_LIFE; position++) {
-            legs.add(flood.leg(position, root.split()));
+            legs.add(flood.leg(position, ofLegs.get(position)));
         }
-        int[] unprobed = draw(root.split(), shape.prefixTokens(), FIRST_TOKEN - 2);
-        return new Workload(shape.text(), seed, flood.prefix, unprobed, shape.floodDemand(), legs);
+        return new Workload(shape.text(), seed, flood.prefix, unprobed, shape.floodDemand(), arrivals, legs);
     }
 
     private List<Phase> leg(int position, SplittableRandom random) {
@@ -49,14 +63,20 @@ public final class IdlePrefixFlood {
             for (int cycle = 1; cycle <= shape.learnCycles(); cycle++) {
                 phases.add(texts(cycle, random, serial));
                 serial += shape.learnTexts();
-                phases.add(new Phase(Role.LEARN, cycle, flood(Role.LEARN, cycle, random, serial), true));
+                phases.add(new Phase(
+                        Role.LEARN, cycle, flood(Role.LEARN, cycle, random, serial), true, turns.get(cycle - 1)));
                 serial += shape.floodRequests();
             }
             phases.add(texts(shape.learnCycles() + 1, random, serial));
             serial += shape.learnTexts();
         }
         for (int cycle = 1; cycle <= shape.cycles(); cycle++) {
-            phases.add(new Phase(Role.FLOOD, cycle, flood(Role.FLOOD, cycle, random, serial)));
+            phases.add(new Phase(
+                    Role.FLOOD,
+                    cycle,
+                    flood(Role.FLOOD, cycle, random, serial),
+                    true,
+                    turns.get(shape.learnCycles() + cycle - 1)));
             serial += shape.floodRequests();
             List<LoadRequest> probes = new ArrayList<>();
             for (int i = 0; i < shape.probesPerCycle(); i++) {

@@ -30,16 +30,24 @@ public final class Workload {
      * @param prefix what is held and what the probes ask for
      * @param unprobed as long as the prefix, and asked for by no request of the workload
      * @param pressureTokens tokens that come into the cache before a probe asks for the prefix again
+     * @param arrivals when the requests of its floods come
      * @param legs the phases of each leg, the unmeasured one first
      */
-    Workload(String name, long seed, int[] prefix, int[] unprobed, long pressureTokens, List<List<Phase>> legs) {
+    Workload(
+            String name,
+            long seed,
+            int[] prefix,
+            int[] unprobed,
+            long pressureTokens,
+            Arrivals arrivals,
+            List<List<Phase>> legs) {
         this.prefix = prefix.clone();
         this.unprobed = unprobed.clone();
         this.legs = legs.stream().map(List::copyOf).toList();
-        this.facts = new WorkloadFacts(digest(), name, seed, prefix.length, pressureTokens);
+        this.facts = new WorkloadFacts(digest(), name, seed, prefix.length, pressureTokens, arrivals.text());
     }
 
-    /** SHA-256 over all requests, in hexadecimal. */
+    /** SHA-256 over all requests and, where they come at times of their own, those times; in hexadecimal. */
     public String id() {
         return facts.id();
     }
@@ -105,6 +113,11 @@ public final class Workload {
                     out.writeInt(request.length());
                     for (int token : request.tokens()) {
                         out.writeInt(token);
+                    }
+                }
+                for (Phase phase : phases(position)) {
+                    for (long turn : phase.turns()) {
+                        out.writeLong(turn);
                     }
                 }
             }

@@ -8,5 +8,11 @@ package io.holdfast.loadtest.workload;
  * @param seed that its prompts were drawn with
  * @param prefixTokens tokens of the prefix that is held and that the probes ask for
  * @param pressureTokens tokens that come into the cache before a probe asks for the prefix again
+ * @param arrivals when the requests of a flood come, by {@link Arrivals#text}
  */
-public record WorkloadFacts(String id, String name, long seed, int prefixTokens, long pressureTokens) {}
+public record WorkloadFacts(String id, String name, long seed, int prefixTokens, long pressureTokens, String arrivals) {
+    /** Whether requests of a flood come when others are over. */
+    public boolean isClosed() {
+        return arrivals.equals(Arrivals.CLOSED);
+    }
+}

@@ -84,6 +84,37 @@ final class SurroundingsTest {
                         + Legs.header().concurrency() + " were asked for");
     }
 
+    /** Where requests come at times of their own, how many are under way is the server's doing. */
+    @Test
+    void floodAtTimesOfItsOwn_hasARateInPlaceOfAConcurrency() {
+        Surroundings open = new Surroundings(Legs.arriving("constant:10"));
+        assertThat(open.failedBy(flood(100, 5))).isEmpty();
+        assertThat(open.failedBy(arriving(0, 0))).isEmpty();
+        assertThat(open.failedBy(arriving(0, 9))).isEmpty();
+        assertThat(open.failedBy(arriving(9, 0))).isEmpty();
+        assertThat(open.failedBy(arriving(0, 50)))
+                .singleElement()
+                .asString()
+                .isEqualTo(
+                        "9.47 requests of a flood were sent a second where 10.00 were planned; use a machine with less"
+                                + " other load, or a lower rate");
+        assertThat(surroundings.failedBy(arriving(0, 0)))
+                .singleElement()
+                .asString()
+                .contains("under way at a time");
+    }
+
+    /** Ten requests, one each 100 ms, the first and the last of which are sent so much after their turn. */
+    private static LegRecord arriving(int firstLateMillis, int lastLateMillis) {
+        List<RequestRecord> records = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            long turn = 100 * MILLI * i;
+            long sent = turn + MILLI * (i == 0 ? firstLateMillis : i == 9 ? lastLateMillis : 1);
+            records.add(stamped(Legs.request(i, Role.FLOOD, 1, 20, OptionalInt.of(0)), turn, sent, sent + 20 * MILLI));
+        }
+        return withAll(records);
+    }
+
     @Test
     void stampsOutOfOrder_areTheClock() {
         LegRecord leg = Legs.withRequests(

@@ -1,7 +1,9 @@
 package io.holdfast.loadtest.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.EngineClient.Prepared;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
@@ -20,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -90,6 +93,42 @@ final class EngineClientTest {
         });
         assertThat(EngineClient.await(client.health(), LIMIT, "asking").loadNanos())
                 .isPositive();
+    }
+
+    @Test
+    void openLoadOfNothing_isOverAtOnce() {
+        EngineClient client = opened(client(LIMIT), 1);
+        EngineClient.OpenLoop load =
+                EngineClient.await(client.openLoop(List.of(), 1, Optional.empty()), LIMIT, "beginning");
+        assertThat(EngineClient.await(load.all(), LIMIT, "the load").load()).isEmpty();
+    }
+
+    /** What is sent beside a load has a lane that no request of the load can take. */
+    @Test
+    void openLoad_needsALaneMoreForWhatIsBesideIt() {
+        EngineClient client = opened(client(LIMIT), 2);
+        Optional<EngineClient.Repeated> beside =
+                Optional.of(new EngineClient.Repeated(requests(1).getFirst(), 1));
+        assertThatThrownBy(() -> EngineClient.await(client.openLoop(requests(2), 2, beside), LIMIT, "beginning"))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageContaining("3 connections are needed and 2 are open");
+        CompletableFuture<Boolean> allWereDue = new CompletableFuture<>();
+        engine.answers = body -> request -> {
+            CompletableFuture<Void> _ = allWereDue.thenRun(
+                    () -> StubEngine.stream(3, 4, OptionalInt.of(2)).play(request));
+        };
+        EngineClient.OpenLoop load = EngineClient.await(client.openLoop(requests(3), 1, beside), LIMIT, "beginning");
+        long start = System.nanoTime();
+        for (int i = 0; i < 3; i++) {
+            load.due(i, start);
+        }
+        allWereDue.complete(true);
+        EngineUnderTest.Sent sent = EngineClient.await(load.all(), LIMIT, "the load");
+        assertThat(sent.load())
+                .extracting(RequestRecord::status)
+                .containsExactly(RequestStatus.OK, RequestStatus.NOT_SENT, RequestStatus.NOT_SENT);
+        assertThat(sent.beside()).hasSize(2).allMatch(RequestRecord::isOk);
+        assertThat(engine.mostInFlight).hasValueLessThanOrEqualTo(2);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.client;
 
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.run.RunClock;
@@ -8,6 +9,10 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -22,22 +27,28 @@ final class SilentServerTest {
         listener.close();
     }
 
+    /** Asked side by side, since each question takes as long as it takes to give up. */
     @Test
-    void serverThatIsThere_isNotWaitedFor() {
-        try (EngineControl control =
-                new EngineControl(server(), HttpSettings.defaults(), RunClock.system(), sentence -> {})) {
-            assertThatThrownBy(() -> control.awaitReady(false))
-                    .isInstanceOf(LoadTestException.class)
-                    .hasMessage(sentence());
-        }
+    void nothingThatIsAsked_isWaitedFor() {
+        List<CompletableFuture<Throwable>> asked = Stream.<ThrowingCallable>of(
+                        this::awaitReady,
+                        () -> HttpEngine.family(server(), HttpSettings.defaults(), RunClock.system()),
+                        () -> HttpEngine.firstModel(server(), HttpSettings.defaults(), RunClock.system()))
+                .map(question -> CompletableFuture.supplyAsync(
+                        () -> catchThrowable(question),
+                        run -> Thread.ofVirtual().start(run)))
+                .toList();
+        assertThat(asked)
+                .allSatisfy(answer -> assertThat(answer.join())
+                        .isInstanceOf(LoadTestException.class)
+                        .hasMessage(sentence()));
     }
 
-    @Test
-    void firstQuestions_areNotWaitedFor() {
-        assertThatThrownBy(() -> HttpEngine.family(server(), HttpSettings.defaults(), RunClock.system()))
-                .hasMessage(sentence());
-        assertThatThrownBy(() -> HttpEngine.firstModel(server(), HttpSettings.defaults(), RunClock.system()))
-                .hasMessage(sentence());
+    private void awaitReady() {
+        try (EngineControl control =
+                new EngineControl(server(), HttpSettings.defaults(), RunClock.system(), sentence -> {})) {
+            control.awaitReady(false);
+        }
     }
 
     private String sentence() {

@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.journal.RequestStatus;
+import io.holdfast.loadtest.workload.LoadRequest;
+import io.holdfast.loadtest.workload.Role;
+import io.vertx.core.buffer.Buffer;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -12,12 +17,20 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** The streams that real servers sent, cut at every byte and spoiled. */
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a loop without an end notices no interrupt
 final class SseMutationsTest {
     private static final Path RECORDINGS =
             Path.of("..", "engine-rules", "src", "testing", "resources", "io", "holdfast", "rules", "recordings");
@@ -25,41 +38,102 @@ final class SseMutationsTest {
     private static final boolean DEEP =
             System.getProperty("holdfast.scale", "slice").equals("deep");
     private static final int MUTATIONS = DEEP ? 100_000 : 5_000;
+    /** Bytes from one cut to the next where every event is read and not only found. */
+    private static final int CUTS = DEEP ? 1 : 23;
 
+    private static final Set<RequestStatus> ENDS =
+            Set.of(RequestStatus.OK, RequestStatus.EMPTY, RequestStatus.BROKEN_STREAM, RequestStatus.IMPOSSIBLE);
+
+    /** In two buffers, wherever the one ends, and byte by byte. */
     @Test
     void recordedStreamsCutAtEveryByte_giveTheSameEvents() throws IOException {
-        for (byte[] stream : streams()) {
+        for (Recording recording : recordings()) {
+            byte[] stream = recording.bytes();
             List<String> whole = scan(stream);
-            assertThat(whole).isNotEmpty();
+            assertThat(whole).as("of %s", recording.name()).isNotEmpty();
             for (int cut = 0; cut <= stream.length; cut++) {
                 assertThat(scan(Arrays.copyOfRange(stream, 0, cut), Arrays.copyOfRange(stream, cut, stream.length)))
-                        .as("cut at %d", cut)
+                        .as("%s cut at %d", recording.name(), cut)
                         .isEqualTo(whole);
             }
+            assertThat(scan(singleBytes(stream)))
+                    .as("%s byte by byte", recording.name())
+                    .isEqualTo(whole);
         }
     }
 
+    /** What became of the request, with its tokens as the engine counted them, does not depend on the buffers either. */
     @Test
-    void spoiledStreams_endInEventsOrInOneOfTwoFaults() throws IOException {
-        List<byte[]> streams = streams();
-        SplittableRandom random = new SplittableRandom(20_261_123);
-        int faults = 0;
-        for (int i = 0; i < MUTATIONS; i++) {
-            byte[] spoiled = spoil(streams.get(random.nextInt(streams.size())), random);
-            int cut = random.nextInt(spoiled.length + 1);
-            Reader reader = new Reader(ROUTES.get(random.nextInt(ROUTES.size())));
-            SseScanner scanner = new SseScanner(reader);
-            try {
-                scanner.feed(Arrays.copyOfRange(spoiled, 0, cut));
-                scanner.feed(Arrays.copyOfRange(spoiled, cut, spoiled.length));
-                scanner.end();
-            } catch (IllegalStateException longer) {
-                faults++;
+    void recordedStreamsCutAnywhere_giveTheSameRecordAndTokens() throws IOException {
+        int told = 0;
+        for (Recording recording : recordings()) {
+            byte[] stream = recording.bytes();
+            Read whole = read(recording.route(), stream);
+            if (recording.fails()) {
+                assertThat(whole.status()).as(recording.name()).isEqualTo(RequestStatus.BROKEN_STREAM);
+            } else if (recording.tokens().isPresent()) {
+                told++;
+                assertThat(whole.status()).as(recording.name()).isEqualTo(RequestStatus.OK);
+                assertThat(whole.completionTokens()).as(recording.name()).isEqualTo(recording.tokens());
+                assertThat(whole.tokens().stream().mapToInt(Integer::intValue).sum())
+                        .as("stamped tokens of %s", recording.name())
+                        .isBetween(1, recording.tokens().getAsInt());
             }
-            faults += reader.faults;
-            assertThat(reader.bytes).as("of %s", i).isLessThanOrEqualTo(spoiled.length);
+            for (int cut = 0; cut <= stream.length; cut += CUTS) {
+                assertThat(read(
+                                recording.route(),
+                                Arrays.copyOfRange(stream, 0, cut),
+                                Arrays.copyOfRange(stream, cut, stream.length)))
+                        .as("%s cut at %d", recording.name(), cut)
+                        .isEqualTo(whole);
+            }
+            assertThat(read(recording.route(), singleBytes(stream)))
+                    .as("%s byte by byte", recording.name())
+                    .isEqualTo(whole);
         }
-        assertThat(faults).as("of the mutations, some are no JSON any more").isPositive();
+        assertThat(told).as("recordings whose engine counted").isGreaterThanOrEqualTo(20);
+    }
+
+    /**
+     * Whatever bytes come, the request ends as one of four things, by those bytes and not by how they were cut. It stamps no
+     * more tokens' chunks than there were lines of data, and none that it was not told of.
+     */
+    @Test
+    void spoiledStreams_endAsRecordsOfTheirBytesAlone() throws IOException {
+        List<Recording> recordings = recordings();
+        SplittableRandom random = new SplittableRandom(20_261_123);
+        Map<RequestStatus, Integer> ends = new EnumMap<>(RequestStatus.class);
+        for (int i = 0; i < MUTATIONS; i++) {
+            Recording recording = recordings.get(random.nextInt(recordings.size()));
+            byte[] spoiled = spoil(recording.bytes(), random);
+            // One in four is read as another route's.
+            CompletionRoute route =
+                    random.nextInt(4) == 0 ? ROUTES.get(random.nextInt(ROUTES.size())) : recording.route();
+            int cut = random.nextInt(spoiled.length + 1);
+            Read whole = read(route, spoiled);
+            assertThat(read(
+                            route,
+                            Arrays.copyOfRange(spoiled, 0, cut),
+                            Arrays.copyOfRange(spoiled, cut, spoiled.length)))
+                    .as("mutation %d of %s, cut at %d", i, recording.name(), cut)
+                    .isEqualTo(whole);
+            List<String> events = scan(spoiled);
+            assertThat(events.stream().mapToInt(String::length).sum())
+                    .as("mutation %d: no more than there was", i)
+                    .isLessThanOrEqualTo(spoiled.length);
+            assertThat(whole.tokens())
+                    .as("mutation %d", i)
+                    .hasSizeLessThanOrEqualTo(events.size())
+                    .allMatch(tokens -> tokens > 0);
+            if (whole.status() == RequestStatus.OK) {
+                assertThat(whole.tokens()).as("mutation %d", i).isNotEmpty();
+                assertThat(whole.completionTokens().orElse(1))
+                        .as("mutation %d", i)
+                        .isPositive();
+            }
+            ends.merge(whole.status(), 1, Integer::sum);
+        }
+        assertThat(ends.keySet()).isSubsetOf(ENDS).contains(RequestStatus.OK, RequestStatus.BROKEN_STREAM);
     }
 
     /** Up to eight changes: bytes turned, cut out, doubled, or put in that mean something here. */
@@ -94,36 +168,94 @@ final class SseMutationsTest {
         return joined;
     }
 
-    /** Every stream of the recordings as it was on the wire, the long ones cut off after some events. */
-    private static List<byte[]> streams() throws IOException {
+    /**
+     * A stream that a real server sent.
+     *
+     * @param tokens as the engine counted them, where it did
+     * @param fails whether the engine said in it that it failed
+     */
+    private record Recording(String name, CompletionRoute route, String text, OptionalInt tokens, boolean fails) {
+        byte[] bytes() {
+            return text.getBytes(StandardCharsets.UTF_8);
+        }
+    }
+
+    private static List<Recording> recordings() throws IOException {
         ObjectMapper mapper = new ObjectMapper();
-        List<byte[]> streams = new ArrayList<>();
+        List<Recording> recordings = new ArrayList<>();
         for (String name : List.of("sglang_http.jsonl.gz", "vllm_http.jsonl.gz")) {
             try (BufferedReader lines = new BufferedReader(new InputStreamReader(
                     new GZIPInputStream(Files.newInputStream(RECORDINGS.resolve(name))), StandardCharsets.UTF_8))) {
                 for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                     JsonNode recorded = mapper.readTree(line);
-                    if (recorded.has("events")) {
-                        streams.add(wire(recorded.path("events")));
+                    if (!recorded.path("events").isEmpty()) {
+                        recordings.add(recording(recorded));
                     }
                 }
             }
         }
-        assertThat(streams).hasSizeGreaterThan(40);
-        return streams;
+        assertThat(recordings).hasSizeGreaterThan(40);
+        return recordings;
     }
 
-    private static byte[] wire(JsonNode events) {
+    private static Recording recording(JsonNode recorded) {
+        String request = recorded.path("request").asText();
+        CompletionRoute route = request.contains("/generate ")
+                ? CompletionRoute.SGLANG_GENERATE
+                : request.contains("/chat/") ? CompletionRoute.OPENAI_CHAT : CompletionRoute.OPENAI_COMPLETIONS;
         StringBuilder text = new StringBuilder();
-        int most = 6;
-        for (JsonNode event : events) {
-            if (most-- > 0) {
-                text.append("data: ")
-                        .append(event.isTextual() ? event.asText() : event.toString())
-                        .append("\n\n");
-            }
+        OptionalInt tokens = OptionalInt.empty();
+        boolean fails = false;
+        for (JsonNode event : recorded.path("events")) {
+            text.append("data: ")
+                    .append(event.isTextual() ? event.asText() : event.toString())
+                    .append("\n\n");
+            JsonNode counted = event.path(route == CompletionRoute.SGLANG_GENERATE ? "meta_info" : "usage")
+                    .path("completion_tokens");
+            tokens = counted.isInt() ? OptionalInt.of(counted.asInt()) : tokens;
+            fails |= event.path("error").isObject();
         }
-        return text.append("data: [DONE]\n\n").toString().getBytes(StandardCharsets.UTF_8);
+        return new Recording(recorded.path("case").asText(), route, text.toString(), tokens, fails);
+    }
+
+    private static byte[][] singleBytes(byte[] stream) {
+        byte[][] single = new byte[stream.length][];
+        for (int i = 0; i < stream.length; i++) {
+            single[i] = new byte[] {stream[i]};
+        }
+        return single;
+    }
+
+    /** What a client makes of a stream, without the stamps of a clock. */
+    private record Read(
+            RequestStatus status,
+            OptionalInt promptTokens,
+            OptionalInt completionTokens,
+            OptionalInt cachedTokens,
+            List<Integer> tokens,
+            Optional<String> output,
+            String problem) {}
+
+    private static Read read(CompletionRoute route, byte[]... buffers) {
+        AtomicLong clock = new AtomicLong();
+        Exchange exchange = new Exchange(
+                0, new LoadRequest(Role.PROBE, 1, new int[] {1, 2, 3}, 8), route, clock::incrementAndGet, 0);
+        exchange.sending();
+        exchange.head(200);
+        for (byte[] buffer : buffers) {
+            exchange.body(Buffer.buffer(buffer));
+            exchange.read();
+        }
+        exchange.ended();
+        RequestRecord record = exchange.whole();
+        return new Read(
+                record.status(),
+                record.promptTokens(),
+                record.completionTokens(),
+                record.cachedTokens(),
+                Arrays.stream(record.tokens().tokens()).boxed().toList(),
+                record.output(),
+                record.problem());
     }
 
     private static List<String> scan(byte[]... buffers) {
@@ -144,29 +276,5 @@ final class SseMutationsTest {
         }
         scanner.end();
         return events;
-    }
-
-    /** Reads what it gets as a client does. */
-    private static final class Reader implements SseScanner.Sink {
-        private final CompletionRoute route;
-        private int faults;
-        private long bytes;
-
-        Reader(CompletionRoute route) {
-            this.route = route;
-        }
-
-        @Override
-        public void data(byte[] event, int length) {
-            bytes += length;
-            try {
-                route.read(event, length);
-            } catch (IOException unreadable) {
-                faults++;
-            }
-        }
-
-        @Override
-        public void done() {}
     }
 }

@@ -93,7 +93,7 @@ final class SseScannerTest {
                         scanner.feed(part);
                     }
                 })
-                .isInstanceOf(IllegalStateException.class)
+                .isInstanceOf(SseScanner.EndlessEventException.class)
                 .hasMessageContaining("longer than");
     }
 

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Map;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -30,28 +30,30 @@ final class TlsTest {
     private static final String SECRET = "not-a-secret";
     private static final LoadRequest REQUEST = new LoadRequest(Role.PROBE, 1, new int[] {1, 2, 3}, 2);
 
+    /** Made once, since making it takes two processes. */
+    @TempDir
+    private static Path made = Path.of("");
+
     private final Vertx vertx = Vertx.vertx();
+    private final Path certificate = made.resolve("server.pem");
+    private final StubEngine engine = StubEngine.start(
+            vertx,
+            4,
+            new PfxOptions().setPath(made.resolve("keys.p12").toString()).setPassword(SECRET));
 
     @TempDir
     private Path folder = Path.of("");
 
-    private StubEngine engine;
-    private Path certificate = Path.of("");
-
-    TlsTest() {
-        engine = StubEngine.start(vertx, 4);
-    }
-
-    @BeforeEach
-    void begin() throws Exception {
-        engine.close();
-        Path keys = folder.resolve("keys.p12");
-        certificate = folder.resolve("server.pem");
-        String[] store = {"-keystore", keys.toString(), "-storepass", SECRET, "-alias", "engine"};
+    @BeforeAll
+    static void make() throws Exception {
+        String[] store = {"-keystore", made.resolve("keys.p12").toString(), "-storepass", SECRET, "-alias", "engine"};
         keytool(store, "-genkeypair", "-keyalg", "EC", "-dname", "CN=engine", "-ext", "san=ip:127.0.0.1");
-        keytool(store, "-exportcert", "-rfc", "-file", certificate.toString());
-        engine = StubEngine.start(
-                vertx, 4, new PfxOptions().setPath(keys.toString()).setPassword(SECRET));
+        keytool(
+                store,
+                "-exportcert",
+                "-rfc",
+                "-file",
+                made.resolve("server.pem").toString());
     }
 
     @AfterEach

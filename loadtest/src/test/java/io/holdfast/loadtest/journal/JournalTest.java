@@ -143,6 +143,28 @@ final class JournalTest {
         assertThat(Journal.read(file).legs()).isEqualTo(legs);
     }
 
+    /** What the server wrote is unknown where a journal has no word for it, and floods came as they always did. */
+    @Test
+    void linesWithoutArrivalsAndServerLogs_areRead() throws IOException {
+        ServerLog log = new ServerLog(List.of("ERROR one", "ERROR two"), 7, List.of(), 0);
+        List<LegRecord> told =
+                legs.stream().map(leg -> leg.withServerLog(Optional.of(log))).toList();
+        write(told);
+        assertThat(Journal.read(file).legs()).isEqualTo(told);
+        Files.delete(file);
+        write(legs);
+        List<String> lines = new ArrayList<>(Files.readAllLines(file));
+        String id = JournalReader.id(lines.getFirst());
+        lines.set(0, lines.getFirst().replace(",\"arrivals\":\"closed\"", ""));
+        String older = JournalReader.id(lines.getFirst());
+        assertThat(older).isNotEqualTo(id);
+        lines.replaceAll(line -> line.replace(id, older).replace(",\"serverLog\":null", ""));
+        assertThat(lines).noneMatch(line -> line.contains("arrivals") || line.contains("serverLog"));
+        Files.write(file, lines);
+        assertThat(Journal.read(file).legs()).isEqualTo(legs);
+        assertThat(Journal.read(file).header()).isEqualTo(Legs.header());
+    }
+
     @Test
     void linesWithoutDigestsOfAnswers_areRead() throws IOException {
         List<LegRecord> digested = legs.stream()

@@ -59,7 +59,8 @@ final class NoHarmTest {
                         : Optional.empty();
                 for (double share : SHARES) {
                     int capacity = (int) (share * trace.uniqueBlocks());
-                    ReplaySettings settings = new ReplaySettings(policy, without, false, false, hints);
+                    ReplaySettings settings =
+                            new ReplaySettings(policy, without, false, false, hints, Optional.empty());
                     double lru = Replay.run(trace, ReplaySettings.of(Policy.LRU), capacity)
                             .hitRatio();
                     double found = Replay.run(trace, settings, capacity).hitRatio();

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.holdfast.loadtest.replay.ReplaySettings.Announced;
+import io.holdfast.loadtest.replay.ReplaySettings.Form;
 import io.holdfast.loadtest.replay.ReplaySettings.Hints;
+import io.holdfast.loadtest.replay.ReplaySettings.Part;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -133,6 +136,31 @@ final class PublicTraceTest {
                 .isGreaterThanOrEqualTo(points);
     }
 
+    /** What an engine announces, share of different blocks that fit the cache, most points that may be lost by events. */
+    static Stream<Arguments> announced() {
+        Stream<Arguments> both = Stream.of(Form.values())
+                .flatMap(form -> Stream.of(arguments(form, 0.02, 0.6), arguments(form, 0.05, 0.5)));
+        return DEEP ? both : Stream.of();
+    }
+
+    /** In blocks of 16 tokens, with chunks and answers. */
+    @ParameterizedTest(allowZeroInvocations = true)
+    @MethodSource("announced")
+    void byEventsOfAnEngine_littleIsLost_andByStoresMuch(Form form, double share, double points) {
+        Trace trace = trace("conversation").asKeptByEngines();
+        int capacity = (int) Math.round(share * trace.uniqueBlocks());
+        double full = found(trace, form, capacity, true, Set.of());
+        double events = found(trace, form, capacity, false, Set.of());
+        assertThat(events).isGreaterThan(full - points);
+        assertThat(found(trace, form, capacity, false, Set.of(Part.REQUESTS))).isLessThan(full - points);
+    }
+
+    private static double found(Trace trace, Form form, int capacity, boolean full, Set<Part> without) {
+        ReplaySettings settings = new ReplaySettings(
+                Policy.HOLDFAST, without, false, full, Optional.empty(), Optional.of(new Announced(form, false)));
+        return 100 * Replay.run(trace, settings, capacity).hitRatio();
+    }
+
     @Test
     void frequencyBehindTheGate_doesNoHarm() {
         Trace trace = trace("conversation");
@@ -147,7 +175,7 @@ final class PublicTraceTest {
 
     private static double gain(Trace trace, boolean held, double share, Optional<Hints> hints) {
         int capacity = (int) Math.round(share * trace.uniqueBlocks());
-        ReplaySettings pins = new ReplaySettings(Policy.HOLDFAST, Set.of(), held, false, hints);
+        ReplaySettings pins = new ReplaySettings(Policy.HOLDFAST, Set.of(), held, false, hints, Optional.empty());
         return 100
                 * (Replay.run(trace, pins, capacity).hitRatio()
                         - Replay.run(trace, pins.with(Policy.LRU), capacity).hitRatio());

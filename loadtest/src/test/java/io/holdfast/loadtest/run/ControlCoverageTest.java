@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.testing.MemoryFolder;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.GpuFault;
 import java.io.IOException;
@@ -25,7 +26,7 @@ final class ControlCoverageTest {
     private static final VirtualExperiment EVEN =
             VirtualExperiment.underPressure().with(settings -> settings.rounds(PAIRS));
 
-    @TempDir
+    @TempDir(factory = MemoryFolder.class)
     private Path folder = Path.of("");
 
     @Test

@@ -7,6 +7,7 @@ import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.testing.MemoryFolder;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.EventFault;
@@ -49,7 +50,7 @@ final class FaultSeedsTest {
     /** The readiness check of a server life is a request as well. */
     private static final int READINESS = 1;
 
-    @TempDir
+    @TempDir(factory = MemoryFolder.class)
     private Path folder = Path.of("");
 
     /** After which a verdict is still to be had. */

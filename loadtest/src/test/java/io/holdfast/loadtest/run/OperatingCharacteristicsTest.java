@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.testing.MemoryFolder;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.GpuFault;
@@ -49,7 +50,7 @@ final class OperatingCharacteristicsTest {
 
     private static final Speed FREE_PREFILL = new Speed(0, 10_000, 1_000, 1);
 
-    @TempDir
+    @TempDir(factory = MemoryFolder.class)
     private Path folder = Path.of("");
 
     /** What the engine is, apart from noise. */

@@ -16,6 +16,7 @@ import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.journal.VoidedPair;
+import io.holdfast.loadtest.testing.MemoryFolder;
 import io.holdfast.loadtest.workload.Salt;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -39,7 +40,7 @@ final class RepeatedPairTest {
     private static final Duration SLOW = Duration.ofMillis(200);
     private static final VirtualExperiment EXPERIMENT = VirtualExperiment.underPressure();
 
-    @TempDir
+    @TempDir(factory = MemoryFolder.class)
     private Path folder = Path.of("");
 
     private final List<Progress.Event> events = new ArrayList<>();

@@ -8,6 +8,7 @@ import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.Analysis;
+import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.analysis.OwnRequests;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
@@ -15,6 +16,8 @@ import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.journal.Step;
+import io.holdfast.loadtest.testing.MemoryFolder;
+import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.loadtest.workload.Salt;
@@ -28,10 +31,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -59,7 +64,7 @@ final class VerdictTest {
     /** The first in the hold step, and one after each request of a flood but its last. */
     private static final int TOUCHES_OF_A_LEG = 1 + 3 * 7;
 
-    @TempDir
+    @TempDir(factory = MemoryFolder.class)
     private Path folder = Path.of("");
 
     @Test
@@ -238,6 +243,59 @@ final class VerdictTest {
                             result -> assertThat(result.header().claimsHold()).isFalse()))
                     .doesNotContainKeys(Finding.REAL, Finding.HARMFUL, Finding.NO_EXPOSURE);
         }
+    }
+
+    /** Who does not wait for others presses on the cache as hard, and at the same times in both legs of a pair. */
+    @Test
+    void arrivalsAtTimesOfTheirOwn_changeNoFinding() {
+        for (String arrivals : List.of("poisson:20", "ramp:5..40")) {
+            VirtualExperiment open = EVEN.withArrivals(Arrivals.of(arrivals));
+            assertThat(findings(SOME, open, result -> {
+                        assertThat(result.cacheProof().kept())
+                                .as(result.verdict().reason())
+                                .isEqualTo(Answer.YES);
+                        assertThat(result.baseline().cachedTokens()).hasValue(0);
+                        assertThat(result.legs().stream()
+                                        .map(VerdictTest::turns)
+                                        .distinct())
+                                .singleElement()
+                                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                                .hasSize(open.shape().cycles() * open.shape().floodRequests());
+                    }))
+                    .as("pins that work, %s", arrivals)
+                    .isEqualTo(Map.of(Finding.REAL, SOME));
+            assertThat(findings(SOME, open.withFaults(new CacheFault.PinIgnored()), result -> {}))
+                    .as("pins that are ignored, %s", arrivals)
+                    .isEqualTo(Map.of(Finding.NO_EFFECT, SOME));
+            assertThat(findings(SOME, open.withArms(engine -> Arms.none()), result -> {}))
+                    .as("nothing held, %s", arrivals)
+                    .doesNotContainKeys(Finding.REAL, Finding.HARMFUL, Finding.NO_EXPOSURE, Finding.INVALID);
+        }
+    }
+
+    /** When the turns of a leg's floods came, each from the beginning of its flood. */
+    private static List<Long> turns(LegRecord leg) {
+        Map<Integer, Long> began = new HashMap<>();
+        return leg.requests().stream()
+                .filter(request -> request.role() == Role.FLOOD)
+                .map(request -> request.scheduled() - began.computeIfAbsent(request.cycle(), of -> request.scheduled()))
+                .toList();
+    }
+
+    /** More than the server can do is sent all the same, and shown as what people wait. */
+    @Test
+    void serverThatIsTooSlow_isAskedAtTheSameTimes() {
+        VirtualExperiment fast = EVEN.withArrivals(Arrivals.of("constant:100"));
+        List<Long> turns =
+                turns(fast.run(1, folder.resolve("fast.jsonl")).legs().getLast());
+        Result slow = fast.withSpeed(new Speed(400, 10_000, 1_000, 1)).run(1, folder.resolve("slow.jsonl"));
+        assertThat(turns(slow.legs().getLast())).isEqualTo(turns);
+        assertThat(Floods.of(slow.header(), slow.legs())
+                        .orElseThrow()
+                        .ttftFromTurnMillis()
+                        .orElseThrow())
+                .as("two of 358 ms one after the other")
+                .isGreaterThan(358);
     }
 
     @Test

@@ -39,6 +39,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
+import java.util.stream.LongStream;
 
 /*
  * An engine without a server
@@ -291,6 +292,16 @@ final class VirtualEngine implements EngineUnderTest {
 
         @Override
         public Sent send(int count, int concurrency, Optional<Beside> beside) {
+            return send(count, concurrency, List.of(), beside);
+        }
+
+        @Override
+        public Sent sendInTurn(List<Long> turns, int most, Optional<Beside> beside) {
+            return send(turns.size(), most, turns, beside);
+        }
+
+        /** @param turns none in a closed loop */
+        private Sent send(int count, int most, List<Long> turns, Optional<Beside> beside) {
             int first = next;
             next += count;
             RequestRecord[] records = new RequestRecord[count];
@@ -305,8 +316,21 @@ final class VirtualEngine implements EngineUnderTest {
             int due = 0;
             long began = time.nanos();
             while (!waiting.isEmpty() || !underWay.isEmpty() || due > 0 || touch.isPresent()) {
-                while (underWay.size() < concurrency && !waiting.isEmpty()) {
+                while (turns.isEmpty() && underWay.size() < most && !waiting.isEmpty()) {
                     underWay.add(submit(waiting.remove()));
+                }
+                OptionalLong turn = turnOf(waiting, first, turns, began);
+                while (turn.isPresent() && sendingAt(turn.getAsLong()) <= time.nanos()) {
+                    int number = waiting.remove();
+                    if (underWay.size() < most) {
+                        // The engine looks at what came between two of its steps; the client sent it in between.
+                        underWay.add(
+                                submit(number, requests.get(number), turn.getAsLong(), sendingAt(turn.getAsLong())));
+                    } else {
+                        records[number - first] = notSent(number, turn.getAsLong());
+                        ended++;
+                    }
+                    turn = turnOf(waiting, first, turns, began);
                 }
                 if (due > 0 && touch.isEmpty()) {
                     due--;
@@ -314,10 +338,13 @@ final class VirtualEngine implements EngineUnderTest {
                             submit(touches.size(), beside.orElseThrow().request()));
                 }
                 if (!life.engine().step()) {
-                    if (busyUntil <= time.nanos()) {
+                    OptionalLong later = LongStream.concat(LongStream.of(busyUntil), turn.stream())
+                            .filter(at -> at > time.nanos())
+                            .min();
+                    if (later.isEmpty() && (ended < count || touch.isPresent())) {
                         throw new LoadTestException("The engine stopped with requests under way.");
                     }
-                    time.await(busyUntil);
+                    later.ifPresent(time::await);
                 }
                 for (Answer answer : List.copyOf(underWay)) {
                     if (answer.record.isPresent() && answer.record.orElseThrow().done() <= time.nanos()) {
@@ -350,19 +377,41 @@ final class VirtualEngine implements EngineUnderTest {
             return busyUntil;
         }
 
+        /** A client that has much to do for its answers comes late to what is due. */
+        private long sendingAt(long turn) {
+            return answerTakesTheClient.isZero() ? turn : Math.max(turn, busyUntil);
+        }
+
+        private static OptionalLong turnOf(Deque<Integer> waiting, int first, List<Long> turns, long began) {
+            return turns.isEmpty() || waiting.isEmpty()
+                    ? OptionalLong.empty()
+                    : OptionalLong.of(began + turns.get(waiting.element() - first));
+        }
+
+        private RequestRecord notSent(int number, long turn) {
+            Answer none = new Answer(number, requests.get(number), turn, turn, this);
+            none.lastToken = turn;
+            return none.record(
+                    RequestStatus.NOT_SENT, OptionalInt.empty(), OptionalInt.empty(), "all connections were in use");
+        }
+
         private Answer submit(int number) {
             return submit(number, requests.get(number));
         }
 
         private Answer submit(int number, LoadRequest request) {
-            Answer answer = new Answer(number, request, time.nanos(), this);
+            return submit(number, request, time.nanos(), time.nanos());
+        }
+
+        private Answer submit(int number, LoadRequest request, long turn, long sent) {
+            Answer answer = new Answer(number, request, turn, sent, this);
             life.engine()
                     .submit(new Generation(
                             request.tokens(),
                             RequestOptions.of(request.maxTokens())
                                     .withSession(request.session().orElse("")),
                             true,
-                            time.nanos(),
+                            sent,
                             answer));
             return answer;
         }
@@ -372,15 +421,17 @@ final class VirtualEngine implements EngineUnderTest {
     private final class Answer implements TokenListener {
         private final int number;
         private final LoadRequest request;
+        private final long turn;
         private final long sent;
         private final VirtualLoad load;
         private OptionalLong firstToken = OptionalLong.empty();
         private long lastToken;
         private Optional<RequestRecord> record = Optional.empty();
 
-        Answer(int number, LoadRequest request, long sent, VirtualLoad load) {
+        Answer(int number, LoadRequest request, long turn, long sent, VirtualLoad load) {
             this.number = number;
             this.request = request;
+            this.turn = turn;
             this.sent = sent;
             this.load = load;
         }
@@ -416,7 +467,7 @@ final class VirtualEngine implements EngineUnderTest {
                     request.role(),
                     request.cycle(),
                     status,
-                    sent,
+                    turn,
                     sent,
                     firstToken,
                     firstToken,

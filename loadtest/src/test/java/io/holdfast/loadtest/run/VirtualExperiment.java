@@ -3,6 +3,7 @@ package io.holdfast.loadtest.run;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
+import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.Workload;
@@ -22,6 +23,7 @@ import java.util.function.UnaryOperator;
  * @param engine what kind of SGLang
  * @param vllm in its place, where there is one
  * @param arms what the arms differ in
+ * @param arrivals when the requests of a flood come
  * @param latenessMicros the mean lateness of every wake-up of engine and client
  */
 record VirtualExperiment(
@@ -32,6 +34,7 @@ record VirtualExperiment(
         List<Fault> faults,
         FloodShape shape,
         LoadTestSettings settings,
+        Arrivals arrivals,
         double latenessMicros) {
     static final int PREFIX = 256;
 
@@ -52,6 +55,7 @@ record VirtualExperiment(
                         .concurrency(4)
                         .burnIn(false)
                         .build(),
+                new Arrivals.Closed(),
                 200);
     }
 
@@ -65,11 +69,11 @@ record VirtualExperiment(
     }
 
     VirtualExperiment withEngine(SglangSettings value) {
-        return new VirtualExperiment(value, vllm, arms, speed, faults, shape, settings, latenessMicros);
+        return new VirtualExperiment(value, vllm, arms, speed, faults, shape, settings, arrivals, latenessMicros);
     }
 
     VirtualExperiment withArms(Function<VirtualEngine, ArmSwitch> value) {
-        return new VirtualExperiment(engine, vllm, value, speed, faults, shape, settings, latenessMicros);
+        return new VirtualExperiment(engine, vllm, value, speed, faults, shape, settings, arrivals, latenessMicros);
     }
 
     /** Against a vLLM of about the same size, whose cache nobody empties. */
@@ -77,7 +81,8 @@ record VirtualExperiment(
         VllmSettings its = VllmSettings.defaults()
                 .withSizes(
                         engine.capacityTokens() / engine.pageTokens() + 1, engine.pageTokens(), engine.contextTokens());
-        return new VirtualExperiment(engine, Optional.of(its), arms, speed, faults, shape, settings, latenessMicros);
+        return new VirtualExperiment(
+                engine, Optional.of(its), arms, speed, faults, shape, settings, arrivals, latenessMicros);
     }
 
     /** An SGLang as released, which keeps what sessions refer to. */
@@ -86,19 +91,25 @@ record VirtualExperiment(
     }
 
     VirtualExperiment withSpeed(Speed value) {
-        return new VirtualExperiment(engine, vllm, arms, value, faults, shape, settings, latenessMicros);
+        return new VirtualExperiment(engine, vllm, arms, value, faults, shape, settings, arrivals, latenessMicros);
     }
 
     VirtualExperiment withFaults(Fault... value) {
-        return new VirtualExperiment(engine, vllm, arms, speed, List.of(value), shape, settings, latenessMicros);
+        return new VirtualExperiment(
+                engine, vllm, arms, speed, List.of(value), shape, settings, arrivals, latenessMicros);
     }
 
     VirtualExperiment withShape(FloodShape value) {
-        return new VirtualExperiment(engine, vllm, arms, speed, faults, value, settings, latenessMicros);
+        return new VirtualExperiment(engine, vllm, arms, speed, faults, value, settings, arrivals, latenessMicros);
+    }
+
+    /** With the requests of floods at times of their own. */
+    VirtualExperiment withArrivals(Arrivals value) {
+        return new VirtualExperiment(engine, vllm, arms, speed, faults, shape, settings, value, latenessMicros);
     }
 
     VirtualExperiment withLateness(double micros) {
-        return new VirtualExperiment(engine, vllm, arms, speed, faults, shape, settings, micros);
+        return new VirtualExperiment(engine, vllm, arms, speed, faults, shape, settings, arrivals, micros);
     }
 
     VirtualExperiment with(UnaryOperator<LoadTestSettings.Builder> change) {
@@ -110,6 +121,7 @@ record VirtualExperiment(
                 faults,
                 shape,
                 change.apply(settings.toBuilder()).build(),
+                arrivals,
                 latenessMicros);
     }
 
@@ -159,7 +171,7 @@ record VirtualExperiment(
     }
 
     private Workload workload(long seed) {
-        return IdlePrefixFlood.workload(seed, shape);
+        return IdlePrefixFlood.workload(seed, shape, arrivals);
     }
 
     private LoadTestSettings its(long seed) {

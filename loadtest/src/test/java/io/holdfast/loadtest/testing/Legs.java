@@ -41,11 +41,20 @@ public final class Legs {
 
     /** The same, judged by another number. */
     public static RunHeader judgedBy(Statistic statistic) {
+        return header(statistic, "closed");
+    }
+
+    /** The same with requests of floods that come in this way. */
+    public static RunHeader arriving(String arrivals) {
+        return header(Statistic.PROBE_P50, arrivals);
+    }
+
+    private static RunHeader header(Statistic statistic, String arrivals) {
         return new RunHeader(
                 RunHeader.FORMAT,
                 "2026-11-21T00:00:00Z",
                 Map.of("java", "25", "model", "a model"),
-                new WorkloadFacts(WORKLOAD, "a flood", 1, PREFIX, 404),
+                new WorkloadFacts(WORKLOAD, "a flood", 1, PREFIX, 404, arrivals),
                 new CrossoverPlan(Collections.nCopies(ROUNDS, List.of(PairOrder.AA, PairOrder.BP, PairOrder.PB))),
                 42,
                 2,

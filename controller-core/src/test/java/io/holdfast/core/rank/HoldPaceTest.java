@@ -1,4 +1,4 @@
-package io.holdfast.core;
+package io.holdfast.core.rank;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -29,6 +29,16 @@ final class HoldPaceTest {
     void afterAPause_eightAtOnceAreTheMost() {
         pace.now(3_600 * SECOND, 10_000);
         assertThat(pace.mayBegin()).isEqualTo(8);
+    }
+
+    @Test
+    void requestsOfLongAgo_areNoCredit() {
+        pace.now(3_600 * SECOND, 10_000);
+        pace.begun(8);
+        pace.now(3_700 * SECOND, 10_000);
+        assertThat(pace.mayBegin()).isZero();
+        pace.now(3_700 * SECOND, 10_002);
+        assertThat(pace.mayBegin()).isEqualTo(1);
     }
 
     /** Ten plans a second, each of which begins what it may. */

@@ -1,7 +1,7 @@
-package io.holdfast.core;
+package io.holdfast.core.rank;
 
 /** How many holds may begin now by their rank. */
-final class HoldPace {
+public final class HoldPace {
     /*
      * Each hold is a call to the engine, and on some a request of its own, so they begin no faster than an engine can bear
      * beside its users' requests: on a slow one by how many of those it serves, on a fast one by the second. What was not
@@ -17,18 +17,18 @@ final class HoldPace {
     private long requests;
 
     /** {@code requests} is how many the engine was seen to serve so far. */
-    void now(long nanos, long seen) {
+    public void now(long nanos, long seen) {
         bySecond = Math.min(AT_ONCE, bySecond + A_SECOND * (nanos - nowNanos) / 1e9);
         byRequest = Math.min(AT_ONCE, byRequest + A_REQUEST * (seen - requests));
         nowNanos = nanos;
         requests = seen;
     }
 
-    int mayBegin() {
+    public int mayBegin() {
         return (int) Math.max(0, Math.min(bySecond, byRequest));
     }
 
-    void begun(long holds) {
+    public void begun(long holds) {
         bySecond -= holds;
         byRequest -= holds;
     }

@@ -2,8 +2,8 @@ package io.holdfast.core.rank;
 
 import java.util.Arrays;
 
-/** Blocks that were removed, in the order in which they were. */
-final class Ghosts {
+/** Ghosts in the order in which they were removed, so that the oldest is forgotten first. */
+final class GhostQueue {
     private static final int NONE = BlockHistory.NONE;
 
     private int[] queue = new int[1 << 10];

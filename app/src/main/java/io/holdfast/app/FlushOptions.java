@@ -1,0 +1,27 @@
+package io.holdfast.app;
+
+import io.holdfast.loadtest.client.HttpSettings;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** How the server's cache is emptied between legs. */
+final class FlushOptions {
+    @Option(
+            names = "--flush-path",
+            paramLabel = "PATH",
+            description = "The server's route that empties its cache, on a server that serves nobody else (default:"
+                    + " none is called, but for /flush_cache of an SGLang by 'loadtest run'; the texts of each leg then"
+                    + " begin with a salt of their own).")
+    private @Nullable String path;
+
+    FlushOptions() {}
+
+    Optional<String> path() {
+        return Optional.ofNullable(path);
+    }
+
+    HttpSettings on(HttpSettings http) {
+        return path().map(http::withFlushPath).orElse(http);
+    }
+}

@@ -1,0 +1,79 @@
+package io.holdfast.app;
+
+import io.holdfast.loadtest.workload.Arrivals;
+import io.holdfast.loadtest.workload.FloodShape;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** What a load test sends besides the size of its floods, and when. */
+final class LoadOptions {
+    private static final int USUAL_CONCURRENCY = 8;
+    private static final int MOST_AT_A_TIME = 4_096;
+
+    @Option(
+            names = "--prefix-tokens",
+            paramLabel = "N",
+            defaultValue = "1024",
+            description =
+                    "Tokens of the prefix that a leg sends first and its probes begin with; where text is sent, words"
+                            + " (default: ${DEFAULT-VALUE}).")
+    private int prefixTokens;
+
+    @Option(
+            names = "--suffix-tokens",
+            paramLabel = "N",
+            defaultValue = "64",
+            description = "Tokens that each probe has of its own (default: ${DEFAULT-VALUE}).")
+    private int suffixTokens;
+
+    @Option(
+            names = "--cycles",
+            paramLabel = "N",
+            defaultValue = "4",
+            description = "Floods and probes of a leg (default: ${DEFAULT-VALUE}).")
+    private int cycles;
+
+    @Option(
+            names = "--concurrency",
+            paramLabel = "N",
+            description = "Requests of a flood under way at a time; where they come at times of their own the most that"
+                    + " may be, above which one is not sent and counts as failed (default: 8, and then all of them).")
+    private @Nullable Integer concurrency;
+
+    @Option(
+            names = "--arrivals",
+            paramLabel = "HOW",
+            description = "When the requests of a flood come. closed: when another one is over. constant:RATE,"
+                + " poisson:RATE, ramp:FROM..TO: at times of their own, by requests a second. trace:FILE: at those of"
+                + " a recorded trace, Mooncake's or CSV (default: closed).")
+    private @Nullable String arrivals;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "42",
+            description = "Draws prompts, their times, and the order of the legs (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    LoadOptions() {}
+
+    /** @param tokens of each request of a flood */
+    FloodShape shape(int floodRequests, int tokens) {
+        return FloodShape.of(prefixTokens, suffixTokens, floodRequests, tokens, cycles);
+    }
+
+    long seed() {
+        return seed;
+    }
+
+    Arrivals arrivals() {
+        return Optional.ofNullable(arrivals).map(Arrivals::of).orElseGet(Arrivals.Closed::new);
+    }
+
+    /** How many of a flood of so many requests may be under way at a time. */
+    int concurrency(Arrivals when, int floodRequests) {
+        return Optional.ofNullable(concurrency)
+                .orElse(when.isClosed() ? USUAL_CONCURRENCY : Math.clamp(floodRequests, 1, MOST_AT_A_TIME));
+    }
+}

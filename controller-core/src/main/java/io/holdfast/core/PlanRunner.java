@@ -1,0 +1,113 @@
+package io.holdfast.core;
+
+import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.Holds;
+import io.holdfast.core.hold.Lease;
+import io.holdfast.core.index.EngineCaches;
+import io.holdfast.core.pin.Pins;
+import io.holdfast.core.plan.Plan;
+import io.holdfast.core.plan.Reason;
+import java.time.Duration;
+
+/** Carries plans out: changes the holds as their lines say, and has the engine asked for what that takes. */
+final class PlanRunner {
+    private final Holds holds;
+    private final Pins pins;
+    private final Priming priming;
+    private final EngineObserver events;
+    private final EngineCaches tree;
+    private final Duration automaticLease;
+
+    /** {@code events} are those of the cache where automatic holds are found. */
+    PlanRunner(
+            Holds holds,
+            Pins pins,
+            Priming priming,
+            EngineObserver events,
+            EngineCaches tree,
+            Duration automaticLease) {
+        this.holds = holds;
+        this.pins = pins;
+        this.priming = priming;
+        this.events = events;
+        this.tree = tree;
+        this.automaticLease = automaticLease;
+    }
+
+    /** {@code measuring} says that automatic holds are let go to be compared with, and not for want of room. */
+    void run(Plan plan, boolean measuring, long nowNanos) {
+        plan.lines().forEach(line -> run(line, measuring, nowNanos));
+    }
+
+    /** Gives a hold up that can never be. */
+    void refuse(long id, String reason) {
+        holds.living(id).ifPresent(hold -> {
+            holds.update(hold.expiring(reason));
+            pins.leave(id);
+        });
+    }
+
+    private void run(Plan.Line line, boolean measuring, long nowNanos) {
+        switch (line.action()) {
+            case PIN -> pin(line);
+            case UNPIN ->
+                holds.living(line.holdId()).ifPresent(hold -> {
+                    if (line.code() == Reason.OUTRANKED || line.code() == Reason.NOT_LICENSED) {
+                        holds.update(hold.expiring(line.reason()));
+                    } else if (hold.state() == HoldState.HELD) {
+                        boolean moves = line.code() == Reason.ONE_MORE_RANK;
+                        long wait = moves || measuring ? 0 : backOff(hold);
+                        holds.update(hold.waiting(nowNanos + wait, line.reason()));
+                    }
+                    pins.leave(line.holdId());
+                });
+            case WAIT -> holds.living(line.holdId()).ifPresent(hold -> waits(hold, line.reason()));
+            case REFUSE -> refuse(line.holdId(), line.reason());
+            case PRIME -> holds.living(line.holdId()).ifPresent(hold -> priming.send(waits(hold, line.reason())));
+            case KEEP ->
+                holds.living(line.holdId())
+                        .filter(hold -> tree.several() && hold.state() == HoldState.HELD)
+                        .ifPresent(hold -> holds.update(hold.because(line.reason())));
+        }
+    }
+
+    private void pin(Plan.Line line) {
+        if (holds.living(line.holdId()).isEmpty() && (holds.full() || !holds.fits(line.blocks()))) {
+            return;
+        }
+        Hold hold = holds.living(line.holdId()).orElseGet(() -> automatic(line));
+        if (hold.waits()) {
+            holds.update(hold.because(line.reason()));
+            pins.want(hold, pathOf(hold.request(), line), line.blocks());
+        } else if (hold.state() == HoldState.HELD) {
+            // On one more rank.
+            pins.want(hold, pathOf(hold.request(), line), line.blocks());
+        }
+    }
+
+    private Hold waits(Hold hold, String reason) {
+        Hold waiting = hold.because(reason);
+        holds.update(waiting);
+        holds.decided(waiting);
+        return waiting;
+    }
+
+    /** What goes for want of room comes back a while later, or a bound that wavers would pin and unpin with every reading. */
+    private static long backOff(Hold hold) {
+        boolean toHoldMore = hold.heldBlocks() < hold.request().blocks();
+        return toHoldMore ? 0 : HoldOutcomes.AFTER_PRESSURE_NANOS;
+    }
+
+    private Hold automatic(Plan.Line line) {
+        HoldRequest path = new HoldRequest(tree.path(line.prefix()), new Lease(automaticLease, true, Lease.LONGEST));
+        return holds.register(HoldOrigin.AUTOMATIC, events.withKnownTokens(path), line.reason());
+    }
+
+    /** The path to pin: of the prefix itself, or one over it. */
+    private HoldRequest pathOf(HoldRequest prefix, Plan.Line line) {
+        return line.blocks() <= prefix.blocks() ? prefix : new HoldRequest(tree.path(line.lastBlock()), prefix.lease());
+    }
+}

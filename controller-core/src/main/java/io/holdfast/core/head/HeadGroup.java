@@ -1,0 +1,85 @@
+package io.holdfast.core.head;
+
+import io.holdfast.core.head.UnstableHead.Example;
+import java.util.Arrays;
+import java.util.List;
+
+/** Prompts that share content behind heads that differ. */
+final class HeadGroup {
+    private static final int BEFORE = 8;
+    private static final int AFTER = 16;
+    private static final int PARTINGS = 64;
+
+    private final int[] partings = new int[PARTINGS];
+    private int requests = 1;
+    private int earliest = Integer.MAX_VALUE;
+    private long promptTokens;
+    private long againTokens;
+    private Example example;
+    private boolean kept = true;
+
+    /** @param first the prompt whose content the others have as well */
+    HeadGroup(Prompt first) {
+        example = new Example(0, List.of(), List.of(), List.of());
+        first.joins(this);
+    }
+
+    /** Another one, which parts from one before it and has so much of its content. */
+    void add(Prompt prompt, Prompt other) {
+        prompt.joins(this);
+        partings[(requests - 1) % PARTINGS] = prompt.parting;
+        earliest = Math.min(earliest, prompt.parting);
+        requests++;
+        promptTokens += prompt.tokens.length;
+        againTokens += prompt.same;
+        example = new Example(
+                prompt.parting,
+                slice(prompt, prompt.parting - BEFORE, prompt.parting),
+                slice(other, prompt.parting, prompt.parting + AFTER),
+                slice(prompt, prompt.parting, prompt.parting + AFTER));
+    }
+
+    /** More of one that was added became known. */
+    void more(int moreTokens, int moreAgain) {
+        promptTokens += moreTokens;
+        againTokens += moreAgain;
+    }
+
+    private static List<Integer> slice(Prompt prompt, int from, int to) {
+        return Arrays.stream(prompt.tokens, Math.max(0, from), Math.min(to, prompt.tokens.length))
+                .boxed()
+                .toList();
+    }
+
+    int requests() {
+        return requests;
+    }
+
+    long againTokens() {
+        return againTokens;
+    }
+
+    /** Whether it is still one of those that are followed. */
+    boolean kept() {
+        return kept;
+    }
+
+    void forget() {
+        kept = false;
+    }
+
+    UnstableHead found(long computedTokens) {
+        int again = requests - 1;
+        int[] sorted = Arrays.copyOf(partings, Math.min(again, PARTINGS));
+        Arrays.sort(sorted);
+        return new UnstableHead(
+                requests,
+                sorted[sorted.length / 2],
+                earliest,
+                againTokens / again,
+                promptTokens / again,
+                againTokens,
+                (double) againTokens / Math.max(1, computedTokens),
+                example);
+    }
+}

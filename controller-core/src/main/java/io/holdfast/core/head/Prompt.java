@@ -1,0 +1,40 @@
+package io.holdfast.core.head;
+
+import java.util.Arrays;
+import java.util.Optional;
+
+/** A prompt that is remembered, for those after it to be compared with. */
+final class Prompt {
+    /** From 1 on, in the order in which they came. */
+    final int number;
+
+    int[] tokens;
+    /** Where its first piece begins that was not looked at. */
+    int cutFrom;
+
+    private Optional<HeadGroup> group = Optional.empty();
+    /** Where it parts from the one that it was compared with, and what is the same after that; where it is in a group. */
+    int parting;
+
+    int same;
+
+    Prompt(int number, int[] tokens, int cutFrom) {
+        this.number = number;
+        this.tokens = tokens;
+        this.cutFrom = cutFrom;
+    }
+
+    Optional<HeadGroup> group() {
+        return group.filter(HeadGroup::kept);
+    }
+
+    void joins(HeadGroup joined) {
+        group = Optional.of(joined);
+    }
+
+    /** The first token that differs, or -1 where one is the beginning of the other. */
+    int parting(Prompt other) {
+        int at = Arrays.mismatch(tokens, other.tokens);
+        return at == Math.min(tokens.length, other.tokens.length) ? -1 : at;
+    }
+}

@@ -1,0 +1,166 @@
+package io.holdfast.core;
+
+import static io.holdfast.core.ControllerHarness.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.plan.Plan.Action;
+import io.holdfast.core.plan.Reason;
+import io.holdfast.core.rank.EvictingEngine;
+import io.holdfast.core.reading.Samples;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Conversations that go on each minute, among prompts that come once, at an engine that loses both. */
+final class HoldsByRankTest {
+    private static final ControllerSettings SETTINGS = new ControllerSettings(
+            "e",
+            new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
+            true,
+            Duration.ofMinutes(5),
+            ControllerSettings.LEAST_SAVING,
+            Duration.ofMillis(100),
+            ControllerSettings.OWN_REQUESTS_AN_HOUR,
+            Optional.empty());
+
+    private final ControllerHarness harness = ControllerHarness.ready(SETTINGS);
+    private final EvictingEngine users = new EvictingEngine(600, 1, harness.controller.events());
+    private final Set<Reason> ended = EnumSet.noneOf(Reason.class);
+    /** In hundredths. */
+    private int served;
+    /** Requests that find all that they need, so that no event shows them; of each hundred. */
+    private int unseen;
+
+    @Test
+    void conversations_areHeld_andEndAsSoonAsOthersRankHigher() {
+        run(600);
+        assertThat(held())
+                .isNotEmpty()
+                .allSatisfy(hold -> assertThat(hold.reason()).contains("a conversation after its turn"));
+        assertThat(harness.controller.view().byRank().licensed()).isTrue();
+        assertThat(ended).containsExactly(Reason.OUTRANKED);
+    }
+
+    /** What stores nothing is seen by neither shadow: nobody knows what holds do to it. */
+    @Test
+    void moreThanOneRequestInTwentyUnseen_endsAllHolds() {
+        run(600);
+        assertThat(held()).isNotEmpty();
+        unseen = 3;
+        run(60);
+        assertThat(held()).isNotEmpty();
+        unseen = 100;
+        run(60);
+        assertThat(harness.controller.view().byRank().licensed()).isFalse();
+        assertThat(harness.controller.view().byRank().why())
+                .contains("% of the engine's requests show in no event, and above 5 % nobody knows");
+        assertThat(held()).isEmpty();
+        assertThat(harness.engine.pins).isEmpty();
+        assertThat(ended).contains(Reason.NOT_LICENSED);
+    }
+
+    /** A pin that is planned anew until it is answered is one hold. */
+    @Test
+    void slowAnswers_doNotSlowDownWhatBegins() {
+        run(600);
+        harness.engine.late = true;
+        int before = begun();
+        for (int i = 0; i < 30; i++) {
+            run(10);
+            while (!harness.engine.unanswered.isEmpty()) {
+                harness.engine.unanswered.remove().run();
+            }
+        }
+        assertThat(begun() - before).as("two in three where each plan counts").isGreaterThan(32);
+    }
+
+    private int begun() {
+        return (int)
+                harness.log.stream().filter(line -> line.startsWith("pin ")).count();
+    }
+
+    @Test
+    void engineWithSeveralCaches_isLeftAlone() {
+        run(600);
+        assertThat(held()).isNotEmpty();
+        harness.controller.events(1);
+        run(1);
+        assertThat(harness.controller.view().byRank().licensed()).isFalse();
+        assertThat(harness.controller.view().byRank().why()).contains("an engine with several data-parallel ranks");
+    }
+
+    /** What outranks a hold would have to wait until the other has ended by itself. */
+    @ParameterizedTest
+    @MethodSource("notTakenBackAtOnce")
+    void backendWhoseHoldsCannotBeTakenBackAtOnce_isNotUsed(BackendTraits traits) {
+        run(600);
+        assertThat(held()).isNotEmpty();
+        harness.engine.traits = traits;
+        run(1);
+        assertThat(harness.controller.view().byRank().licensed()).isFalse();
+        assertThat(harness.controller.view().byRank().why()).contains("whose holds cannot be taken back");
+    }
+
+    static Stream<BackendTraits> notTakenBackAtOnce() {
+        BackendTraits soft = BackendTraits.soft().needing(Need.INSERTION_END);
+        return Stream.of(
+                soft.thatFade(),
+                soft.outsideTheEngine(),
+                soft.endingAfter(Duration.ofMinutes(1), Duration.ofSeconds(20)));
+    }
+
+    private List<HoldView> held() {
+        return views().filter(hold -> hold.state() == HoldState.HELD).toList();
+    }
+
+    private Stream<HoldView> views() {
+        return harness.controller.view().holds().stream();
+    }
+
+    private void run(int seconds) {
+        for (int i = 0; i < seconds; i++) {
+            harness.now += SECOND;
+            harness.controller.poll(harness.now);
+            users.now(harness.now);
+            users.pin(harness.engine.pins.keySet());
+            users.request(6);
+            served += 100 + unseen;
+            int count = served / 100;
+            harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, count, harness.now));
+            settle();
+        }
+    }
+
+    /** Looks at each plan, since what one ends the next does not know any more. */
+    private void settle() {
+        while (harness.controller.poll(harness.now) > 0 || !harness.acting.isEmpty()) {
+            assertThat(harness.controller.view().lastPlan().lines())
+                    .as("only what this backend can hold is chosen")
+                    .noneMatch(line -> line.code() == Reason.NO_END);
+            harness.controller.view().lastPlan().lines().stream()
+                    .filter(line -> line.action() == Action.UNPIN)
+                    .filter(line -> line.code() == Reason.OUTRANKED || line.code() == Reason.NOT_LICENSED)
+                    .forEach(line -> {
+                        ended.add(line.code());
+                        assertThat(harness.holdNow(line.holdId()).state())
+                                .as("what is outranked ends, and does not wait")
+                                .isIn(HoldState.EXPIRING, HoldState.RELEASED);
+                    });
+            while (!harness.acting.isEmpty()) {
+                harness.acting.remove().run();
+            }
+        }
+    }
+}

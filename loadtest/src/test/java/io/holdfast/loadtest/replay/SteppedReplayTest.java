@@ -1,0 +1,216 @@
+package io.holdfast.loadtest.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.Gap;
+import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.Tier;
+import io.holdfast.core.index.TreeListener;
+import io.holdfast.core.rank.LruCache;
+import io.holdfast.core.requests.RequestListener;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.core.requests.VisibleRequest;
+import io.holdfast.core.requests.VisibleRequests;
+import io.holdfast.loadtest.replay.ReplaySettings.Announced;
+import io.holdfast.loadtest.replay.ReplaySettings.Form;
+import io.holdfast.loadtest.replay.ReplaySettings.Part;
+import io.holdfast.loadtest.replay.ReplaySettings.Policy;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class SteppedReplayTest {
+    private static final int CAPACITY = 6_000;
+
+    private final Trace trace = Talks.trace(1, 1_500);
+
+    /** Whatever a prompt is cut into and an answer told in, and whatever else is told between. */
+    @ParameterizedTest
+    @EnumSource(Form.class)
+    void whatIsAnnounced_givesTheRequestsAndTheCacheAgain(Form form) {
+        Followed followed = new Followed(trace, form);
+        assertThat(followed.prompts).isEqualTo(trace.requests());
+        assertThat(followed.promptBlocks).isEqualTo(trace.references());
+        assertThat(followed.tree.certain()).isTrue();
+        assertThat(followed.tree.unknownRemovals()).isZero();
+        assertThat(followed.tree.size()).isEqualTo(followed.memory.size()).isPositive();
+        assertThat(followed.removals).isGreaterThan(10 * CAPACITY);
+    }
+
+    /** How much that is on traffic that was recorded is seen on the public trace. */
+    @ParameterizedTest
+    @EnumSource(Form.class)
+    void byEvents_isNearlyAsGoodAsInFull_andByStoresIsNot(Form form) {
+        double lru = found(settings(form, Policy.LRU, false, Set.of()));
+        double full = found(settings(form, Policy.HOLDFAST, true, Set.of())) - lru;
+        double events = found(settings(form, Policy.HOLDFAST, false, Set.of())) - lru;
+        double stores = found(settings(form, Policy.HOLDFAST, false, Set.of(Part.REQUESTS))) - lru;
+        assertThat(full).isGreaterThan(2);
+        assertThat(events).isGreaterThan(0.75 * full);
+        assertThat(stores).isLessThan(0.5 * events);
+    }
+
+    /** A sidecar begins holds no faster than it may; what that costs is seen here. */
+    @Test
+    void pacedHolds_areFewer_andStillGain() {
+        ReplaySettings free = settings(Form.SGLANG, Policy.HOLDFAST, false, Set.of());
+        ReplaySettings paced = free.announcing(new Announced(Form.SGLANG, true));
+        ReplayResult atOnce = Replay.run(trace, free, CAPACITY);
+        ReplayResult byPace = Replay.run(trace, paced, CAPACITY);
+        assertThat(byPace.pinOperations()).isPositive().isLessThanOrEqualTo(atOnce.pinOperations());
+        assertThat(byPace.pinOperations()).isLessThanOrEqualTo(trace.requests());
+        assertThat(100 * byPace.hitRatio()).isGreaterThan(found(free.with(Policy.LRU)));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Form.class)
+    void heldRequests_leaveLess_andTheirBlocksAreNeverTaken(Form form) {
+        ReplaySettings lru = settings(form, Policy.LRU, false, Set.of());
+        assertThat(found(lru.holding())).isLessThan(found(lru));
+        assertThat(Replay.run(
+                                trace,
+                                settings(form, Policy.HOLDFAST, false, Set.of()).holding(),
+                                CAPACITY)
+                        .hitRatio())
+                .isPositive();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 7, 1_000_000, Integer.MAX_VALUE})
+    void hashOfABlock_leadsBackToIt(int block) {
+        assertThat(EventWire.block(EventWire.hash(block))).isEqualTo(block);
+    }
+
+    @Test
+    void answer_fillsFullBlocksOnly_andItsLastTokenNone() {
+        assertThat(SteppedEngine.answerBlocks(30, 2, 16)).isZero();
+        assertThat(SteppedEngine.answerBlocks(30, 3, 16)).isEqualTo(1);
+        assertThat(SteppedEngine.answerBlocks(32, 16, 16)).isZero();
+        assertThat(SteppedEngine.answerBlocks(32, 17, 16)).isEqualTo(1);
+        assertThat(SteppedEngine.answerBlocks(32, 0, 16)).isZero();
+    }
+
+    private double found(ReplaySettings settings) {
+        return 100 * Replay.run(trace, settings, CAPACITY).hitRatio();
+    }
+
+    private static ReplaySettings settings(Form form, Policy policy, boolean full, Set<Part> without) {
+        return new ReplaySettings(
+                policy, without, false, full, Optional.empty(), Optional.of(new Announced(form, false)));
+    }
+
+    /** What somebody knows who hears of an engine what it announces. */
+    private static final class Followed implements KvEventSink, TreeListener, RequestListener, SteppedEngine.Listener {
+        final EngineBlocks tree;
+        final EngineMemory memory;
+        long prompts;
+        long promptBlocks;
+        long removals;
+
+        private final VisibleRequests requests;
+        private final EventWire wire;
+
+        Followed(Trace trace, Form form) {
+            boolean vllm = form == Form.VLLM;
+            tree = new EngineBlocks(vllm ? CacheTraits.vllm() : CacheTraits.sglang(), this);
+            requests = new VisibleRequests(vllm ? RequestRules.vllm() : RequestRules.sglang(), tree, this);
+            wire = new EventWire(form.dialect, trace.blockTokens(), this);
+            int answers = trace.uniqueBlocks();
+            int blocks = answers;
+            for (int request = 0; request < trace.requests(); request++) {
+                blocks += SteppedEngine.answerBlocks(
+                        trace.inputTokens(request), trace.outputTokens(request), trace.blockTokens());
+            }
+            memory = new EngineMemory(blocks, new EngineCache.Lru(new LruCache(CAPACITY, wire::removed)), block -> {});
+            SteppedEngine engine = new SteppedEngine(trace.blockTokens(), vllm, true, memory, this);
+            for (int request = 0; request < trace.requests(); request++) {
+                engine.advance(trace.nanos(request));
+                int[] path = SteppedEngine.path(trace, request, answers);
+                answers += path.length - trace.fullBlocks(request);
+                engine.submit(
+                        request,
+                        path,
+                        trace.fullBlocks(request),
+                        trace.inputTokens(request),
+                        trace.outputTokens(request));
+            }
+            engine.finish();
+            requests.flush();
+        }
+
+        @Override
+        public void stored(int[] path, int from, int to) {
+            wire.stored(path, from, to);
+        }
+
+        @Override
+        public void published(long nanos) {
+            tree.now(nanos);
+            wire.publish(nanos);
+        }
+
+        @Override
+        public void prefilled(SteppedEngine.Served request, long nanos) {}
+
+        @Override
+        public void finished(SteppedEngine.Served request, long nanos) {}
+
+        @Override
+        public void batchStarted(long sequence, long stampMicros) {
+            tree.batchStarted(sequence, stampMicros);
+            requests.batchStarted(sequence, stampMicros);
+        }
+
+        @Override
+        public void stored(StoredBlocks stores) {
+            tree.stored(stores);
+            requests.stored(stores);
+        }
+
+        @Override
+        public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+            removals += to - from;
+            tree.removed(hashes, from, to, tier, group);
+            requests.removed(hashes, from, to, tier, group);
+        }
+
+        @Override
+        public void batchEnded() {
+            tree.batchEnded();
+            requests.batchEnded();
+        }
+
+        @Override
+        public void prompt(VisibleRequest request, int before) {
+            prompts += before == 0 ? 1 : 0;
+            promptBlocks += request.promptBlocks() - before;
+        }
+
+        @Override
+        public void completed(VisibleRequest request) {}
+
+        @Override
+        public void cleared() {}
+
+        @Override
+        public void gap(Gap missing) {}
+
+        @Override
+        public void restarted(long seen) {}
+
+        @Override
+        public void insertionEnded(long lastBlock, int depth, boolean ended) {}
+
+        @Override
+        public void parted(long above, long first) {}
+
+        @Override
+        public void pinnedBlockRemoved(long block) {}
+    }
+}
