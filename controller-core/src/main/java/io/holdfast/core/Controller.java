@@ -93,6 +93,7 @@ public final class Controller {
     private final Optional<Switchback> switchback;
     private final EngineGuard guard = new EngineGuard();
     private final Optional<HoldsByRank> byRank;
+    private final Explainer explainer;
     private Optional<SilentCache> silent = Optional.empty();
 
     private long originNanos;
@@ -166,6 +167,7 @@ public final class Controller {
         this.byRank = settings.automaticHolds()
                 ? Optional.of(new HoldsByRank(events, holds, backends, settings.automaticLease()))
                 : Optional.empty();
+        this.explainer = new Explainer(events, tree, byRank);
         this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
         this.view = picture(lastReadings);
     }
@@ -359,7 +361,10 @@ public final class Controller {
     /** Answers the shared prefixes that are known, those first whose losses cost the most prefill. */
     public CompletionStage<List<PrefixReport>> prefixes() {
         return ask(answer -> holds.complete(
-                answer, events.prefixes().all().stream().map(this::report).toList()));
+                answer,
+                events.prefixes().all().stream()
+                        .map(prefix -> explainer.report(prefix, plan, blockTokens(lastReadings)))
+                        .toList()));
     }
 
     /**
@@ -381,33 +386,9 @@ public final class Controller {
         return ask(answer -> holds.complete(answer, events.traffic()));
     }
 
-    private PrefixReport report(SharedPrefix prefix) {
-        long last = prefix.lastBlock();
-        String why = plan.lines().stream()
-                .filter(line -> line.prefix() == last)
-                .findFirst()
-                .map(Plan.Line::reason)
-                .orElseGet(
-                        () -> tree.pinned(last) ? "a longer path that is held goes over it" : whyNoCandidate(prefix));
-        return new PrefixReport(
-                prefix,
-                prefix.blocks() * blockTokens(lastReadings),
-                tree.resident(last),
-                tree.resident(last) && tree.pinned(last),
-                why);
-    }
-
-    private String whyNoCandidate(SharedPrefix prefix) {
-        if (prefix.losses() == 0) {
-            return "never lost: the cache keeps it by itself";
-        }
-        if (!prefix.worthHolding()) {
-            return "seen before " + prefix.ways() + " continuations and by " + prefix.requests()
-                    + " requests: from 3 of each on it is worth a hold";
-        }
-        return settings.automaticHolds()
-                ? "not touched within the lease of automatic holds"
-                : "worth a hold, and automatic holds are switched off: ask for it, or switch them on";
+    /** Answers what is known of a prefix, what was decided about it, and why. */
+    public CompletionStage<PrefixExplanation> explain(Prefix prefix) {
+        return ask(answer -> holds.complete(answer, explainer.explain(prefix, plan, blockTokens(lastReadings))));
     }
 
     /**

@@ -16,6 +16,7 @@ import io.holdfast.core.plan.Reason;
 import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.rank.HoldPace;
+import io.holdfast.core.rank.PrefixRank;
 import io.holdfast.core.rank.RankSettings;
 import io.holdfast.core.rank.RankedPrefix;
 import io.holdfast.core.rank.RankedPrefixes;
@@ -49,6 +50,39 @@ final class HoldsByRank {
     EngineView.ByRank view() {
         Evidence shadows = ranked.evidence();
         return new EngineView.ByRank(whyNone.isEmpty() && shadows.open(), whyNone.orElseGet(shadows::said), shadows);
+    }
+
+    /** What was learned of the longest prefix of this one that a request went over; absent where none did. */
+    Optional<PrefixRank> rank(Prefix prefix) {
+        return ranked.rank(prefix);
+    }
+
+    /** Why a prefix is not held by its rank, which is not among those that the last plan was about. */
+    String whyNot(Optional<PrefixRank> known) {
+        if (whyNone.isPresent()) {
+            return whyNone.get();
+        }
+        if (known.isEmpty()) {
+            return "no request that stored something went over it, as far as is remembered";
+        }
+        PrefixRank rank = known.get();
+        PrefixRank.Order order = rank.order();
+        if (!ranked.evidence().open()) {
+            return "nothing is held by its rank now: " + ranked.evidence().said();
+        }
+        if (!rank.cached()) {
+            return "it left the cache, and what is not there is not held by its rank";
+        }
+        if (!order.chosen()) {
+            return order.before() + " of " + order.of()
+                    + " places of the cache rank before it, and the room for holds by rank ends before it";
+        }
+        return ranked.tooUnlikely(rank)
+                ? String.format(
+                        Locale.ROOT,
+                        "%.1f %% of such prefixes are used again within the lease of a hold, which is too few for one",
+                        100 * ranked.chanceOfUse(rank))
+                : "it ranks high enough, and is held with a longer prefix, or when its turn comes";
     }
 
     Ranking ranking(EngineReadings readings, Budget budget, boolean severalCaches, long nowNanos) {

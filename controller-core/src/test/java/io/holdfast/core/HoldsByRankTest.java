@@ -7,17 +7,22 @@ import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.hold.Hint;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.plan.Plan.Action;
 import io.holdfast.core.plan.Reason;
 import io.holdfast.core.rank.EvictingEngine;
+import io.holdfast.core.rank.PrefixRank;
 import io.holdfast.core.reading.Samples;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -119,6 +124,111 @@ final class HoldsByRankTest {
                 soft.thatFade(),
                 soft.outsideTheEngine(),
                 soft.endingAfter(Duration.ofMinutes(1), Duration.ofSeconds(20)));
+    }
+
+    @Test
+    void heldConversation_isExplainedByItsLineInThePlan() {
+        run(600);
+        long end = users.conversations().stream()
+                .filter(harness.engine.pins::containsKey)
+                .findFirst()
+                .orElseThrow();
+        PrefixExplanation explained = explain(users.path(end));
+        assertThat(explained.heldBlocks())
+                .isEqualTo(explained.blocks())
+                .isEqualTo(explained.cachedBlocks())
+                .isEqualTo(users.path(end).length);
+        assertThat(explained.tokens()).isEqualTo(16L * explained.blocks());
+        assertThat(explained.line().orElseThrow().code()).isEqualTo(Reason.HELD);
+        assertThat(explained.why()).isEqualTo(explained.line().get().reason());
+        PrefixRank rank = explained.rank().orElseThrow();
+        assertThat(rank.order().chosen()).isTrue();
+        assertThat(rank.blocks()).isEqualTo(explained.blocks());
+        assertThat(rank.order().before()).isLessThan(rank.order().of() / 2);
+        assertThat(rank.chances()).extracting(PrefixRank.Chance::seconds).containsExactly(10L, 60L, 300L, 1_800L);
+        assertThat(explained.byRank().licensed()).isTrue();
+        assertThat(explain(Arrays.copyOf(users.path(end), 3)).why())
+                .as("what lies above is held with it")
+                .isEqualTo("a longer path that is held goes over it");
+    }
+
+    @Test
+    void whatWasSentOnce_isExplainedByWhatComesBeforeIt() {
+        run(600);
+        long end = users.sentOnce().stream().max(Long::compare).orElseThrow();
+        PrefixExplanation explained = explain(users.path(end));
+        PrefixRank rank = explained.rank().orElseThrow();
+        assertThat(rank.kind()).isEqualTo(new PrefixRank.Kind(1, 1, 0, PrefixRank.Said.NOTHING));
+        assertThat(rank.cached()).isTrue();
+        assertThat(rank.lru().keeps()).as("it came last").isTrue();
+        assertThat(rank.order().chosen()).isFalse();
+        assertThat(explained.line()).isEmpty();
+        assertThat(explained.heldBlocks()).isZero();
+        assertThat(explained.why())
+                .isEqualTo(rank.order().before() + " of " + rank.order().of()
+                        + " places of the cache rank before it, and the room for holds by rank ends before it");
+        harness.controller.hint(Hint.OVER, new HoldRequest(users.path(end), Duration.ofMinutes(1)), "");
+        assertThat(explain(users.path(end)).rank().orElseThrow().kind().said()).isEqualTo(PrefixRank.Said.OVER);
+    }
+
+    @Test
+    void whatIsGoneOrWasNeverSeen_isSaidToBe() {
+        run(100);
+        long[] gone = users.path(users.sentOnce().stream().min(Long::compare).orElseThrow());
+        run(500);
+        assertThat(users.has(gone[0])).isFalse();
+        PrefixExplanation explained = explain(gone);
+        assertThat(explained.cachedBlocks()).isZero();
+        assertThat(explained.rank().orElseThrow().cached()).isFalse();
+        assertThat(explained.rank().orElseThrow().lru().keeps()).isFalse();
+        assertThat(explained.why())
+                .isEqualTo("nothing of it is in the cache; it left the cache, and what is not there is not held by its"
+                        + " rank");
+        PrefixExplanation never = explain(-1, -2);
+        assertThat(never.rank()).isEmpty();
+        assertThat(never.why())
+                .isEqualTo("nothing of it is in the cache; no request that stored something went over it, as far as is"
+                        + " remembered");
+    }
+
+    @Test
+    void whatGoesOnBelowAHold_isExplainedInBothParts() {
+        run(600);
+        long end = users.conversations().stream()
+                .filter(harness.engine.pins::containsKey)
+                .findFirst()
+                .orElseThrow();
+        long[] path = users.path(end);
+        long[] longer = Arrays.copyOf(path, path.length + 2);
+        longer[path.length] = -1;
+        longer[path.length + 1] = -2;
+        PrefixExplanation explained = explain(longer);
+        assertThat(explained.heldBlocks()).isEqualTo(path.length);
+        assertThat(explained.why())
+                .startsWith("of its first " + path.length + " blocks: "
+                        + explained.line().orElseThrow().reason() + "; of all of it: ");
+    }
+
+    @Test
+    void unlicensedRank_isNamedWithWhatItLacks() {
+        run(30);
+        assertThat(explain(users.path(users.sentOnce().iterator().next())).why())
+                .startsWith("nothing is held by its rank now: of recent prompts a model of this cache finds");
+        unseen = 100;
+        run(60);
+        assertThat(explain(users.path(users.sentOnce().iterator().next())).why())
+                .contains("of the engine's requests show in no event");
+    }
+
+    private PrefixExplanation explain(long... path) {
+        CompletableFuture<PrefixExplanation> answer = harness.controller
+                .explain(new HoldRequest(path, Duration.ofMinutes(1)))
+                .toCompletableFuture();
+        harness.controller.poll(harness.now);
+        while (!harness.acting.isEmpty()) {
+            harness.acting.remove().run();
+        }
+        return answer.join();
     }
 
     private List<HoldView> held() {

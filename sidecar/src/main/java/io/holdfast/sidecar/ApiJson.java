@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.EngineView;
+import io.holdfast.core.PrefixExplanation;
 import io.holdfast.core.PrefixReport;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
@@ -14,6 +15,7 @@ import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.rank.Evidence;
+import io.holdfast.core.rank.PrefixRank;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.http.GuardState;
@@ -312,10 +314,57 @@ final class ApiJson {
                 .put("hits", prefix.hits())
                 .put("timesLost", prefix.losses())
                 .put("recomputedTokens", report.tokens() / prefix.blocks() * prefix.lostBlocks())
-                .put("heat", Math.round(prefix.heat() * 100) / 100.0)
+                .put("heat", rounded(prefix.heat()))
                 .put("cached", report.cached())
                 .put("held", report.held());
         return why ? json.put("why", report.why()) : json;
+    }
+
+    static JsonObject explanation(PrefixExplanation about) {
+        JsonObject json = new JsonObject()
+                .put("blocks", about.blocks())
+                .put("tokens", about.tokens())
+                .put("cachedBlocks", about.cachedBlocks())
+                .put("heldBlocks", about.heldBlocks())
+                .put("why", about.why());
+        about.line().ifPresent(line -> json.put("plan", line(line, true)));
+        about.rank().ifPresent(rank -> json.put("rank", rank(rank)));
+        return json.put("byRank", byRank(about.byRank()));
+    }
+
+    private static JsonObject rank(PrefixRank rank) {
+        PrefixRank.Kind kind = rank.kind();
+        JsonObject json = new JsonObject()
+                .put("blocks", rank.blocks())
+                .put("cached", rank.cached())
+                .put("chosen", rank.order().chosen())
+                .put("placesBefore", rank.order().before())
+                .put("places", rank.order().of())
+                .put("usesPerHour", rounded(rank.order().usesASecond() * 3_600))
+                .put("idleSeconds", rounded(rank.idleSeconds()))
+                .put(
+                        "kind",
+                        new JsonObject()
+                                .put("turn", kind.turn())
+                                .put("uses", kind.uses())
+                                .put("leastPromptTokens", kind.leastPromptTokens())
+                                .put("hint", lower(kind.said())))
+                .put(
+                        "lru",
+                        new JsonObject()
+                                .put("keeps", rank.lru().keeps())
+                                .put("residenceSeconds", rounded(rank.lru().residenceSeconds())));
+        return json.put(
+                "usedAgain",
+                array(rank.chances().stream()
+                        .map(chance -> new JsonObject()
+                                .put("withinSeconds", chance.seconds())
+                                .put("percent", rounded(100 * chance.chance())))
+                        .toList()));
+    }
+
+    private static double rounded(double value) {
+        return Math.round(value * 100) / 100.0;
     }
 
     private static JsonArray alarms(EngineView view) {
@@ -325,15 +374,18 @@ final class ApiJson {
     }
 
     private static JsonObject plan(Plan plan, boolean why) {
-        List<JsonObject> lines = plan.lines().stream()
-                .map(line -> new JsonObject()
-                        .put("action", lower(line.action()))
-                        .put("hold", Long.toString(line.holdId()))
-                        .put("blocks", line.blocks())
-                        .put("code", lower(line.code()))
-                        .put("reason", why ? line.reason() : "decided" + WITHHELD))
-                .toList();
+        List<JsonObject> lines =
+                plan.lines().stream().map(line -> line(line, why)).toList();
         return new JsonObject().put("tick", plan.tick()).put("lines", array(lines));
+    }
+
+    private static JsonObject line(Plan.Line line, boolean why) {
+        return new JsonObject()
+                .put("action", lower(line.action()))
+                .put("hold", Long.toString(line.holdId()))
+                .put("blocks", line.blocks())
+                .put("code", lower(line.code()))
+                .put("reason", why ? line.reason() : "decided" + WITHHELD);
     }
 
     private static JsonObject ttft(TtftEffect ttft) {

@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Lease;
 import io.holdfast.core.hold.Released;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading.Segment;
@@ -151,34 +152,11 @@ final class HttpApi implements AutoCloseable {
         new LeaseRoutes(this, bodies, workers).addTo(router);
         new ExampleRoutes(this).addTo(router);
         new LimitRoutes(this, bodies).addTo(router);
-        router.get("/api/v1/engines/:engine/prefixes").handler(this::listPrefixes);
+        new PrefixRoutes(this, access, bodies, workers).addTo(router);
         for (int status : new int[] {400, 404, 405, 500}) {
             router.errorHandler(status, this::fail);
         }
         return router;
-    }
-
-    private void listPrefixes(RoutingContext context) {
-        EngineLink engine = engine(context);
-        int from = number(context, "from", 0, 0, 1_000_000);
-        int limit = number(context, "limit", 50, 1, 500);
-        boolean why = access.mayAct(context.request());
-        await(engine.controller().prefixes(), OUTCOME_SECONDS, controllerSilent(engine))
-                .onSuccess(prefixes -> reply(context, 200, ApiJson.prefixes(prefixes, from, limit, why)))
-                .onFailure(context::fail);
-    }
-
-    private static int number(RoutingContext context, String name, int otherwise, int least, int most) {
-        String written = context.request().getParam(name);
-        if (written == null) {
-            return otherwise;
-        }
-        int number = written.matches("[0-9]{1,7}") ? Integer.parseInt(written) : -1;
-        if (number < least || number > most) {
-            throw ApiError.badRequest(
-                    name + " is " + ConfigException.shown(written) + "; write " + least + " to " + most + ".");
-        }
-        return number;
     }
 
     private void admit(RoutingContext context) {
@@ -297,7 +275,11 @@ final class HttpApi implements AutoCloseable {
 
     private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
         workers.executeBlocking(() -> HoldBody.parse(body.bytes(), engine.mostBlocks()), false)
-                .compose(asked -> resolved(engine, asked, body)
+                .compose(asked -> resolved(engine, asked.source(), asked.lease())
+                        .map(resolved -> {
+                            body.becomes((long) resolved.request().blocks() * Long.BYTES);
+                            return resolved;
+                        })
                         .compose(resolved -> firstOutcome(engine, asked.asked(resolved.request()), body)
                                 .compose(hold -> kept(engine, hold, asked, resolved)
                                         .onSuccess(json -> replyHeld(context, engine, hold, json)))))
@@ -305,16 +287,12 @@ final class HttpApi implements AutoCloseable {
                 .onFailure(context::fail);
     }
 
-    private Future<Resolved> resolved(EngineLink engine, HoldBody asked, RequestBodies.Body body) {
+    Future<Resolved> resolved(EngineLink engine, PrefixSource source, Lease lease) {
         return await(
-                        engine.prefixes().resolve(asked.source(), asked.lease()),
-                        RESOLVE_SECONDS,
-                        "The engine did not say within " + RESOLVE_SECONDS
-                                + " s which tokens it makes of the prefix; ask again when it answers.")
-                .map(resolved -> {
-                    body.becomes((long) resolved.request().blocks() * Long.BYTES);
-                    return resolved;
-                });
+                engine.prefixes().resolve(source, lease),
+                RESOLVE_SECONDS,
+                "The engine did not say within " + RESOLVE_SECONDS
+                        + " s which tokens it makes of the prefix; ask again when it answers.");
     }
 
     /** A hold that is not refused is answered when it would outlive this process, or is known not to. */

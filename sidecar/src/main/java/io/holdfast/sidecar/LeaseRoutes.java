@@ -27,7 +27,6 @@ final class LeaseRoutes {
     static final String UNSEEN =
             "Requests that store something prolong it; one whose whole prompt is in the cache stores nothing and is not"
                     + " seen, so whoever sends it can report it by POST …/hints.";
-    private static final int RESOLVE_SECONDS = 15;
 
     private final HttpApi api;
     private final RequestBodies bodies;
@@ -125,11 +124,7 @@ final class LeaseRoutes {
         bodies.receive(context.request())
                 .onSuccess(body -> workers.executeBlocking(
                                 () -> HintBody.parse(body.bytes(), engine.mostBlocks()), false)
-                        .compose(said -> api.await(
-                                        engine.prefixes().resolve(said.source(), Lease.absolute(Lease.LONGEST)),
-                                        RESOLVE_SECONDS,
-                                        "The engine did not say within " + RESOLVE_SECONDS
-                                                + " s which tokens it makes of the prefix; ask again when it answers.")
+                        .compose(said -> api.resolved(engine, said.source(), Lease.absolute(Lease.LONGEST))
                                 .compose(resolved -> hint(context, engine, said, resolved.request())))
                         .onComplete(done -> body.close())
                         .onFailure(context::fail))

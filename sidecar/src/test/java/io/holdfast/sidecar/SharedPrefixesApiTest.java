@@ -13,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** What requests share is shown, and a prefix that nobody sends alone can be asked for. */
 class SharedPrefixesApiTest {
     private static final int[] PROMPT = EngineClient.prompt(1, 512);
+    private static final String EXPLAIN = "/api/v1/engines/demo/explain";
     private static final String PREFIXES = "/api/v1/engines/demo/prefixes";
 
     @TempDir
@@ -41,6 +42,68 @@ class SharedPrefixesApiTest {
             assertThat(bed.client.http.get("/metrics").text())
                     .contains("holdfast_prefix_requests_total{engine=\"demo\",result=\"lost\"} 1.0");
         }
+    }
+
+    @Test
+    void prefix_isExplained_asFarAsItWasSeen() {
+        try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: true")) {
+            texts(bed, 3);
+            JsonObject shared = Eventually.see(
+                    "the third text",
+                    () -> explained(bed, PROMPT),
+                    seen -> seen.getJsonObject("rank", new JsonObject())
+                                    .getJsonObject("kind", new JsonObject())
+                                    .getInteger("uses", 0)
+                            == 3);
+            assertThat(shared.getInteger("blocks")).isEqualTo(32);
+            assertThat(shared.getInteger("tokens")).isEqualTo(512);
+            assertThat(shared.getInteger("cachedBlocks")).isEqualTo(32);
+            assertThat(shared.getInteger("heldBlocks")).isZero();
+            assertThat(shared.getString("why")).startsWith("nothing is held by its rank now: ");
+            JsonObject rank = shared.getJsonObject("rank");
+            assertThat(rank.getInteger("blocks")).isEqualTo(32);
+            assertThat(rank.getBoolean("cached")).isTrue();
+            assertThat(rank.getJsonObject("lru").getBoolean("keeps")).isTrue();
+            assertThat(rank.getJsonObject("kind").getString("hint")).isEqualTo("nothing");
+            assertThat(rank.getJsonArray("usedAgain")).hasSizeGreaterThanOrEqualTo(4);
+            assertThat(shared.getJsonObject("byRank").getBoolean("licensed")).isFalse();
+
+            bed.client.held(PROMPT);
+            JsonObject held = explained(bed, PROMPT);
+            assertThat(held.getInteger("heldBlocks")).isEqualTo(32);
+            assertThat(held.getJsonObject("plan").getString("code")).isEqualTo("held");
+            assertThat(held.getString("why"))
+                    .isEqualTo(held.getJsonObject("plan").getString("reason"));
+        }
+    }
+
+    @Test
+    void whatIsToBeExplained_hasToBeAPrefix() {
+        try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "")) {
+            JsonObject unknown = explained(bed, PROMPT);
+            assertThat(unknown.getInteger("cachedBlocks")).isZero();
+            assertThat(unknown.getString("why"))
+                    .isEqualTo("nothing of it is in the cache; nobody asked for it, and automatic holds are switched"
+                            + " off");
+            assertThat(unknown.containsKey("rank")).isFalse();
+            Http.Answer refused = bed.client.http.post(EXPLAIN, "{\"tokens\":[1,2,3],\"leaseSeconds\":5}");
+            assertThat(refused.status()).isEqualTo(400);
+            assertThat(refused.error())
+                    .isEqualTo("The field 'leaseSeconds' is unknown; what is to be explained is given by tokens, hashes,"
+                            + " text, messages (with tools) or an example.");
+            assertThat(bed.client.http.post(EXPLAIN, "{}").status()).isEqualTo(400);
+            assertThat(bed.client.http.post(EXPLAIN, "{\"tokens\":[1,2,3]}").error())
+                    .contains("less than one block of 16");
+            assertThat(bed.client.http.post(EXPLAIN, "[]").error()).startsWith("The body must be a JSON object");
+        }
+    }
+
+    private static JsonObject explained(TestBed bed, int[] prefix) {
+        Http.Answer answer = bed.client.http.post(
+                EXPLAIN,
+                new JsonObject().put("tokens", EngineClient.array(prefix)).encode());
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        return answer.json();
     }
 
     @Test

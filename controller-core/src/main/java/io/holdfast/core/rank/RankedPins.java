@@ -1,5 +1,6 @@
 package io.holdfast.core.rank;
 
+import java.util.Optional;
 import java.util.function.LongPredicate;
 import java.util.stream.LongStream;
 
@@ -43,7 +44,8 @@ public final class RankedPins {
 
     private static final int MOST_TURNS = 4;
     private static final int COUNT_CLASSES = 5;
-    private static final int LENGTH_CLASSES = 3;
+    private static final int[] LENGTHS = {0, 8_192, 32_768};
+    private static final int LENGTH_CLASSES = LENGTHS.length;
     private static final double NANOS = 1e9;
     private static final long FIT_EVERY_NANOS = 30_000_000_000L;
     private static final double PEAK_SECONDS = 60;
@@ -347,6 +349,44 @@ public final class RankedPins {
         });
     }
 
+    /**
+     * What is known of a block that was used, at this moment.
+     *
+     * @param depth blocks of its path, for whom each stands for more than one
+     * @param within for which times its chances are asked
+     */
+    Optional<PrefixRank> rank(long hash, int depth, long[] within, long nanos) {
+        int block = history.find(hash);
+        if (block == BlockHistory.NONE || history.uses[block] == 0) {
+            return Optional.empty();
+        }
+        nowNanos = nanos;
+        float value = score.of(block, nanos);
+        int before = 0;
+        for (int place = 0; place < resident.size(); place++) {
+            if (score.of(resident.at(place), nanos) > value) {
+                before++;
+            }
+        }
+        int blockClass = history.classes[block];
+        int hint = history.hints[block];
+        return Optional.of(new PrefixRank(
+                depth,
+                resident.has(block),
+                new PrefixRank.Kind(
+                        Math.max(1, blockClass / LENGTH_CLASSES / COUNT_CLASSES + 1),
+                        history.uses[block],
+                        LENGTHS[blockClass % LENGTH_CLASSES],
+                        PrefixRank.Said.values()[hint]),
+                age(block),
+                new PrefixRank.Order(before, resident.size(), value, enginePins.isPinned(block)),
+                new PrefixRank.Lru(without.has(block), residence()),
+                LongStream.of(within)
+                        .mapToObj(seconds -> new PrefixRank.Chance(
+                                seconds, curves.chance(blockClass, hint, age(block), seconds)))
+                        .toList()));
+    }
+
     /** How long a block stays that nobody uses, in seconds; 0 before anything was evicted. */
     public double residence() {
         return evictions == 0 ? 0 : Math.exp(residenceLog) - 1;
@@ -438,7 +478,7 @@ public final class RankedPins {
     static int classOf(int turn, int uses, int tokens) {
         int turnClass = Math.min(turn, MOST_TURNS) - 1;
         int countClass = uses < 3 ? uses - 1 : uses < 5 ? 2 : uses < 9 ? 3 : 4;
-        int lengthClass = tokens < 8_192 ? 0 : tokens < 32_768 ? 1 : 2;
+        int lengthClass = tokens < LENGTHS[1] ? 0 : tokens < LENGTHS[2] ? 1 : 2;
         return (turnClass * COUNT_CLASSES + countClass) * LENGTH_CLASSES + lengthClass;
     }
 

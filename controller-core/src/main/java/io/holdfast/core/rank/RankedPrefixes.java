@@ -8,7 +8,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongPredicate;
+import java.util.stream.LongStream;
 
 /** Which prefixes of an engine's cache to hold by their rank, told of the engine's requests as its events show them. */
 public final class RankedPrefixes {
@@ -27,8 +29,11 @@ public final class RankedPrefixes {
      */
     private static final int MOST_PLACES = 8_192;
 
-    private static final int GOES_ON = 1;
-    private static final int OVER = 2;
+    private static final int GOES_ON = PrefixRank.Said.GOES_ON.ordinal();
+    private static final int OVER = PrefixRank.Said.OVER.ordinal();
+    /** In seconds: for which times it is said how likely a use is. */
+    private static final long[] HORIZONS = {10, 60, 300, 1_800};
+
     private static final int NOT_FULL_YET = Integer.MAX_VALUE / 2;
 
     /** One that may still grow. */
@@ -47,6 +52,7 @@ public final class RankedPrefixes {
 
     private final RankSettings settings;
     private final HoldLimits limits;
+    private final long[] horizons;
     private final EngineBlocks tree;
     private final IdentityHashMap<VisibleRequest, Open> open = new IdentityHashMap<>();
     private RankedPins pins;
@@ -68,6 +74,10 @@ public final class RankedPrefixes {
 
     public RankedPrefixes(RankSettings settings, HoldLimits limits, EngineBlocks tree) {
         this.limits = limits;
+        horizons = LongStream.concat(LongStream.of(HORIZONS), LongStream.of(limits.lease().toSeconds()))
+                .sorted()
+                .distinct()
+                .toArray();
         this.settings = settings;
         this.tree = tree;
         pins = fresh();
@@ -244,6 +254,27 @@ public final class RankedPrefixes {
     /** What is to be held, the best first; nothing while that is not licensed. */
     public List<RankedPrefix> chosen() {
         return chosen;
+    }
+
+    /** What was learned of the deepest place of this path that a request went over; absent where none did. */
+    public Optional<PrefixRank> rank(Prefix path) {
+        for (int depth = path.blocks(); depth > 0; depth--) {
+            Optional<PrefixRank> rank = pins.rank(path.block(depth - 1), depth, horizons, nowNanos);
+            if (rank.isPresent()) {
+                return rank;
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Whether a use within the lease of a hold is too unlikely for one. */
+    public boolean tooUnlikely(PrefixRank rank) {
+        return chanceOfUse(rank) < limits.leastChance();
+    }
+
+    /** How likely a use within the lease of a hold is. */
+    public double chanceOfUse(PrefixRank rank) {
+        return rank.chanceWithin(limits.lease().toSeconds());
     }
 
     /** What speaks for holds by rank, and against. */

@@ -4,6 +4,7 @@ import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import java.util.ArrayDeque;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -12,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 
 /**
  * An engine that evicts the least recently used leaf which nothing pins, with users whose conversations go on among prompts
@@ -68,6 +71,26 @@ public final class EvictingEngine {
     /** Where conversations have come to. */
     public Set<Long> conversations() {
         return Set.copyOf(conversations.values());
+    }
+
+    /** What ends here is in the cache, and was sent once. */
+    public Set<Long> sentOnce() {
+        return leastRecent.keySet().stream()
+                .filter(block -> children.getOrDefault(block, 0) == 0 && !conversations.containsValue(block))
+                .collect(Collectors.toSet());
+    }
+
+    public boolean has(long block) {
+        return leastRecent.containsKey(block);
+    }
+
+    /** All blocks down to this one. */
+    public long[] path(long last) {
+        return LongStream.iterate(last, block -> block != 0, this::above)
+                .boxed()
+                .sorted(Comparator.comparingInt(this::depth))
+                .mapToLong(Long::longValue)
+                .toArray();
     }
 
     /** The block above, 0 above the first of a path. */

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
@@ -60,6 +62,34 @@ final class RankedPinsTest {
         assertThat(pinned.size()).isLessThanOrEqualTo((int) (0.8 * CAPACITY));
         long conversations = pinned.stream().filter(hash -> hash < 1_000_000).count();
         assertThat(conversations).isGreaterThan(pinned.size() / 2);
+    }
+
+    @Test
+    void rankOfEachBlock_agreesWithThatOfAllOthers() {
+        traffic(120, 0.5);
+        Map<Long, PrefixRank> ranks = new HashMap<>();
+        for (int conversation = 0; conversation < 20; conversation++) {
+            for (long hash : hashes(conversation)) {
+                pins.rank(hash, 1, new long[] {10, 60, 600}, now).ifPresent(rank -> ranks.put(hash, rank));
+            }
+        }
+        assertThat(ranks).hasSizeGreaterThan(100);
+        int held = 0;
+        for (Map.Entry<Long, PrefixRank> entry : ranks.entrySet()) {
+            PrefixRank rank = entry.getValue();
+            assertThat(rank.order().chosen()).isEqualTo(pinned.contains(entry.getKey()));
+            held += rank.order().chosen() ? 1 : 0;
+            assertThat(rank.order().of()).isEqualTo(pins.resident());
+            assertThat(rank.chances().get(0).chance()).isBetween(0.0, rank.chances().get(1).chance());
+            assertThat(rank.chances().get(2).chance()).isBetween(rank.chances().get(1).chance(), 1.0);
+            for (PrefixRank other : ranks.values()) {
+                if (other.order().usesASecond() > rank.order().usesASecond()) {
+                    assertThat(other.order().before())
+                            .isLessThan(rank.order().before() + (other.cached() ? 0 : 1));
+                }
+            }
+        }
+        assertThat(held).isPositive();
     }
 
     @Test
