@@ -106,6 +106,7 @@ final class ReplayCommandTest {
                 "--emit loud|expected one of [plain, engine-like, sglang, vllm] but was 'loud'",
                 "--backend pin|--backend says how fast holds begin, which is seen with --emit engine-like only",
                 "--without requests|--without requests takes each announcement for a request",
+                "--without shadow,gate|--without shadow is another licence to pin, and --without gate is none",
                 "--emit vllm --backend keep-warm|expected one of [PIN, SESSION]"
             })
     void badOption_isOneSentence(String options, String why) {

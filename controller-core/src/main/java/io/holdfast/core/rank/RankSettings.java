@@ -7,8 +7,8 @@ import java.time.Duration;
  * show what each part is worth.
  *
  * @param score what orders blocks
- * @param gate whether pins wait for the shadows
- * @param shareOfRoom the most of the room that may be pinned
+ * @param licence what pins wait for
+ * @param share the most of the room that may be pinned
  * @param freePrompts how many long prompts (the 90th percentile of recent ones) must fit beside pins
  * @param ghosts how many caches' worth of removed blocks are remembered
  * @param longestTick between two choices
@@ -17,8 +17,8 @@ import java.time.Duration;
  */
 public record RankSettings(
         Score score,
-        boolean gate,
-        double shareOfRoom,
+        Licence licence,
+        Share share,
         int freePrompts,
         int ghosts,
         Duration longestTick,
@@ -33,28 +33,66 @@ public record RankSettings(
         FREQUENCY
     }
 
+    /** What pins wait for. */
+    public enum Licence {
+        /** A model of the cache with pins that finds more than one without: see {@link ShadowGate}. */
+        TWO_SHADOWS,
+        /** The engine itself, which pins, finding no less than a model without: see {@link OneShadow}. */
+        ONE_SHADOW,
+        /** Nothing. */
+        NONE
+    }
+
+    /** The most of the room that may be pinned. */
+    public enum Share {
+        FIXED,
+        /** Less where what nobody uses stays for much longer than it takes until it is used again. */
+        BY_RESIDENCE;
+
+        private static final double MOST = 0.8;
+
+        double of(double residence, double medianReuse) {
+            if (this == FIXED || medianReuse == 0) {
+                return MOST;
+            }
+            double ratio = residence / medianReuse;
+            return ratio < 1.5 ? MOST : ratio < 5 ? 0.4 : 0.1;
+        }
+    }
+
     public static RankSettings defaults() {
         return new RankSettings(
-                Score.REUSE_RATE, true, 0.8, 8, 16, Duration.ofSeconds(10), Duration.ofSeconds(1), true);
+                Score.REUSE_RATE,
+                Licence.TWO_SHADOWS,
+                Share.FIXED,
+                8,
+                16,
+                Duration.ofSeconds(10),
+                Duration.ofSeconds(1),
+                true);
     }
 
     public RankSettings withScore(Score other) {
-        return new RankSettings(other, gate, shareOfRoom, freePrompts, ghosts, longestTick, shortestTick, adaptsTick);
+        return new RankSettings(other, licence, share, freePrompts, ghosts, longestTick, shortestTick, adaptsTick);
     }
 
-    public RankSettings withoutGate() {
-        return new RankSettings(score, false, shareOfRoom, freePrompts, ghosts, longestTick, shortestTick, adaptsTick);
+    public RankSettings withLicence(Licence other) {
+        return new RankSettings(score, other, share, freePrompts, ghosts, longestTick, shortestTick, adaptsTick);
+    }
+
+    public RankSettings withShare(Share other) {
+        return new RankSettings(score, licence, other, freePrompts, ghosts, longestTick, shortestTick, adaptsTick);
     }
 
     public RankSettings withFreePrompts(int prompts) {
-        return new RankSettings(score, gate, shareOfRoom, prompts, ghosts, longestTick, shortestTick, adaptsTick);
+        return new RankSettings(score, licence, share, prompts, ghosts, longestTick, shortestTick, adaptsTick);
     }
 
     public RankSettings withGhosts(int caches) {
-        return new RankSettings(score, gate, shareOfRoom, freePrompts, caches, longestTick, shortestTick, adaptsTick);
+        return new RankSettings(score, licence, share, freePrompts, caches, longestTick, shortestTick, adaptsTick);
     }
 
     public RankSettings withFixedTick() {
-        return new RankSettings(score, gate, shareOfRoom, freePrompts, ghosts, longestTick, shortestTick, false);
+        return new RankSettings(score, licence, share, freePrompts, ghosts, longestTick, shortestTick, false);
     }
 }

@@ -68,6 +68,7 @@ public final class RankedPins {
     private final PinChoice shadowPins;
     private final PinChoice enginePins;
     private final ShadowGate gate = new ShadowGate();
+    private final OneShadow oneShadow = new OneShadow();
 
     private final RecentPrompts prompts;
     private final BlockSet shown = new BlockSet();
@@ -164,6 +165,7 @@ public final class RankedPins {
         int hitsWithout = without.hits(path, blocks);
         int hitsWith = with.hits(path, blocks);
         gate.request(blocks, hitsWithout, hitsWith, nanos / NANOS, residence());
+        oneShadow.request(hitsInEngine(blocks), hitsWithout);
         without.use(path, blocks, nanos);
         with.use(path, blocks, nanos);
         int turn = turn(blocks);
@@ -254,9 +256,9 @@ public final class RankedPins {
                 nextFitNanos = nowNanos + FIT_EVERY_NANOS;
             }
             double room = room();
-            int budget = Math.min(most, (int) (settings.shareOfRoom() * room));
+            int budget = Math.min(most, (int) (settings.share().of(residence(), medianReuse()) * room));
             shadowPins.choose(score, budget, room, prompts, firstBlocks, nowNanos);
-            if (gate.decide(nowNanos / NANOS) || !settings.gate()) {
+            if (licensed()) {
                 enginePins.choose(score, budget, room, prompts, firstBlocks, nowNanos);
             } else {
                 enginePins.releaseAll();
@@ -414,6 +416,24 @@ public final class RankedPins {
 
     public int pinned() {
         return enginePins.pins();
+    }
+
+    private boolean licensed() {
+        // Its state is shown whatever is asked.
+        boolean shadows = gate.decide(nowNanos / NANOS);
+        return switch (settings.licence()) {
+            case TWO_SHADOWS -> shadows;
+            case ONE_SHADOW -> oneShadow.decide(nowNanos / NANOS, residence());
+            case NONE -> true;
+        };
+    }
+
+    private int hitsInEngine(int blocks) {
+        int hits = 0;
+        while (hits < blocks && resident.has(path[hits])) {
+            hits++;
+        }
+        return hits;
     }
 
     private void begin(long nanos) {

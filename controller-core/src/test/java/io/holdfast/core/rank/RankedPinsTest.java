@@ -216,7 +216,7 @@ final class RankedPinsTest {
     /** Some backends can only hold to where an insertion ended. */
     @Test
     void choiceThatIsCutWithinARequest_endsWhereAHoldMayEnd() {
-        RankedPins cut = new RankedPins(RankSettings.defaults().withoutGate(), CAPACITY, NOBODY);
+        RankedPins cut = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), CAPACITY, NOBODY);
         long[] path = hashes(3);
         for (int i = 0; i < 20; i++) {
             now += 10 * SECOND;
@@ -242,7 +242,7 @@ final class RankedPinsTest {
     @Test
     void forgottenBlocks_countAsNotUsedAgain() {
         RankedPins forgetful =
-                new RankedPins(RankSettings.defaults().withoutGate().withGhosts(0), CAPACITY, NOBODY);
+                new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE).withGhosts(0), CAPACITY, NOBODY);
         for (int i = 0; i < 600; i++) {
             now += SECOND;
             forgetful.tick(now);
@@ -269,7 +269,7 @@ final class RankedPinsTest {
     /** An answer that grows block by block takes one place, wherever it ends by now. */
     @Test
     void endThatMoves_takesWhatWasKnownOfItAlong() {
-        RankedPins pins = new RankedPins(RankSettings.defaults().withoutGate(), CAPACITY, NOBODY);
+        RankedPins pins = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), CAPACITY, NOBODY);
         long[] path = hashes(3);
         long number = pins.request(path, PROMPT, PROMPT, PROMPT, 512, 0, now);
         long further = path[PROMPT - 1] + 1_000_000;
@@ -381,7 +381,7 @@ final class RankedPinsTest {
     @Test
     void whatRunningRequestsHold_isNoRoomForPins() {
         pinned.clear();
-        RankedPins busy = new RankedPins(RankSettings.defaults().withoutGate(), CAPACITY, new RankedPins.Pins() {
+        RankedPins busy = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), CAPACITY, new RankedPins.Pins() {
             @Override
             public void pin(long hash) {
                 pinned.add(hash);
@@ -422,7 +422,7 @@ final class RankedPinsTest {
 
     @Test
     void cacheThatEightPromptsFill_isLeftAlone_whilePromptsNeedAllOfIt() {
-        RankedPins small = new RankedPins(RankSettings.defaults().withoutGate(), 8 * PROMPT - 1, new RankedPins.Pins() {
+        RankedPins small = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), 8 * PROMPT - 1, new RankedPins.Pins() {
             @Override
             public void pin(long hash) {
                 throw new AssertionError("pinned " + hash);
@@ -443,7 +443,7 @@ final class RankedPinsTest {
 
     @Test
     void cacheThatEightPromptsFill_hasRoomForWhatTheyShare() {
-        RankedPins small = new RankedPins(RankSettings.defaults().withoutGate(), 8 * PROMPT - 1, new RankedPins.Pins() {
+        RankedPins small = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), 8 * PROMPT - 1, new RankedPins.Pins() {
             @Override
             public void pin(long hash) {
                 pinned.add(hash);

@@ -132,7 +132,7 @@ final class RankedPrefixesTest {
                 1,
                 CacheTraits.sglang(),
                 RequestRules.sglang(),
-                RankSettings.defaults().withoutGate());
+                RankSettings.defaults().withLicence(RankSettings.Licence.NONE));
         for (int i = 0; i < 1_600; i++) {
             engine.tick();
             long first = 1 + 4L * (i % 200);

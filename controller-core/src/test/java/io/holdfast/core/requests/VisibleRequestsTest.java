@@ -138,6 +138,34 @@ final class VisibleRequestsTest {
         assertThat(sglang.requests.seen()).isEqualTo(3);
     }
 
+    /** What was cut is told of before the others of the step in which it goes on. */
+    @Test
+    void sglang_storeUnderAnEndThatIsNotTheFirstOfItsStep_isAnotherRequest() {
+        batch(sglang, 0, root(series(1, 500)));
+        batch(sglang, 60 * MILLI, root(series(2001, 5)), root(series(1001, 12)), under(1012, series(1013, 40)));
+        sglang.requests.flush();
+        assertThat(told())
+                .containsExactlyInAnyOrder(
+                        "500: 500 blocks 0 hits 500 new 0 output",
+                        "2005: 5 blocks 0 hits 5 new 0 output",
+                        "1012: 12 blocks 0 hits 12 new 0 output?",
+                        "1052: 52 blocks 12 hits 40 new 0 output?");
+    }
+
+    /** The engine was at rest in between, so what it tells of now had room. */
+    @Test
+    void sglang_fullStepLongBefore_cutNothingThatIsToldOfNow() {
+        long late = RequestRules.sglang().nextChunk().toMillis() * MILLI;
+        batch(sglang, 0, root(series(1, 500)));
+        batch(sglang, late, root(series(1001, 12)), under(1012, series(1013, 40)));
+        sglang.requests.flush();
+        assertThat(sglang.requests.seen()).as("just in time").isEqualTo(2);
+        batch(sglang, 60 * MILLI, root(series(3001, 500)));
+        batch(sglang, late + MILLI, root(series(4001, 12)), under(4012, series(4013, 40)));
+        sglang.requests.flush();
+        assertThat(sglang.requests.seen()).isEqualTo(2 + 3);
+    }
+
     /** The end of an answer may be told of after the prompts of its step. */
     @Test
     void sglang_answerThatEndsInTheStep_doesNotHideThatItsLastPromptWasCut() {

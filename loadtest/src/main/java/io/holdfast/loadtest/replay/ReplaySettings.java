@@ -47,6 +47,10 @@ public record ReplaySettings(
     public enum Part {
         /** Pins only once the shadows show that pins help. */
         GATE,
+        /** The shadow with pins; pins end once the engine itself finds less than the other one. */
+        SHADOW,
+        /** One share of the room whatever the traffic; it falls where blocks stay much longer than they have to. */
+        SHARE,
         /** Room beside pins for long prompts. */
         RESERVE,
         /** Memory of what was removed. */
@@ -128,7 +132,13 @@ public record ReplaySettings(
             rank = rank.withScore(RankSettings.Score.FREQUENCY);
         }
         if (without.contains(Part.GATE)) {
-            rank = rank.withoutGate();
+            rank = rank.withLicence(RankSettings.Licence.NONE);
+        }
+        if (without.contains(Part.SHADOW)) {
+            rank = rank.withLicence(RankSettings.Licence.ONE_SHADOW);
+        }
+        if (without.contains(Part.SHARE)) {
+            rank = rank.withShare(RankSettings.Share.BY_RESIDENCE);
         }
         if (without.contains(Part.RESERVE)) {
             rank = rank.withFreePrompts(0);
