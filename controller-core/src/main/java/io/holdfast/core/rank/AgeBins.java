@@ -8,19 +8,45 @@ final class AgeBins {
 
     private static final double FIRST = 0.5;
     private static final double GROWTH = 1.4;
-    private static final double PER_LOG = 1 / Math.log(GROWTH);
     private static final double[] EDGES = new double[COUNT + 1];
+
+    /*
+     * A fit asks for the bin of each block that is remembered, a hundred thousand at a time, so no logarithm is taken. The
+     * exponent and the first bits of an age's mantissa, which are the first bits of its number, cut the ages into pieces that
+     * are each narrower than any bin: so the bin at a piece's begin is the right one, or the next is.
+     */
+    private static final int PIECE_SHIFT = Double.PRECISION - 1 - 4;
+    private static final long FIRST_PIECE = piece(FIRST);
+    private static final byte[] BINS;
 
     static {
         for (int bin = 1; bin <= COUNT; bin++) {
             EDGES[bin] = FIRST * Math.pow(GROWTH, bin - 1.0);
         }
+        BINS = new byte[(int) (piece(EDGES[COUNT]) - FIRST_PIECE) + 1];
+        int bin = 1;
+        for (int at = 0; at < BINS.length; at++) {
+            double begin = Double.longBitsToDouble(FIRST_PIECE + at << PIECE_SHIFT);
+            while (bin < COUNT - 1 && EDGES[bin + 1] <= begin) {
+                bin++;
+            }
+            BINS[at] = (byte) bin;
+        }
+    }
+
+    private static long piece(double seconds) {
+        return Double.doubleToRawLongBits(seconds) >>> PIECE_SHIFT;
     }
 
     private AgeBins() {}
 
     static int of(double seconds) {
-        return seconds < FIRST ? 0 : Math.min(COUNT - 1, 1 + (int) (Math.log(seconds / FIRST) * PER_LOG));
+        if (!(seconds >= FIRST)) {
+            return 0;
+        }
+        long at = piece(seconds) - FIRST_PIECE;
+        int bin = at < BINS.length ? BINS[(int) at] : COUNT - 1;
+        return bin < COUNT - 1 && seconds >= EDGES[bin + 1] ? bin + 1 : bin;
     }
 
     /** Where a bin begins, in seconds; the last edge is where the last bin ends. */

@@ -21,6 +21,9 @@ final class ReuseCurves {
      *
      * Blocks that are censored now are counted anew at each fit, from where they are; those that were forgotten stay
      * counted at the age that they had.
+     *
+     * A fit fixes what was counted until then. The curve and the index of a class are worked out of that when somebody asks
+     * for them first, since most of the classes have no block in a cache.
      */
     static final int HINTS = 3;
 
@@ -39,16 +42,30 @@ final class ReuseCurves {
     private final double[] hintEvents = new double[HINTS * AgeBins.COUNT];
     private final double[] hintForgotten = new double[HINTS * AgeBins.COUNT];
     private final double[] hintCensored = new double[HINTS * AgeBins.COUNT];
+    /** By class and bin, as of the last fit. */
+    private final double[] fitted;
+    /** By bin, of all classes together. */
+    private double[] pooled = new double[AgeBins.COUNT];
+    /** By hint and bin: what its blocks showed against what was to be expected of them. */
+    private final double[][] ratios = new double[HINTS][AgeBins.COUNT];
+    /** By hint and class: whether what follows is of the last fit. */
+    private final boolean[] workedOut;
     /** By hint, class and step of age. */
     private final float[] rates;
     /** By hint, class and edge of a bin: the share that was not used again until then, by what was seen of the class. */
     private final float[] survivals;
+
+    private final double[] hazard = new double[AgeBins.COUNT];
+    private final double[] survival = new double[AgeBins.COUNT + 1];
 
     ReuseCurves(int classes) {
         this.classes = classes;
         events = new double[classes * AgeBins.COUNT];
         forgotten = new double[classes * AgeBins.COUNT];
         censored = new double[classes * AgeBins.COUNT];
+        fitted = new double[classes * AgeBins.COUNT];
+        workedOut = new boolean[HINTS * classes];
+        Arrays.fill(workedOut, true);
         rates = new float[HINTS * classes * AgeBins.COUNT * AgeBins.STEPS];
         survivals = new float[HINTS * classes * (AgeBins.COUNT + 1)];
         Arrays.fill(survivals, 1);
@@ -79,27 +96,31 @@ final class ReuseCurves {
     }
 
     void endFit() {
-        double[] pooled = pooledHazard();
-        double[] ratio = new double[AgeBins.COUNT];
-        double[] hazard = new double[AgeBins.COUNT];
-        double[] survival = new double[AgeBins.COUNT + 1];
+        pooled = pooledHazard();
         for (int hint = 0; hint < HINTS; hint++) {
-            hintRatio(hint, pooled, ratio);
-            for (int blockClass = 0; blockClass < classes; blockClass++) {
-                hazard(blockClass, NOTHING, hazard);
-                survive(hazard, ratio, survival);
-                int from = (hint * classes + blockClass) * (AgeBins.COUNT + 1);
-                for (int edge = 0; edge <= AgeBins.COUNT; edge++) {
-                    survivals[from + edge] = (float) survival[edge];
-                }
-                hazard(blockClass, pooled, hazard);
-                survive(hazard, ratio, survival);
-                fillRates(survival, (hint * classes + blockClass) * AgeBins.COUNT * AgeBins.STEPS);
-            }
+            hintRatio(hint, pooled, ratios[hint]);
         }
+        System.arraycopy(events, 0, fitted, 0, fitted.length);
+        Arrays.fill(workedOut, false);
     }
 
-    private static void survive(double[] hazard, double[] ratio, double[] survival) {
+    private void workOut(int blockClass, int hint) {
+        int curve = hint * classes + blockClass;
+        if (workedOut[curve]) {
+            return;
+        }
+        workedOut[curve] = true;
+        hazard(blockClass, NOTHING);
+        survive(ratios[hint]);
+        for (int edge = 0; edge <= AgeBins.COUNT; edge++) {
+            survivals[curve * (AgeBins.COUNT + 1) + edge] = (float) survival[edge];
+        }
+        hazard(blockClass, pooled);
+        survive(ratios[hint]);
+        fillRates(curve * AgeBins.COUNT * AgeBins.STEPS);
+    }
+
+    private void survive(double[] ratio) {
         survival[0] = 1;
         for (int bin = 0; bin < AgeBins.COUNT; bin++) {
             survival[bin + 1] = survival[bin] * (1 - Math.min(hazard[bin] * ratio[bin], MOST_HAZARD));
@@ -108,6 +129,7 @@ final class ReuseCurves {
 
     /** The best rate of reuse that a block of this age promises, in uses a second that it is kept. */
     float rate(int blockClass, int hint, double age) {
+        workOut(blockClass, hint);
         return rates[(hint * classes + blockClass) * AgeBins.COUNT * AgeBins.STEPS + AgeBins.step(age)];
     }
 
@@ -116,6 +138,7 @@ final class ReuseCurves {
      * this leans on nothing but the class itself: what was not seen of it counts as no use.
      */
     double chance(int blockClass, int hint, double age, double seconds) {
+        workOut(blockClass, hint);
         int from = (hint * classes + blockClass) * (AgeBins.COUNT + 1);
         double now = survival(from, age);
         return now > 0 ? 1 - survival(from, age + seconds) / now : 0;
@@ -144,12 +167,12 @@ final class ReuseCurves {
         return hazard;
     }
 
-    private void hazard(int blockClass, double[] pooled, double[] hazard) {
+    private void hazard(int blockClass, double[] prior) {
         double atRisk = 0;
         for (int bin = AgeBins.COUNT - 1; bin >= 0; bin--) {
             int at = blockClass * AgeBins.COUNT + bin;
-            atRisk += events[at] + censored[at];
-            hazard[bin] = (events[at] + PRIOR * pooled[bin]) / (atRisk + PRIOR);
+            atRisk += fitted[at] + censored[at];
+            hazard[bin] = (fitted[at] + PRIOR * prior[bin]) / (atRisk + PRIOR);
         }
     }
 
@@ -163,7 +186,7 @@ final class ReuseCurves {
         }
     }
 
-    private void fillRates(double[] survival, int from) {
+    private void fillRates(int from) {
         for (int step = 0; step < AgeBins.COUNT * AgeBins.STEPS; step++) {
             int bin = step / AgeBins.STEPS;
             double within = (step % AgeBins.STEPS) / (double) AgeBins.STEPS;
