@@ -153,7 +153,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
                 for (EngineObserver other : others) {
                     seen += other.requests.seen();
                 }
-                invisible.counted(Math.round(count.value()), seen);
+                invisible.counted(Math.round(count.value()), seen, nowNanos);
                 OptionalDouble share = invisible.share();
                 invisibleShare = share.isPresent()
                         ? Reading.known(share.getAsDouble(), "KV events against " + count.source(), count.atNanos())
@@ -169,6 +169,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     /** The share of the engine's requests that its events do not show. */
     Reading invisibleShare() {
         return invisibleShare;
+    }
+
+    /** The same of the last minutes, where it is known. */
+    OptionalDouble recentlyInvisible() {
+        return invisibleShare.number().isPresent() ? invisible.recentShare() : OptionalDouble.empty();
     }
 
     PromptSizes.Facts prompts() {

@@ -134,11 +134,11 @@ final class HoldsByRank {
                     "nothing is held by its rank at an engine with several data-parallel ranks, since only the"
                             + " first of them is learned from");
         }
-        double invisible = events.invisibleShare().number().orElse(0);
+        double invisible = events.recentlyInvisible().orElse(0);
         return invisible > MOST_INVISIBLE
                 ? Optional.of(String.format(
                         Locale.ROOT,
-                        "nothing is held by its rank: %.0f %% of the engine's requests show in no event, and above"
+                        "nothing is held by its rank: %.0f %% of the engine's last requests show in no event, and above"
                                 + " %.0f %% nobody knows whether holds would harm them",
                         100 * invisible,
                         100 * MOST_INVISIBLE))

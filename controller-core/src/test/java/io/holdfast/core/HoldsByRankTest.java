@@ -70,7 +70,7 @@ final class HoldsByRankTest {
         run(60);
         assertThat(harness.controller.view().byRank().licensed()).isFalse();
         assertThat(harness.controller.view().byRank().why())
-                .contains("% of the engine's requests show in no event, and above 5 % nobody knows");
+                .contains("% of the engine's last requests show in no event, and above 5 % nobody knows");
         assertThat(held()).isEmpty();
         assertThat(harness.engine.pins).isEmpty();
         assertThat(ended).contains(Reason.NOT_LICENSED);
@@ -217,7 +217,7 @@ final class HoldsByRankTest {
         unseen = 100;
         run(60);
         assertThat(explain(users.path(users.sentOnce().iterator().next())).why())
-                .contains("of the engine's requests show in no event");
+                .contains("of the engine's last requests show in no event");
     }
 
     private PrefixExplanation explain(long... path) {

@@ -535,9 +535,16 @@ public final class Planner {
                 continue;
             }
             Optional<Why> why = hindrance.isPresent() ? hindrance : whyNotNow(prefix);
+            // As a shared one it may wait already, for a path over it where this would end with it.
+            boolean waits = lines.stream().anyMatch(line -> line.action() == Action.WAIT && line.prefix() == last);
             if (why.isPresent()) {
-                lines.add(why.get().line(Action.WAIT, 0, last, 0, prefix.blocks()));
+                if (!waits) {
+                    lines.add(why.get().line(Action.WAIT, 0, last, 0, prefix.blocks()));
+                }
             } else {
+                if (waits) {
+                    lines.removeIf(line -> line.action() == Action.WAIT && line.prefix() == last);
+                }
                 planned += cost(last);
                 lines.add(ranked(prefix).line(Action.PIN, id++, last, last, prefix.blocks()));
             }

@@ -7,14 +7,27 @@ import java.util.OptionalDouble;
  * first reading.
  *
  * <p>The two are counted at different moments of a request's life, so the share wavers by the requests that run; it is
- * unknown until the engine counted one.
+ * unknown until the engine counted one. Of a long life the whole says little about now, so a share of the last ten to twenty
+ * minutes is kept beside it.
  */
 public final class InvisibleShare {
+    private static final long WINDOW_NANOS = 600_000_000_000L;
+    /** Of fewer a share says nothing. */
+    private static final long ENOUGH = 100;
+
     private boolean based;
     private long firstCount;
     private long lastCount;
     private long firstSeen;
     private long lastSeen;
+
+    /** Where the window before this one began, and this one. */
+    private long olderCount;
+
+    private long olderSeen;
+    private long newerCount;
+    private long newerSeen;
+    private long newerNanos;
 
     /**
      * Takes a reading.
@@ -22,11 +35,23 @@ public final class InvisibleShare {
      * @param requests requests that the engine counted in its life; fewer than before: it is another life
      * @param seen requests that its events showed, ever growing
      */
-    public void counted(long requests, long seen) {
+    public void counted(long requests, long seen, long nanos) {
         if (!based || requests < lastCount) {
             based = true;
             firstCount = requests;
             firstSeen = seen;
+            olderCount = requests;
+            olderSeen = seen;
+            newerCount = requests;
+            newerSeen = seen;
+            newerNanos = nanos;
+        }
+        if (nanos - newerNanos >= WINDOW_NANOS) {
+            olderCount = newerCount;
+            olderSeen = newerSeen;
+            newerCount = requests;
+            newerSeen = seen;
+            newerNanos = nanos;
         }
         lastCount = requests;
         lastSeen = seen;
@@ -52,5 +77,13 @@ public final class InvisibleShare {
     /** Between 0 and 1; absent before the engine counted a request. */
     public OptionalDouble share() {
         return requests() == 0 ? OptionalDouble.empty() : OptionalDouble.of((double) invisible() / requests());
+    }
+
+    /** The same of the last ten to twenty minutes; of all where those had too few requests to tell. */
+    public OptionalDouble recentShare() {
+        long recent = lastCount - olderCount;
+        return !based || recent < ENOUGH
+                ? share()
+                : OptionalDouble.of((double) Math.max(0, recent - (lastSeen - olderSeen)) / recent);
     }
 }

@@ -938,6 +938,30 @@ final class PlannerTest {
     }
 
     @Test
+    void prefixThatIsSharedAndRanksHigh_waitsOnce() {
+        traits = BackendTraits.hard();
+        root(1, 2);
+        forNewPins = 16;
+        candidates.add(prefix(2, 10));
+        ranking = ranking(9, ranked(2, 2));
+        assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.NO_ROOM);
+    }
+
+    /** No path over it is known for sure, and an insertion ended with it. */
+    @Test
+    void prefixThatWaitsAsASharedOne_andCanBeHeldByItsRank_isHeld() {
+        traits = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
+        root(1, 2);
+        candidates.add(prefix(2, 10));
+        assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.NO_END);
+        ranking = ranking(9, ranked(2, 2));
+        assertThat(plan().lines()).singleElement().satisfies(line -> {
+            assertThat(line.action()).isEqualTo(Action.PIN);
+            assertThat(line.code()).isEqualTo(Reason.RANKED);
+        });
+    }
+
+    @Test
     void rankedPrefix_isBoundByTheGuardAsAnyOther() {
         root(1, 2);
         root(3, 4);
