@@ -81,6 +81,22 @@ final class RanksTest {
         assertThat(harness.engine.pins).containsOnlyKeys(4L, 30L);
     }
 
+    /** A hash that was announced twice may name two blocks, and its unpin the wrong one. */
+    @Test
+    void endWhoseHashMayNameTwoBlocks_isNotPinned() {
+        stored(0, 1, 2, 3, 10);
+        storedUnder(0, 3, 10);
+        stored(1, 1, 2, 3, 20);
+        HoldView hold = harness.hold(1, 2, 3);
+        assertThat(harness.engine.pins).containsOnlyKeys(20L);
+        assertThat(harness.holdNow(hold.id()).reason())
+                .contains("held on 1 of 2 data-parallel ranks (1); rank 0 has it, and no request");
+
+        storedUnder(0, 3, 30);
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.engine.pins).containsOnlyKeys(20L, 30L);
+    }
+
     @Test
     void blockThatComesToAnotherRank_isPinnedAnewInBoth() {
         stored(0, 1, 2, 3);
