@@ -98,6 +98,21 @@ final class RanksTest {
     }
 
     @Test
+    void heldBlock_thatComesToAnotherRankWhereItMayBeTwo_isNotPinnedAnew() {
+        stored(0, 1, 2, 3);
+        HoldView hold = harness.hold(1, 2, 3);
+        harness.pass(Duration.ofSeconds(20));
+        stored(1, 1, 2, 3);
+        storedUnder(1, 2, 3);
+        harness.pass(Duration.ofSeconds(1));
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.engine.caches).containsExactly(1);
+        assertThat(harness.engine.pins).containsOnlyKeys(3L);
+        assertThat(harness.holdNow(hold.id()).reason())
+                .contains("held on 1 of 2 data-parallel ranks (0); rank 1 has it, and no request");
+    }
+
+    @Test
     void blockThatComesToAnotherRank_isPinnedAnewInBoth() {
         stored(0, 1, 2, 3);
         HoldView hold = harness.hold(1, 2, 3);
