@@ -171,6 +171,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return invisibleShare;
     }
 
+    /** Of how many requests that share is. */
+    long compared() {
+        return invisible.requests();
+    }
+
     PromptSizes.Facts prompts() {
         return prompts.facts(nowNanos);
     }

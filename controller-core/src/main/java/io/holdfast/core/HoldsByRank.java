@@ -31,6 +31,9 @@ final class HoldsByRank {
     /** What neither shadow sees may be what pins would harm. */
     private static final double MOST_INVISIBLE = 0.05;
 
+    /** Of so many, what is told of late or runs just then is less than that. */
+    private static final int ENOUGH_COMPARED = 100;
+
     private final EngineObserver events;
     private final Holds holds;
     private final Backends backends;
@@ -38,6 +41,8 @@ final class HoldsByRank {
     private List<RankedPrefix> usable = List.of();
     private Optional<String> whyNone = Optional.of("the engine was not asked yet how large its cache is");
     private final HoldPace pace = new HoldPace();
+    private double invisible;
+    private boolean wasCompared;
 
     HoldsByRank(EngineObserver events, Holds holds, Backends backends, Duration lease) {
         this.events = events;
@@ -100,7 +105,7 @@ final class HoldsByRank {
                     "nothing is held by its rank at an engine with several data-parallel ranks, since only the"
                             + " first of them is learned from");
         }
-        double invisible = events.invisibleShare().number().orElse(0);
+        look();
         return invisible > MOST_INVISIBLE
                 ? Optional.of(String.format(
                         Locale.ROOT,
@@ -109,6 +114,18 @@ final class HoldsByRank {
                         100 * invisible,
                         100 * MOST_INVISIBLE))
                 : Optional.empty();
+    }
+
+    /**
+     * The share begins anew whenever events come late, and is anything while it is of a few requests: until it is of enough
+     * again, what was known stands, or a pause of a second would end all holds.
+     */
+    private void look() {
+        boolean enough = events.compared() >= ENOUGH_COMPARED;
+        if (enough || !wasCompared) {
+            invisible = events.invisibleShare().number().orElse(0);
+            wasCompared |= enough;
+        }
     }
 
     /** Those that could be held, a backend that sends prefixes has to know their tokens. */

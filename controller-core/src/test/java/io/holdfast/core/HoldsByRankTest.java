@@ -71,6 +71,25 @@ final class HoldsByRankTest {
         assertThat(ended).contains(Reason.NOT_LICENSED);
     }
 
+    /** Then what the engine counted is compared with what was seen from there on, so at first of a few requests. */
+    @Test
+    void eventsThatComeLateForOnce_endNothing() {
+        run(600);
+        unseen = 3;
+        run(60);
+        assertThat(held()).isNotEmpty();
+        for (int i = 0; i < 5; i++) {
+            harness.controller.events().batchStarted(0, (harness.now - 2 * SECOND) / 1000);
+            harness.controller.events().batchEnded();
+            run(20);
+            assertThat(harness.controller.view().byRank().licensed()).isTrue();
+        }
+        assertThat(ended).doesNotContain(Reason.NOT_LICENSED);
+        unseen = 100;
+        run(120);
+        assertThat(held()).as("unseen for good").isEmpty();
+    }
+
     /** A pin that is planned anew until it is answered is one hold. */
     @Test
     void slowAnswers_doNotSlowDownWhatBegins() {
