@@ -31,8 +31,8 @@ final class HoldsByRank {
     /** What neither shadow sees may be what pins would harm. */
     private static final double MOST_INVISIBLE = 0.05;
 
-    /** Of so many, what is told of late or runs just then is less than that. */
-    private static final int ENOUGH_COMPARED = 100;
+    /** So many are on their way between the engine's counter and its events, beside those that run. */
+    private static final int UNDER_WAY = 5;
 
     private final EngineObserver events;
     private final Holds holds;
@@ -41,8 +41,10 @@ final class HoldsByRank {
     private List<RankedPrefix> usable = List.of();
     private Optional<String> whyNone = Optional.of("the engine was not asked yet how large its cache is");
     private final HoldPace pace = new HoldPace();
-    private double invisible;
-    private boolean wasCompared;
+    private boolean blind;
+    private double blindTo;
+    private long compared;
+    private double mostRunning;
 
     HoldsByRank(EngineObserver events, Holds holds, Backends backends, Duration lease) {
         this.events = events;
@@ -60,6 +62,7 @@ final class HoldsByRank {
         double capacity = readings.capacityTokens().number().orElse(0);
         double block = readings.blockTokens().number().orElse(0);
         pace.now(nowNanos, events.counters().visibleRequests());
+        look(readings);
         if (capacity < 1 || block < 1) {
             return Ranking.NONE;
         }
@@ -105,26 +108,32 @@ final class HoldsByRank {
                     "nothing is held by its rank at an engine with several data-parallel ranks, since only the"
                             + " first of them is learned from");
         }
-        look();
-        return invisible > MOST_INVISIBLE
+        return blind
                 ? Optional.of(String.format(
                         Locale.ROOT,
                         "nothing is held by its rank: %.0f %% of the engine's requests show in no event, and above"
                                 + " %.0f %% nobody knows whether holds would harm them",
-                        100 * invisible,
+                        100 * blindTo,
                         100 * MOST_INVISIBLE))
                 : Optional.empty();
     }
 
     /**
-     * The share begins anew whenever events come late, and is anything while it is of a few requests: until it is of enough
-     * again, what was known stands, or a pause of a second would end all holds.
+     * Requests are seen when they are prefilled, and counted by some engines when they end. So the share wavers by those that
+     * run, and is anything while it is of a few, as it is whenever events came late and it begins anew. Until it is beyond
+     * doubt what was known stands, or a pause of a second would end all holds.
      */
-    private void look() {
-        boolean enough = events.compared() >= ENOUGH_COMPARED;
-        if (enough || !wasCompared) {
-            invisible = events.invisibleShare().number().orElse(0);
-            wasCompared |= enough;
+    private void look(EngineReadings readings) {
+        mostRunning = events.compared() < compared ? 0 : mostRunning;
+        compared = events.compared();
+        mostRunning = Math.max(mostRunning, readings.runningRequests().number().orElse(0));
+        double share = events.invisibleShare().number().orElse(0);
+        double doubt = (mostRunning + UNDER_WAY) / Math.max(1, compared);
+        if (share - doubt > MOST_INVISIBLE) {
+            blind = true;
+            blindTo = share;
+        } else if (share + doubt <= MOST_INVISIBLE) {
+            blind = false;
         }
     }
 

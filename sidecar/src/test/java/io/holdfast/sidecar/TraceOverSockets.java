@@ -24,6 +24,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
@@ -54,6 +56,8 @@ final class TraceOverSockets {
     private static final double DECODE_MILLIS = 30;
     /** Requests. */
     private static final int WARMING = 300;
+
+    private static final int MADE_AHEAD = 64;
 
     /**
      * What a run came to.
@@ -271,11 +275,14 @@ final class TraceOverSockets {
         }
     }
 
+    /** Many are due at the same moment, so what they send is made before. */
     private void send(FastClock clock, long begin, Emulator emulator, Seen seen) {
+        BlockingQueue<String> bodies = new ArrayBlockingQueue<>(MADE_AHEAD);
+        Thread making = Thread.ofPlatform().name("client-bodies").daemon().start(() -> make(bodies));
         try (Http http = new Http(emulator.uri())) {
             List<CompletableFuture<?>> answers = new ArrayList<>();
             for (TraceRequest request : requests) {
-                String body = body(request);
+                String body = bodies.take();
                 long due = begin + request.millis() * 1_000_000;
                 clock.awaitFully(due);
                 long sent = clock.nanos();
@@ -285,6 +292,19 @@ final class TraceOverSockets {
                         : seen.failed()));
             }
             CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new)).join();
+        } catch (InterruptedException e) {
+            making.interrupt();
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void make(BlockingQueue<String> bodies) {
+        try {
+            for (TraceRequest request : requests) {
+                bodies.put(body(request));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
