@@ -141,7 +141,9 @@ final class TraceOverSockets {
             mostHeld = Math.max(mostHeld, held.size());
             mostBlocks = Math.max(
                     mostBlocks,
-                    held.stream().mapToLong(hold -> hold.getInteger("heldBlocks")).sum());
+                    held.stream()
+                            .mapToLong(hold -> hold.getInteger("heldBlocks"))
+                            .sum());
         }
 
         private Stream<Timer> timers(String call) {
@@ -162,12 +164,14 @@ final class TraceOverSockets {
         }
 
         void tell(StringBuilder report, double seconds) {
-            List<Double> blocks = sizes.values().stream().map(Integer::doubleValue).toList();
+            List<Double> blocks =
+                    sizes.values().stream().map(Integer::doubleValue).toList();
             line(report, "  calls          pins %s, unpins %s", outcomes("pin"), outcomes("unpin"));
             line(
                     report,
                     "                 %.2f a second, %d in the busiest second",
-                    (count("pin") + count("unpin") + count("renew")) / seconds, busiest);
+                    (count("pin") + count("unpin") + count("renew")) / seconds,
+                    busiest);
             line(report, "  a hold         %s blocks", spread(blocks, "%,.0f"));
             line(report, "  at once        at most %,d holds of %,d blocks", mostHeld, mostBlocks);
         }
@@ -192,8 +196,7 @@ final class TraceOverSockets {
                 engines:
                   - {id: demo, type: sglang, url: '%s', backend: %s, automaticHolds: true,
                      largestPromptTokens: %d, maxOutputTokens: %d, readingsMillis: 500}
-                """.formatted(state, emulator.uri(), backend, CONTEXT / 2, LONGEST_ANSWER),
-                "trace.yaml");
+                """.formatted(state, emulator.uri(), backend, CONTEXT / 2, LONGEST_ANSWER), "trace.yaml");
     }
 
     private EmulatorSettings engine(boolean sessions) {
@@ -238,7 +241,11 @@ final class TraceOverSockets {
     }
 
     private Found played(
-            String backend, FastClock clock, Emulator emulator, SidecarClient client, PrometheusMeterRegistry registry) {
+            String backend,
+            FastClock clock,
+            Emulator emulator,
+            SidecarClient client,
+            PrometheusMeterRegistry registry) {
         Calls calls = new Calls(registry);
         Seen seen = new Seen();
         int before = visible(client);
@@ -287,11 +294,13 @@ final class TraceOverSockets {
                 clock.awaitFully(due);
                 long sent = clock.nanos();
                 seen.sent((sent - due) / 1e9);
-                answers.add(http.postLater("/generate", body).handle((answer, failure) -> failure == null
-                        ? seen.answered(request, answer, (clock.nanos() - sent) / 1e9)
-                        : seen.failed()));
+                answers.add(http.postLater("/generate", body)
+                        .handle((answer, failure) -> failure == null
+                                ? seen.answered(request, answer, (clock.nanos() - sent) / 1e9)
+                                : seen.failed()));
             }
-            CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new)).join();
+            CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new))
+                    .join();
         } catch (InterruptedException e) {
             making.interrupt();
             Thread.currentThread().interrupt();
@@ -328,7 +337,10 @@ final class TraceOverSockets {
         StringBuilder report = new StringBuilder();
         line(report, "%s", backend);
         if (seen.isVoid()) {
-            line(report, "  void           more than one request in a hundred left over half a second late: take a slower clock");
+            line(
+                    report,
+                    "  void           more than one request in a hundred left over half a second late: take a slower"
+                            + " clock");
         } else {
             line(report, "  found          %.2f %% of %,d blocks", seen.percent(), seen.blocks);
         }
@@ -336,7 +348,9 @@ final class TraceOverSockets {
         line(
                 report,
                 "  seen           %,d by events, of which %,d batches are missing; %,d found all of their prompt",
-                visible, engine.getJsonObject("events").getInteger("lostBatches"), seen.whole);
+                visible,
+                engine.getJsonObject("events").getInteger("lostBatches"),
+                seen.whole);
         line(report, "  late           %s s", spread(seen.lag, "%.2f"));
         line(report, "  answers        %s times what their tokens take alone", spread(seen.slowness, "%.1f"));
         line(report, "  machine        %.0f s, %.0f s of processor time", took.seconds / pace, took.processorSeconds);
@@ -369,8 +383,7 @@ final class TraceOverSockets {
     public static void main(String... args) throws IOException {
         List<TraceRequest> requests = TraceRequest.read(Path.of(args[0]), Double.parseDouble(args[1]));
         String backend = args[3];
-        TraceOverSockets trace =
-                new TraceOverSockets(requests, Integer.parseInt(args[2]), Double.parseDouble(args[4]));
+        TraceOverSockets trace = new TraceOverSockets(requests, Integer.parseInt(args[2]), Double.parseDouble(args[4]));
         boolean sessions = backend.equals("session_hold");
         // The first run must not be the one in which this process is still slow.
         Found _ = new TraceOverSockets(

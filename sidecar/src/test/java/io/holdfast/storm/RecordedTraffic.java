@@ -118,7 +118,8 @@ final class RecordedTraffic {
             run.run(requests);
             System.out.printf(
                     Locale.ROOT,
-                    "%s: %.2f %% of %d blocks found, %d answered, %d failed, at most %d held, %s, %d found all of their prompt %s%n",
+                    "%s: %.2f %% of %d blocks found, %d answered, %d failed, at most %d held, %s, %d found all of"
+                            + " their prompt %s%n",
                     way,
                     100.0 * run.found / run.blocks,
                     run.blocks,

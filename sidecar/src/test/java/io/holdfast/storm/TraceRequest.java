@@ -47,8 +47,7 @@ public record TraceRequest(long millis, int promptTokens, int answerTokens, List
         List<TraceRequest> requests = new ArrayList<>();
         try (InputStream file = Files.newInputStream(trace);
                 BufferedReader lines = new BufferedReader(new InputStreamReader(
-                        trace.toString().endsWith(".gz") ? new GZIPInputStream(file) : file,
-                        StandardCharsets.UTF_8))) {
+                        trace.toString().endsWith(".gz") ? new GZIPInputStream(file) : file, StandardCharsets.UTF_8))) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 JsonObject json = new JsonObject(line);
                 if (json.getLong("timestamp") >= minutes * 60_000) {

@@ -19,8 +19,9 @@ public final class SglangResponses {
             implements ResponseFormat {
         @Override
         public List<JsonObject> newEvents(Choice choice) {
-            String echoed =
-                    options.echo() && choice.chunks() == 0 ? choice.prompt().text().get() : "";
+            String echoed = options.echo() && choice.chunks() == 0
+                    ? choice.prompt().text().get()
+                    : "";
             JsonObject said = choice(choice, echoed + choice.newText(0));
             tokenIds(said, choice, choice.newTokens(), choice.chunks() == 0);
             return List.of(head(choice.id(), "text_completion")

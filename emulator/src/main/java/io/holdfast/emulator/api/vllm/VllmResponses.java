@@ -185,7 +185,9 @@ final class VllmResponses {
             for (Choice choice : choices) {
                 all.add(new JsonObject()
                         .put("index", choice.index())
-                        .put("text", (common.options.echo() ? choice.prompt().text().get() : "") + choice.text())
+                        .put(
+                                "text",
+                                (common.options.echo() ? choice.prompt().text().get() : "") + choice.text())
                         .putNull("logprobs")
                         .put("finish_reason", reason(choice))
                         .put("stop_reason", matched(choice))
