@@ -399,9 +399,9 @@ final class TraceOverSockets {
         System.out.println(without.report());
         Found with = trace.run(backend, sessions);
         System.out.println(with.report());
-        System.out.printf(
-                Locale.ROOT,
-                without.isVoid() || with.isVoid() ? "gain             void%n" : "gain             %+.2f points%n",
-                with.percent() - without.percent());
+        boolean isVoid = without.isVoid() || with.isVoid();
+        double gain = with.percent() - without.percent();
+        System.out.println(
+                isVoid ? "gain             void" : String.format(Locale.ROOT, "gain             %+.2f points", gain));
     }
 }
