@@ -166,14 +166,12 @@ final class TraceOverSockets {
         void tell(StringBuilder report, double seconds) {
             List<Double> blocks =
                     sizes.values().stream().map(Integer::doubleValue).toList();
-            line(report, "  calls          pins %s, unpins %s", outcomes("pin"), outcomes("unpin"));
-            line(
-                    report,
-                    "                 %.2f a second, %d in the busiest second",
+            line(report, String.format(Locale.ROOT, "  calls          pins %s, unpins %s", outcomes("pin"), outcomes("unpin")));
+            line(report, String.format(Locale.ROOT, "                 %.2f a second, %d in the busiest second",
                     (count("pin") + count("unpin") + count("renew")) / seconds,
-                    busiest);
-            line(report, "  a hold         %s blocks", spread(blocks, "%,.0f"));
-            line(report, "  at once        at most %,d holds of %,d blocks", mostHeld, mostBlocks);
+                    busiest));
+            line(report, String.format(Locale.ROOT, "  a hold         %s blocks", spread(blocks, "%,.0f")));
+            line(report, String.format(Locale.ROOT, "  at once        at most %,d holds of %,d blocks", mostHeld, mostBlocks));
         }
     }
 
@@ -335,34 +333,30 @@ final class TraceOverSockets {
 
     private Found told(String backend, Seen seen, Calls calls, JsonObject engine, int visible, Took took) {
         StringBuilder report = new StringBuilder();
-        line(report, "%s", backend);
+        line(report, String.format(Locale.ROOT, "%s", backend));
         if (seen.isVoid()) {
-            line(
-                    report,
-                    "  void           more than one request in a hundred left over half a second late: take a slower"
-                            + " clock");
+            line(report, String.format(Locale.ROOT, "  void           more than one request in a hundred left over half a second late: take a slower"
+                            + " clock"));
         } else {
-            line(report, "  found          %.2f %% of %,d blocks", seen.percent(), seen.blocks);
+            line(report, String.format(Locale.ROOT, "  found          %.2f %% of %,d blocks", seen.percent(), seen.blocks));
         }
-        line(report, "  answered       %,d of %,d requests", seen.answered, requests.size());
-        line(
-                report,
-                "  seen           %,d by events, of which %,d batches are missing; %,d found all of their prompt",
+        line(report, String.format(Locale.ROOT, "  answered       %,d of %,d requests", seen.answered, requests.size()));
+        line(report, String.format(Locale.ROOT, "  seen           %,d by events, of which %,d batches are missing; %,d found all of their prompt",
                 visible,
                 engine.getJsonObject("events").getInteger("lostBatches"),
-                seen.whole);
-        line(report, "  late           %s s", spread(seen.lag, "%.2f"));
-        line(report, "  answers        %s times what their tokens take alone", spread(seen.slowness, "%.1f"));
-        line(report, "  machine        %.0f s, %.0f s of processor time", took.seconds / pace, took.processorSeconds);
+                seen.whole));
+        line(report, String.format(Locale.ROOT, "  late           %s s", spread(seen.lag, "%.2f")));
+        line(report, String.format(Locale.ROOT, "  answers        %s times what their tokens take alone", spread(seen.slowness, "%.1f")));
+        line(report, String.format(Locale.ROOT, "  machine        %.0f s, %.0f s of processor time", took.seconds / pace, took.processorSeconds));
         if (!backend.equals(DRY_RUN)) {
             calls.tell(report, took.seconds);
         }
-        line(report, "  by rank        %s", engine.getJsonObject("byRank").getString("why"));
+        line(report, String.format(Locale.ROOT, "  by rank        %s", engine.getJsonObject("byRank").getString("why")));
         return new Found(seen.percent(), seen.isVoid(), seen.answered, visible, report.toString());
     }
 
-    private static void line(StringBuilder report, String format, Object... values) {
-        report.append(String.format(Locale.ROOT, format, values)).append('\n');
+    private static void line(StringBuilder report, String text) {
+        report.append(text).append('\n');
     }
 
     private static String spread(List<Double> values, String format) {
