@@ -166,12 +166,22 @@ final class TraceOverSockets {
         void tell(StringBuilder report, double seconds) {
             List<Double> blocks =
                     sizes.values().stream().map(Integer::doubleValue).toList();
-            line(report, String.format(Locale.ROOT, "  calls          pins %s, unpins %s", outcomes("pin"), outcomes("unpin")));
-            line(report, String.format(Locale.ROOT, "                 %.2f a second, %d in the busiest second",
-                    (count("pin") + count("unpin") + count("renew")) / seconds,
-                    busiest));
+            line(
+                    report,
+                    String.format(
+                            Locale.ROOT, "  calls          pins %s, unpins %s", outcomes("pin"), outcomes("unpin")));
+            line(
+                    report,
+                    String.format(
+                            Locale.ROOT,
+                            "                 %.2f a second, %d in the busiest second",
+                            (count("pin") + count("unpin") + count("renew")) / seconds,
+                            busiest));
             line(report, String.format(Locale.ROOT, "  a hold         %s blocks", spread(blocks, "%,.0f")));
-            line(report, String.format(Locale.ROOT, "  at once        at most %,d holds of %,d blocks", mostHeld, mostBlocks));
+            line(
+                    report,
+                    String.format(
+                            Locale.ROOT, "  at once        at most %,d holds of %,d blocks", mostHeld, mostBlocks));
         }
     }
 
@@ -335,23 +345,52 @@ final class TraceOverSockets {
         StringBuilder report = new StringBuilder();
         line(report, String.format(Locale.ROOT, "%s", backend));
         if (seen.isVoid()) {
-            line(report, String.format(Locale.ROOT, "  void           more than one request in a hundred left over half a second late: take a slower"
-                            + " clock"));
+            line(
+                    report,
+                    String.format(
+                            Locale.ROOT,
+                            "  void           more than one request in a hundred left over half a second late: take a"
+                                    + " slower clock"));
         } else {
-            line(report, String.format(Locale.ROOT, "  found          %.2f %% of %,d blocks", seen.percent(), seen.blocks));
+            line(
+                    report,
+                    String.format(Locale.ROOT, "  found          %.2f %% of %,d blocks", seen.percent(), seen.blocks));
         }
-        line(report, String.format(Locale.ROOT, "  answered       %,d of %,d requests", seen.answered, requests.size()));
-        line(report, String.format(Locale.ROOT, "  seen           %,d by events, of which %,d batches are missing; %,d found all of their prompt",
-                visible,
-                engine.getJsonObject("events").getInteger("lostBatches"),
-                seen.whole));
+        line(
+                report,
+                String.format(Locale.ROOT, "  answered       %,d of %,d requests", seen.answered, requests.size()));
+        line(
+                report,
+                String.format(
+                        Locale.ROOT,
+                        "  seen           %,d by events, of which %,d batches are missing; %,d found all of their"
+                                + " prompt",
+                        visible,
+                        engine.getJsonObject("events").getInteger("lostBatches"),
+                        seen.whole));
         line(report, String.format(Locale.ROOT, "  late           %s s", spread(seen.lag, "%.2f")));
-        line(report, String.format(Locale.ROOT, "  answers        %s times what their tokens take alone", spread(seen.slowness, "%.1f")));
-        line(report, String.format(Locale.ROOT, "  machine        %.0f s, %.0f s of processor time", took.seconds / pace, took.processorSeconds));
+        line(
+                report,
+                String.format(
+                        Locale.ROOT,
+                        "  answers        %s times what their tokens take alone",
+                        spread(seen.slowness, "%.1f")));
+        line(
+                report,
+                String.format(
+                        Locale.ROOT,
+                        "  machine        %.0f s, %.0f s of processor time",
+                        took.seconds / pace,
+                        took.processorSeconds));
         if (!backend.equals(DRY_RUN)) {
             calls.tell(report, took.seconds);
         }
-        line(report, String.format(Locale.ROOT, "  by rank        %s", engine.getJsonObject("byRank").getString("why")));
+        line(
+                report,
+                String.format(
+                        Locale.ROOT,
+                        "  by rank        %s",
+                        engine.getJsonObject("byRank").getString("why")));
         return new Found(seen.percent(), seen.isVoid(), seen.answered, visible, report.toString());
     }
 
