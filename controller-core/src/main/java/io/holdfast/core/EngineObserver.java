@@ -153,7 +153,8 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
                 for (EngineObserver other : others) {
                     seen += other.requests.seen();
                 }
-                invisible.counted(Math.round(count.value()), seen, nowNanos);
+                invisible.counted(
+                        Math.round(count.value()), seen, readings.runningRequests().number().orElse(0), nowNanos);
                 OptionalDouble share = invisible.share();
                 invisibleShare = share.isPresent()
                         ? Reading.known(share.getAsDouble(), "KV events against " + count.source(), count.atNanos())
@@ -171,9 +172,14 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return invisibleShare;
     }
 
-    /** The same of the last minutes, where it is known. */
+    /** The same of the last ten to twenty minutes. */
     OptionalDouble recentlyInvisible() {
         return invisibleShare.number().isPresent() ? invisible.recentShare() : OptionalDouble.empty();
+    }
+
+    /** By how much that may be off. */
+    double recentDoubt() {
+        return invisible.recentDoubt();
     }
 
     PromptSizes.Facts prompts() {

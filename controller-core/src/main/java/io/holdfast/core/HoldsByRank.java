@@ -39,6 +39,8 @@ final class HoldsByRank {
     private List<RankedPrefix> usable = List.of();
     private Optional<String> whyNone = Optional.of("the engine was not asked yet how large its cache is");
     private final HoldPace pace = new HoldPace();
+    private boolean blind;
+    private double blindTo;
 
     HoldsByRank(EngineObserver events, Holds holds, Backends backends, Duration lease) {
         this.events = events;
@@ -89,6 +91,7 @@ final class HoldsByRank {
         double capacity = readings.capacityTokens().number().orElse(0);
         double block = readings.blockTokens().number().orElse(0);
         pace.now(nowNanos, events.counters().visibleRequests());
+        look();
         if (capacity < 1 || block < 1) {
             return Ranking.NONE;
         }
@@ -134,15 +137,30 @@ final class HoldsByRank {
                     "nothing is held by its rank at an engine with several data-parallel ranks, since only the"
                             + " first of them is learned from");
         }
-        double invisible = events.recentlyInvisible().orElse(0);
-        return invisible > MOST_INVISIBLE
+        return blind
                 ? Optional.of(String.format(
                         Locale.ROOT,
                         "nothing is held by its rank: %.0f %% of the engine's last requests show in no event, and above"
                                 + " %.0f %% nobody knows whether holds would harm them",
-                        100 * invisible,
+                        100 * blindTo,
                         100 * MOST_INVISIBLE))
                 : Optional.empty();
+    }
+
+    /**
+     * Requests are seen when they are prefilled, and counted by some engines when they end. So the share wavers by those that
+     * run, and is anything while it is of a few, as it is whenever events came late and it begins anew. Until it is beyond
+     * doubt what was known stands, or a pause of a second would end all holds.
+     */
+    private void look() {
+        double share = events.recentlyInvisible().orElse(0);
+        double doubt = events.recentDoubt();
+        if (share - doubt > MOST_INVISIBLE) {
+            blind = true;
+            blindTo = share;
+        } else if (share + doubt <= MOST_INVISIBLE) {
+            blind = false;
+        }
     }
 
     /** Those that could be held, a backend that sends prefixes has to know their tokens. */

@@ -47,6 +47,8 @@ final class HoldsByRankTest {
     private int served;
     /** Requests that find all that they need, so that no event shows them; of each hundred. */
     private int unseen;
+    /** Requests that the engine counts when they end. */
+    private int running;
 
     @Test
     void conversations_areHeld_andEndAsSoonAsOthersRankHigher() {
@@ -74,6 +76,38 @@ final class HoldsByRankTest {
         assertThat(held()).isEmpty();
         assertThat(harness.engine.pins).isEmpty();
         assertThat(ended).contains(Reason.NOT_LICENSED);
+    }
+
+    /** Then what the engine counted is compared with what was seen from there on, so at first of a few requests. */
+    @Test
+    void eventsThatComeLateForOnce_endNothing() {
+        run(600);
+        unseen = 3;
+        run(60);
+        assertThat(held()).isNotEmpty();
+        for (int i = 0; i < 5; i++) {
+            harness.controller.events().batchStarted(0, (harness.now - 2 * SECOND) / 1000);
+            harness.controller.events().batchEnded();
+            run(20);
+            assertThat(harness.controller.view().byRank().licensed()).isTrue();
+        }
+        assertThat(ended).doesNotContain(Reason.NOT_LICENSED);
+        unseen = 100;
+        run(120);
+        assertThat(held()).as("unseen for good").isEmpty();
+    }
+
+    /** As an engine does where an answer is not streamed. */
+    @Test
+    void requestsThatAreCountedWhenTheyEnd_areNotUnseen() {
+        run(600);
+        assertThat(held()).isNotEmpty();
+        running = 40;
+        run(30);
+        running = 0;
+        run(200);
+        assertThat(held()).isNotEmpty();
+        assertThat(ended).doesNotContain(Reason.NOT_LICENSED);
     }
 
     /** A pin that is planned anew until it is answered is one hold. */
@@ -247,8 +281,8 @@ final class HoldsByRankTest {
             users.pin(harness.engine.pins.keySet());
             users.request(6);
             served += 100 + unseen;
-            int count = served / 100;
-            harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, count, harness.now));
+            int count = served / 100 - running;
+            harness.controller.readings(Samples.readings(10_000, 16, 9_000, running, 0, 0, 0, count, harness.now));
             settle();
         }
     }

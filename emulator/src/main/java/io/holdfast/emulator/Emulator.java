@@ -75,7 +75,12 @@ public final class Emulator implements AutoCloseable {
         return start(vertx, settings, new MachineClock());
     }
 
-    static Emulator start(Vertx vertx, EmulatorSettings settings, EngineClock clock) {
+    /**
+     * The same by another clock: whoever has the server's clients live by it too can have an hour pass in minutes.
+     *
+     * <p>The engine works and stamps by it. What a script and the faults of a server delay is delayed by the machine's.
+     */
+    public static Emulator start(Vertx vertx, EmulatorSettings settings, EngineClock clock) {
         refuseEventLoop();
         Emulator emulator = new Emulator(vertx, settings, clock);
         emulator.scheduleActions();

@@ -122,7 +122,7 @@ final class VisibleRecordingsTest {
                 if (requests == 0) {
                     // What an engine asks itself at its start was not sent: counted from here on.
                     visible.idle(OptionalLong.of(0), OptionalLong.of(0));
-                    share.counted(0, visible.seen(), 0);
+                    share.counted(0, visible.seen(), 0, 0);
                     seen.take();
                 }
                 requests++;
@@ -148,7 +148,7 @@ final class VisibleRecordingsTest {
             }
         }
         assertThat(shown).isGreaterThan(8);
-        share.counted(requests, visible.seen(), 0);
+        share.counted(requests, visible.seen(), 0, 0);
         assertThat(share.requests()).isEqualTo(requests);
         assertThat(share.invisible()).isEqualTo(requests - shown);
     }

@@ -34,40 +34,53 @@ record SharedServices(
      * @param wall what leases that outlive the process are measured by
      * @param hangLimit how long the event thread may take for one round before it is given up
      * @param clock in nanoseconds, monotonic
+     * @param pace how many times as fast as the machine's clock that one goes, so that the planner and the readings come
+     *     round so much sooner; what bounds calls and looks after the process stays on the machine's
      */
     record Seams(
             LedgerFiles files,
             BiFunction<String, KvEventSink, KvEventSink> sinks,
             InstantSource wall,
             Duration hangLimit,
-            LongSupplier clock) {
+            LongSupplier clock,
+            double pace) {
         static Seams none() {
             return new Seams(
                     LedgerFiles.SYSTEM,
                     (engine, sink) -> sink,
                     InstantSource.system(),
                     Duration.ofSeconds(10),
-                    System::nanoTime);
+                    System::nanoTime,
+                    1);
         }
 
         Seams withFiles(LedgerFiles value) {
-            return new Seams(value, sinks, wall, hangLimit, clock);
+            return new Seams(value, sinks, wall, hangLimit, clock, pace);
         }
 
         Seams withSinks(BiFunction<String, KvEventSink, KvEventSink> value) {
-            return new Seams(files, value, wall, hangLimit, clock);
+            return new Seams(files, value, wall, hangLimit, clock, pace);
         }
 
         Seams withHangLimit(Duration value) {
-            return new Seams(files, sinks, wall, value, clock);
+            return new Seams(files, sinks, wall, value, clock, pace);
         }
 
         Seams withClock(LongSupplier value) {
-            return new Seams(files, sinks, wall, hangLimit, value);
+            return new Seams(files, sinks, wall, hangLimit, value, pace);
+        }
+
+        Seams withPace(double value) {
+            return new Seams(files, sinks, wall, hangLimit, clock, value);
+        }
+
+        /** How long the machine waits for so much of the clock's time, at least a millisecond. */
+        long waitMillis(Duration time) {
+            return Math.max(1, Math.round(time.toMillis() / pace));
         }
 
         Seams withWall(InstantSource value) {
-            return new Seams(files, sinks, value, hangLimit, clock);
+            return new Seams(files, sinks, value, hangLimit, clock, pace);
         }
     }
 }

@@ -11,7 +11,9 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.micrometer.MicrometerMetricsFactory;
 import java.io.IOException;
 import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -49,7 +51,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Sidecar implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Sidecar.class);
-    private static final int MOST_POLL_MILLIS = 100;
+    private static final Duration LONGEST_ROUND = Duration.ofMillis(100);
     private static final int RELEASE_SECONDS = 5;
     private static final int SERVER_SECONDS = 10;
     private static final int WRITE_SECONDS = 3;
@@ -85,11 +87,12 @@ public final class Sidecar implements AutoCloseable {
         this.clock = seams.clock();
         this.registry = registry;
         this.listen = config.listen();
-        int shortestTick = config.engines().stream()
-                .mapToInt(engine -> (int) engine.tick().toMillis())
-                .min()
-                .orElse(MOST_POLL_MILLIS);
-        this.thread = new EventThread(clock, Math.min(MOST_POLL_MILLIS, shortestTick));
+        Duration round = config.engines().stream()
+                .map(EngineConfig::tick)
+                .filter(tick -> tick.compareTo(LONGEST_ROUND) < 0)
+                .min(Comparator.naturalOrder())
+                .orElse(LONGEST_ROUND);
+        this.thread = new EventThread(clock, (int) seams.waitMillis(round));
         this.server = vertx.createHttpServer(HttpApi.serverOptions(listen.host(), listen.port()));
     }
 
@@ -206,7 +209,7 @@ public final class Sidecar implements AutoCloseable {
     }
 
     private void askRegularly(EngineLink engine) {
-        timers.add(vertx.setPeriodic(1, engine.config().readings().toMillis(), timer -> engine.ask()));
+        timers.add(vertx.setPeriodic(1, seams.waitMillis(engine.config().readings()), timer -> engine.ask()));
     }
 
     /** Where the API is served; of a wildcard address the loopback one. */

@@ -8,12 +8,13 @@ import java.util.OptionalDouble;
  *
  * <p>The two are counted at different moments of a request's life, so the share wavers by the requests that run; it is
  * unknown until the engine counted one. Of a long life the whole says little about now, so a share of the last ten to twenty
- * minutes is kept beside it.
+ * minutes is kept beside it, with how far it may be off.
  */
 public final class InvisibleShare {
     private static final long WINDOW_NANOS = 600_000_000_000L;
-    /** Of fewer a share says nothing. */
-    private static final long ENOUGH = 100;
+
+    /** So many are on their way between the engine's counter and its events, beside those that run. */
+    private static final int UNDER_WAY = 5;
 
     private boolean based;
     private long firstCount;
@@ -25,8 +26,10 @@ public final class InvisibleShare {
     private long olderCount;
 
     private long olderSeen;
+    private double olderRunning;
     private long newerCount;
     private long newerSeen;
+    private double newerRunning;
     private long newerNanos;
 
     /**
@@ -34,25 +37,31 @@ public final class InvisibleShare {
      *
      * @param requests requests that the engine counted in its life; fewer than before: it is another life
      * @param seen requests that its events showed, ever growing
+     * @param running requests that run just then
      */
-    public void counted(long requests, long seen, long nanos) {
+    public void counted(long requests, long seen, double running, long nanos) {
         if (!based || requests < lastCount) {
             based = true;
             firstCount = requests;
             firstSeen = seen;
             olderCount = requests;
             olderSeen = seen;
+            olderRunning = running;
             newerCount = requests;
             newerSeen = seen;
+            newerRunning = running;
             newerNanos = nanos;
         }
         if (nanos - newerNanos >= WINDOW_NANOS) {
             olderCount = newerCount;
             olderSeen = newerSeen;
+            olderRunning = newerRunning;
             newerCount = requests;
             newerSeen = seen;
+            newerRunning = running;
             newerNanos = nanos;
         }
+        newerRunning = Math.max(newerRunning, running);
         lastCount = requests;
         lastSeen = seen;
     }
@@ -62,6 +71,7 @@ public final class InvisibleShare {
         based = false;
         firstCount = 0;
         lastCount = 0;
+        olderCount = 0;
     }
 
     /** Requests that the engine counted. */
@@ -79,11 +89,16 @@ public final class InvisibleShare {
         return requests() == 0 ? OptionalDouble.empty() : OptionalDouble.of((double) invisible() / requests());
     }
 
-    /** The same of the last ten to twenty minutes; of all where those had too few requests to tell. */
+    /** The same of the last ten to twenty minutes; absent where the engine counted none in them. */
     public OptionalDouble recentShare() {
         long recent = lastCount - olderCount;
-        return !based || recent < ENOUGH
-                ? share()
+        return recent == 0
+                ? OptionalDouble.empty()
                 : OptionalDouble.of((double) Math.max(0, recent - (lastSeen - olderSeen)) / recent);
+    }
+
+    /** By how much that share may be off, for the requests that ran when it began or run now. */
+    public double recentDoubt() {
+        return (Math.max(olderRunning, newerRunning) + UNDER_WAY) / Math.max(1, lastCount - olderCount);
     }
 }

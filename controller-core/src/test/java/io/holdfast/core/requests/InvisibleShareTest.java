@@ -11,6 +11,7 @@ final class InvisibleShareTest {
     private long now;
     private long requests = 1_000;
     private long seen;
+    private double running;
 
     @Test
     void beforeARequest_nothingIsKnown() {
@@ -34,11 +35,18 @@ final class InvisibleShareTest {
     }
 
     @Test
-    void fewRequests_leaveItToTheWhole() {
+    void fewRequests_leaveMoreDoubt() {
         minutes(60, 60, 60);
-        minutes(30, 1, 0);
-        assertThat(share.recentShare()).isEqualTo(share.share());
-        assertThat(share.recentShare().orElseThrow()).isLessThan(0.05);
+        assertThat(share.recentDoubt()).isBetween(5 / 1200.0, 5 / 600.0);
+        running = 40;
+        minutes(1, 60, 60);
+        assertThat(share.recentDoubt()).isBetween(45 / 1260.0, 45 / 600.0);
+        running = 0;
+        minutes(9, 60, 60);
+        assertThat(share.recentDoubt()).as("they may have been the first").isBetween(45 / 1260.0, 45 / 600.0);
+        minutes(20, 1, 0);
+        assertThat(share.recentShare()).hasValue(1);
+        assertThat(share.recentDoubt()).as("of ten to twenty").isBetween(5 / 20.0, 5 / 10.0);
     }
 
     @Test
@@ -53,12 +61,12 @@ final class InvisibleShareTest {
     }
 
     private void minutes(int count, int served, int shown) {
-        share.counted(requests, seen, now);
+        share.counted(requests, seen, running, now);
         for (int i = 0; i < count; i++) {
             now += MINUTE;
             requests += served;
             seen += shown;
-            share.counted(requests, seen, now);
+            share.counted(requests, seen, running, now);
         }
     }
 }

@@ -4,6 +4,7 @@ import io.holdfast.rules.engine.RequestOptions;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * What a client asks for: answers to some prompts, and how it wants to be told.
@@ -20,10 +21,10 @@ public record GenerationRequest(
     /**
      * One prompt; two are never compared.
      *
-     * @param text for an answer that repeats the prompt
+     * @param text for an answer that repeats the prompt; made when it is asked for, since few do
      */
     @SuppressWarnings("ArrayRecordComponent")
-    public record Prompt(int[] tokens, String text, RequestOptions terms) {}
+    public record Prompt(int[] tokens, Supplier<String> text, RequestOptions terms) {}
 
     /**
      * What ends an answer before its time.

@@ -18,6 +18,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** Makes what a client asks SGLang for out of its body, and refuses what the engine refuses, in the engine's order. */
 public final class SglangRequests {
@@ -139,13 +140,13 @@ public final class SglangRequests {
 
     /** Two are never compared. */
     @SuppressWarnings("ArrayRecordComponent")
-    private record Read(int[] tokens, String text) {}
+    private record Read(int[] tokens, Supplier<String> text) {}
 
     private Read read(String text) {
         if (text.length() > Tokenizer.MANY && server.tokenizer().count(text) > settings.contextTokens()) {
             throw tooLong(server.tokenizer().count(text), SglangErrors::bad);
         }
-        return new Read(server.tokenizer().tokens(text), text);
+        return new Read(server.tokenizer().tokens(text), () -> text);
     }
 
     private List<Read> prompts(ValidatedBody body, String field) {
@@ -155,7 +156,7 @@ public final class SglangRequests {
                 prompts.add(read(prompt.textValue()));
             } else {
                 int[] tokens = ValidatedBody.tokens(prompt);
-                prompts.add(new Read(tokens, server.tokenizer().text(tokens)));
+                prompts.add(new Read(tokens, () -> server.tokenizer().text(tokens)));
             }
         }
         return prompts;

@@ -19,8 +19,9 @@ public final class SglangResponses {
             implements ResponseFormat {
         @Override
         public List<JsonObject> newEvents(Choice choice) {
-            String echoed =
-                    options.echo() && choice.chunks() == 0 ? choice.prompt().text() : "";
+            String echoed = options.echo() && choice.chunks() == 0
+                    ? choice.prompt().text().get()
+                    : "";
             JsonObject said = choice(choice, echoed + choice.newText(0));
             tokenIds(said, choice, choice.newTokens(), choice.chunks() == 0);
             return List.of(head(choice.id(), "text_completion")
@@ -45,7 +46,7 @@ public final class SglangResponses {
             JsonArray all = new JsonArray();
             for (Choice choice : choices) {
                 JsonObject said =
-                        choice(choice, (options.echo() ? choice.prompt().text() : "") + choice.text());
+                        choice(choice, (options.echo() ? choice.prompt().text().get() : "") + choice.text());
                 tokenIds(said, choice, choice.tokens(), true);
                 all.add(said);
             }

@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 
 /** Makes what a client asks vLLM for out of its body, and refuses what the engine refuses, in the engine's order. */
 final class VllmRequests {
@@ -94,7 +95,7 @@ final class VllmRequests {
 
     /** Two are never compared. */
     @SuppressWarnings("ArrayRecordComponent")
-    private record Read(int[] tokens, String text) {}
+    private record Read(int[] tokens, Supplier<String> text) {}
 
     private Read read(String text) {
         long longest = (long) settings.contextTokens() * server.tokenizer().longest();
@@ -109,7 +110,7 @@ final class VllmRequests {
                     "input_text",
                     Integer.toString(characters));
         }
-        return new Read(server.tokenizer().tokens(text), text);
+        return new Read(server.tokenizer().tokens(text), () -> text);
     }
 
     private Read tokens(JsonNode prompt) {
@@ -120,7 +121,7 @@ final class VllmRequests {
                 throw VllmErrors.bad("Token id " + prompt.get(i).asText() + " is out of vocabulary");
             }
         }
-        return new Read(tokens, fits ? server.tokenizer().text(tokens) : "");
+        return new Read(tokens, () -> server.tokenizer().text(tokens));
     }
 
     private List<ChatTemplate.Turn> turns(ValidatedBody body) {

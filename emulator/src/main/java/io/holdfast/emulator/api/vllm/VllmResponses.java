@@ -154,7 +154,7 @@ final class VllmResponses {
             boolean echoes = common.options.echo() && first;
             JsonObject said = new JsonObject()
                     .put("index", choice.index())
-                    .put("text", (echoes ? choice.prompt().text() : "") + choice.newText(heldBack()))
+                    .put("text", (echoes ? choice.prompt().text().get() : "") + choice.newText(heldBack()))
                     .putNull("logprobs")
                     .put("finish_reason", reason(choice))
                     .put("stop_reason", matched(choice))
@@ -185,7 +185,9 @@ final class VllmResponses {
             for (Choice choice : choices) {
                 all.add(new JsonObject()
                         .put("index", choice.index())
-                        .put("text", (common.options.echo() ? choice.prompt().text() : "") + choice.text())
+                        .put(
+                                "text",
+                                (common.options.echo() ? choice.prompt().text().get() : "") + choice.text())
                         .putNull("logprobs")
                         .put("finish_reason", reason(choice))
                         .put("stop_reason", matched(choice))
