@@ -71,7 +71,7 @@ final class ReplayCommandTest {
         JsonNode paced = json("--capacity-blocks", "19200", "--emit", emit, "--backend", backend, "--held", "--json")
                 .get(0);
         assertThat(paced.path("gainPoints").asDouble()).isGreaterThan(1);
-        assertThat(paced.path("pinOperations").asLong()).isBetween(1L, 3_000L);
+        assertThat(paced.path("holdOperations").asLong()).isBetween(1L, 3_000L);
     }
 
     @Test
