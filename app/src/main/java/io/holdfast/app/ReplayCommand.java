@@ -242,6 +242,9 @@ final class ReplayCommand implements Callable<Integer> {
         }
         List<Integer> capacities = capacities(requests);
         ReplaySettings settings = settings();
+        for (int capacity : capacities) {
+            Replay.check(requests, settings, capacity);
+        }
         ReplayReport report = new ReplayReport(requests, policy.name().toLowerCase(Locale.ROOT), showText);
         TerminalText text = new TerminalText(out, !json && TerminalText.onTerminal(), System::nanoTime);
         if (!json) {

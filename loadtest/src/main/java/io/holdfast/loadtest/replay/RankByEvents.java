@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.LongPredicate;
 import java.util.stream.Collectors;
@@ -109,6 +110,11 @@ final class RankByEvents implements EventFollower.Listener {
         return tokens.of(prefix(path, path.length));
     }
 
+    /** The last block of the shortest path over a prefix that requests share, of those at which a pin may end. */
+    OptionalLong shortestPathOver(long last, LongPredicate mayEnd) {
+        return shared.shortestPathOver(last, mayEnd);
+    }
+
     /** Before a batch that is published now. */
     void now(long nanos) {
         shared.now(nanos);
@@ -173,7 +179,7 @@ final class RankByEvents implements EventFollower.Listener {
                 return;
             }
             long last = prefix.lastBlock();
-            if (!held.contains(last) && follower.blocks().resident(last)) {
+            if (!held.contains(last) && mayBegin(last)) {
                 pace.begun(1);
                 if (lever.hold(follower.blocks().path(last))) {
                     operations++;
@@ -183,6 +189,14 @@ final class RankByEvents implements EventFollower.Listener {
                 }
             }
         }
+    }
+
+    /** It is there, no other hold keeps it, and what has to be sent is known. */
+    private boolean mayBegin(long last) {
+        EngineBlocks blocks = follower.blocks();
+        return blocks.resident(last)
+                && !blocks.pinned(last)
+                && (!lever.needsTokens() || tokens.know(blocks.path(last)));
     }
 
     boolean isOpen() {

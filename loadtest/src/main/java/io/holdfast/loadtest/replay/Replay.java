@@ -57,6 +57,11 @@ public final class Replay {
         hints = settings.hints().map(wanted -> hints(trace, wanted)).orElseGet(() -> new byte[trace.requests()]);
     }
 
+    /** Says in one sentence, before anything is replayed, what speaks against it. */
+    public static void check(Trace trace, ReplaySettings settings, int capacity) {
+        settings.announced().filter(Announced::byRules).ifPresent(any -> RulesReplay.check(trace, capacity));
+    }
+
     public static ReplayResult run(Trace trace, ReplaySettings settings, int capacity) {
         if (settings.policy() == Policy.OPTIMUM) {
             return new ReplayResult(capacity, Optimum.hits(trace, capacity), trace.references(), 0, OptionalLong.empty(), 0, 0, 0, Optional.empty());

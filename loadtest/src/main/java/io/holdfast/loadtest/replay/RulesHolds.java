@@ -17,7 +17,9 @@ import io.holdfast.rules.sglang.SglangStats;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Predicate;
 
 /** What a sidecar does beside SGLang's rules: hears their events through the codec, decides, and pins or holds by sessions. */
@@ -25,9 +27,10 @@ final class RulesHolds implements RankByEvents.Lever {
     /*
      * Two levers
      * ----------
-     * A pin names the last block of a path, which must have ended an insertion, and is hard: so all pins together leave room
-     * for the largest request, and where one waits while nothing runs all of them go. The engine refuses a block that it has
-     * no more. A session hold is a request for the path and one token, in a session of its own: it takes the engine's time,
+     * A pin names the last block of a path, which must have ended an insertion; a prefix at which requests part, and none
+     * ended, is pinned by the shortest path over it, as a sidecar's plan does. Pins are hard: so all together leave room for
+     * the largest request, and where one waits while nothing runs all of them go. The engine refuses a block that it has no
+     * more. A session hold is a request for the path and one token, in a session of its own: it takes the engine's time,
      * computes what of the path was lost, and lasts until the session is closed. What sessions refer to is evicted last, so
      * that it needs no guard.
      *
@@ -40,13 +43,14 @@ final class RulesHolds implements RankByEvents.Lever {
     private final KvEventEncoder encoder = new KvEventEncoder(Dialect.SGLANG_MAPS);
     private final KvEventDecoder decoder = new KvEventDecoder();
     private final StoredBlocks chain = new StoredBlocks();
-    private final Map<Long, String> open = new HashMap<>();
+    /** What keeps a prefix, by its last block: where its pin ends, or the number of its session. */
+    private final Map<Long, Long> open = new HashMap<>();
     /** How many of our own requests have a block on their paths. */
     private final Map<Long, Integer> own = new HashMap<>();
 
     private Optional<SglangEngine> engine = Optional.empty();
     private long sequence;
-    private long numbers;
+    private long sessionNumbers;
     private long pinOperations;
     private int givenUp;
     private boolean someLost;
@@ -134,7 +138,15 @@ final class RulesHolds implements RankByEvents.Lever {
 
     @Override
     public boolean mayEnd(long block) {
-        return sessions || (rank.blocks().endedInsertion(block) && !rank.blocks().ambiguous(block));
+        return sessions || pinnedAt(block).isPresent();
+    }
+
+    private OptionalLong pinnedAt(long block) {
+        return mayBePinned(block) ? OptionalLong.of(block) : rank.shortestPathOver(block, this::mayBePinned);
+    }
+
+    private boolean mayBePinned(long block) {
+        return rank.blocks().endedInsertion(block) && !rank.blocks().ambiguous(block);
     }
 
     @Override
@@ -150,29 +162,35 @@ final class RulesHolds implements RankByEvents.Lever {
     @Override
     public boolean hold(long[] path) {
         long last = path[path.length - 1];
-        int adds = rank.blocks().unpinnedBlocks(last);
-        boolean held = sessions ? refer(last, path) : pin(last, adds);
-        if (held) {
-            pinOperations += adds;
-            rank.blocks().pinPath(last);
-        }
-        return held;
+        return sessions ? refer(last, path) : pin(last);
     }
 
-    private boolean pin(long last, int adds) {
-        if (rank.blocks().pinnedBlocks() + adds > guarded
-                || engine().pin(new long[] {last}).count() == 0) {
+    private boolean pin(long last) {
+        OptionalLong end = pinnedAt(last);
+        if (end.isEmpty() || rank.blocks().pinned(end.getAsLong())) {
             return false;
         }
-        open.put(last, "");
+        int adds = rank.blocks().unpinnedBlocks(end.getAsLong());
+        if (rank.blocks().pinnedBlocks() + adds > guarded
+                || engine().pin(new long[] {end.getAsLong()}).count() == 0) {
+            return false;
+        }
+        open.put(last, end.getAsLong());
+        keep(end.getAsLong());
         return true;
+    }
+
+    private void keep(long end) {
+        pinOperations += rank.blocks().unpinnedBlocks(end);
+        rank.blocks().pinPath(end);
     }
 
     private boolean refer(long last, long[] path) {
         Optional<int[]> tokens = rank.tokens(path);
         tokens.ifPresent(prompt -> {
-            String session = "holdfast-" + numbers++;
-            open.put(last, session);
+            open.put(last, ++sessionNumbers);
+            keep(last);
+            String session = session(sessionNumbers);
             for (long block : path) {
                 own.merge(block, 1, Integer::sum);
             }
@@ -206,15 +224,19 @@ final class RulesHolds implements RankByEvents.Lever {
 
     @Override
     public void letGo(long last) {
+        long by = Objects.requireNonNull(open.remove(last));
         int before = rank.blocks().pinnedBlocks();
-        rank.blocks().unpinPath(last);
+        rank.blocks().unpinPath(sessions ? last : by);
         pinOperations += before - rank.blocks().pinnedBlocks();
-        String session = open.remove(last);
         if (sessions) {
-            engine().closeSession(String.valueOf(session));
+            engine().closeSession(session(by));
         } else {
-            engine().unpin(new long[] {last});
+            engine().unpin(new long[] {by});
         }
+    }
+
+    private static String session(long number) {
+        return "holdfast-" + number;
     }
 
     long pinOperations() {

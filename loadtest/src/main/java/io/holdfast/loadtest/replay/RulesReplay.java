@@ -53,6 +53,7 @@ final class RulesReplay {
     private static final long EMPTY_PASS_NANOS = 50_000;
 
     private static final int LEAST_TOKENS = 64;
+    private static final int MOST_TOKENS = 1 << 30;
 
     private static final class Clock implements EngineClock {
         private long now;
@@ -92,13 +93,8 @@ final class RulesReplay {
         this.trace = trace;
         this.capacity = capacity;
         page = trace.blockTokens();
-        long tokens = (long) capacity * page;
-        if (tokens < Math.max(LEAST_TOKENS, 4L * page) || tokens > Integer.MAX_VALUE - CHUNK_TOKENS) {
-            throw new LoadTestException("The engine's rules take a cache of " + LEAST_TOKENS + " to "
-                    + (Integer.MAX_VALUE - CHUNK_TOKENS) + " tokens and at least 4 blocks, and " + capacity
-                    + " blocks of " + page + " tokens are not that; choose another capacity.");
-        }
-        capacityTokens = (int) tokens;
+        check(trace, capacity);
+        capacityTokens = capacity * page;
         largestTokens = Math.min(largest(trace), capacityTokens);
         nextOwn = trace.uniqueBlocks();
         hints = settings.hints().map(asked -> Replay.hints(trace, asked)).orElseGet(() -> new byte[trace.requests()]);
@@ -129,6 +125,17 @@ final class RulesReplay {
             deciding.ifPresent(deciders -> deciders.use(sglang));
             holds = deciding;
             engine = sglang;
+        }
+    }
+
+    /** Whether engines have caches of this size. */
+    static void check(Trace trace, int capacity) {
+        int page = trace.blockTokens();
+        long tokens = (long) capacity * page;
+        if (tokens < Math.max(LEAST_TOKENS, 4L * page) || tokens > MOST_TOKENS) {
+            throw new LoadTestException("The engine's rules take a cache of " + LEAST_TOKENS + " to " + MOST_TOKENS
+                    + " tokens and at least 4 blocks, and " + capacity + " blocks of " + page
+                    + " tokens are not that; choose another capacity.");
         }
     }
 

@@ -9,6 +9,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.loadtest.replay.ReplaySettings.Announced;
 import io.holdfast.loadtest.replay.ReplaySettings.Form;
+import io.holdfast.loadtest.replay.ReplaySettings.Hints;
 import io.holdfast.loadtest.replay.ReplaySettings.Part;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
 import java.util.Optional;
@@ -61,6 +62,28 @@ final class SteppedReplayTest {
                 .isLessThanOrEqualTo(atOnce.holdOperations().orElseThrow())
                 .isLessThanOrEqualTo(trace.requests());
         assertThat(100 * byPace.hitRatio()).isGreaterThan(found(free.with(Policy.LRU)));
+    }
+
+    /** What the owners of requests say goes over to the blocks that events named. */
+    @ParameterizedTest
+    @EnumSource(Form.class)
+    void hintsThatAreRight_gainMore(Form form) {
+        ReplaySettings plain = settings(form, Policy.HOLDFAST, false, Set.of());
+        ReplaySettings hinted = new ReplaySettings(
+                Policy.HOLDFAST, Set.of(), false, false, Optional.of(new Hints(1, 1)), plain.announced());
+        assertThat(found(hinted)).isGreaterThan(found(plain) + 0.5);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Policy.class,
+            names = {"SLRU", "LFU"})
+    void otherEviction_worksInAnEnginesSteps_andPinsNothing(Policy policy) {
+        ReplayResult found = Replay.run(trace, settings(Form.SGLANG, policy, false, Set.of()), CAPACITY);
+        ReplayResult lru = Replay.run(trace, settings(Form.SGLANG, Policy.LRU, false, Set.of()), CAPACITY);
+        assertThat(found.hits()).isPositive().isNotEqualTo(lru.hits());
+        assertThat(found.pinOperations()).isZero();
+        assertThat(found.holdOperations()).isEmpty();
     }
 
     @ParameterizedTest
