@@ -161,26 +161,30 @@ final class ReplayCommand implements Callable<Integer> {
             names = "--rules",
             paramLabel = "WHAT",
             defaultValue = "PLAIN",
-            description = "plain: a cache of blocks, of which the least recently used goes first, whose requests wait for"
-                    + " nobody; sglang or vllm: the engine's own rules in virtual time (radix tree or block pool, chunks,"
-                    + " admission, retraction, running requests that hold their blocks), told by events as with --emit;"
-                    + " sglang is the branch that has pin_blocks, or with --backend session the release with sessions,"
-                    + " and vllm, which can hold nothing, is for --policy lru. Several times slower (default: plain).")
+            description =
+                    "plain: a cache of blocks, of which the least recently used goes first, whose requests wait for"
+                        + " nobody; sglang or vllm: the engine's own rules in virtual time (radix tree or block pool,"
+                        + " chunks, admission, retraction, running requests that hold their blocks), told by events as"
+                        + " with --emit; sglang is the branch that has pin_blocks, or with --backend session the"
+                        + " release with sessions, and vllm, which can hold nothing, is for --policy lru. Several"
+                        + " times slower (default: plain).")
     private Rules rules = Rules.PLAIN;
 
     @Option(
             names = "--backend",
             paramLabel = "NAME",
-            description = "With --emit engine-like or --rules sglang: pin or session: holds begin no faster than the sidecar"
-                    + " begins them (default: as soon as they are chosen). With --emit both are the same, since there"
-                    + " only their pace is modelled; with --rules sglang a pin is refused and a session hold is a request"
-                    + " as it is in the engine.")
+            description =
+                    "With --emit engine-like or --rules sglang: pin or session: holds begin no faster than the sidecar"
+                        + " begins them (default: as soon as they are chosen). With --emit both are the same, since"
+                        + " there only their pace is modelled; with --rules sglang a pin is refused and a session hold"
+                        + " is a request as it is in the engine.")
     private @Nullable Lever backend;
 
     @Option(
             names = "--held",
-            description = "Running requests hold their blocks and those of their answers; always so with --rules sglang or"
-                    + " vllm.")
+            description =
+                    "Running requests hold their blocks and those of their answers; always so with --rules sglang or"
+                            + " vllm.")
     private boolean held;
 
     @Option(
@@ -298,8 +302,9 @@ final class ReplayCommand implements Callable<Integer> {
     private void followsRules() {
         String name = rules.name().toLowerCase(Locale.ROOT);
         if (rules == Rules.VLLM && (policy != Policy.LRU || backend != null)) {
-            throw new CommandException("vLLM has neither pins nor sessions, so by --rules vllm nothing can be held; write"
-                    + " --policy lru without --backend, or --rules sglang, or --emit vllm, where pins are made up.");
+            throw new CommandException(
+                    "vLLM has neither pins nor sessions, so by --rules vllm nothing can be held; write --policy lru"
+                            + " without --backend, or --rules sglang, or --emit vllm, where pins are made up.");
         }
         if (policy == Policy.SLRU || policy == Policy.LFU || policy == Policy.OPTIMUM) {
             throw new CommandException("--policy " + policy.name().toLowerCase(Locale.ROOT)
@@ -311,12 +316,13 @@ final class ReplayCommand implements Callable<Integer> {
                     + " everything is told by events; leave it out, or write --rules plain.");
         }
         if (without.contains(Part.REQUESTS)) {
-            throw new CommandException("--without requests takes each announcement for a request, which is modelled with"
-                    + " --emit only; leave it out, or write --rules plain.");
+            throw new CommandException(
+                    "--without requests takes each announcement for a request, which is modelled with"
+                            + " --emit only; leave it out, or write --rules plain.");
         }
         if (emit != Emit.PLAIN && (emit == Emit.VLLM) != (rules == Rules.VLLM)) {
-            throw new CommandException("--rules " + name + " announces what it does as " + name + " does, not as --emit "
-                    + emit + " says; leave --emit out.");
+            throw new CommandException("--rules " + name + " announces what it does as " + name
+                    + " does, not as --emit " + emit + " says; leave --emit out.");
         }
     }
 

@@ -135,8 +135,9 @@ final class ReplayReport {
             node.put("pinsGivenUp", found.pinsGivenUp())
                     .put("gateChanges", found.gateChanges())
                     .put("licensedShare", found.openShare());
-            found.refused().ifPresent(refused -> node.put("refusedRequests", refused.requests())
-                    .put("refusedHolds", refused.holds()));
+            found.refused()
+                    .ifPresent(refused ->
+                            node.put("refusedRequests", refused.requests()).put("refusedHolds", refused.holds()));
             trace.recorded().ifPresent(recorded -> {
                 node.put("headlessRequests", recorded.headless());
                 HeadFindings.of(recorded, showText).into(node.putArray("unstableHeads"));

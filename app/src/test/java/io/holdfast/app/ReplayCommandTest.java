@@ -78,7 +78,16 @@ final class ReplayCommandTest {
     @ParameterizedTest
     @CsvSource({"pin", "session"})
     void byTheEnginesRules_toldInTheSameFieldsAndTwoMore(String backend) throws IOException {
-        JsonNode held = json("--thin", "0.8", "--capacity-blocks", "9600", "--rules", "sglang", "--backend", backend, "--json")
+        JsonNode held = json(
+                        "--thin",
+                        "0.8",
+                        "--capacity-blocks",
+                        "9600",
+                        "--rules",
+                        "sglang",
+                        "--backend",
+                        backend,
+                        "--json")
                 .get(0);
         assertThat(held.path("references").asLong() % 387).isZero();
         assertThat(held.path("hits").asLong())
@@ -90,9 +99,12 @@ final class ReplayCommandTest {
 
     @Test
     void byVllmsRules_lruAlone_andRequestsThatNeverFitAreTold() throws IOException {
-        JsonNode lru = json("--thin", "0.8", "--capacity-blocks", "9600", "--rules", "vllm", "--policy", "lru", "--json")
+        JsonNode lru = json(
+                        "--thin", "0.8", "--capacity-blocks", "9600", "--rules", "vllm", "--policy", "lru", "--json")
                 .get(0);
-        assertThat(lru.path("hits").asLong()).isPositive().isEqualTo(lru.path("lruHits").asLong());
+        assertThat(lru.path("hits").asLong())
+                .isPositive()
+                .isEqualTo(lru.path("lruHits").asLong());
         assertThat(lru.has("holdOperations")).isFalse();
         assertThat(CommandRun.by(
                                 "replay",
@@ -114,7 +126,8 @@ final class ReplayCommandTest {
     @ParameterizedTest
     @CsvSource({"slru, false", "lfu, false", "freq, true"})
     void engineLike_takesEachPolicy(String policy, boolean holds) throws IOException {
-        JsonNode told = json("--thin", "0.7", "--capacity-blocks", "9600", "--emit", "sglang", "--policy", policy, "--json")
+        JsonNode told = json(
+                        "--thin", "0.7", "--capacity-blocks", "9600", "--emit", "sglang", "--policy", policy, "--json")
                 .get(0);
         assertThat(told.path("hits").asLong())
                 .isBetween(1L, told.path("optimumHits").asLong())
@@ -153,16 +166,20 @@ final class ReplayCommandTest {
                 "--format csv|is no header 'time,prefix,tokens'",
                 "--policy mru|'MRU'",
                 "--emit loud|expected one of [plain, engine-like, sglang, vllm] but was 'loud'",
-                "--backend pin|--backend says how fast holds begin, which is seen with --emit engine-like or --rules sglang only",
+                "--backend pin|--backend says how fast holds begin, which is seen with --emit engine-like or --rules"
+                        + " sglang only",
                 "--without requests|--without requests takes each announcement for a request",
                 "--emit vllm --backend keep-warm|expected one of [PIN, SESSION]",
-                "--rules vllm|vLLM has neither pins nor sessions, so by --rules vllm nothing can be held; write --policy lru",
+                "--rules vllm|vLLM has neither pins nor sessions, so by --rules vllm nothing can be held; write"
+                        + " --policy lru",
                 "--rules vllm --policy lru --backend pin|vLLM has neither pins nor sessions",
-                "--rules sglang --policy slru|--policy slru replaces the engine's eviction, and --rules sglang keeps it",
+                "--rules sglang --policy slru|--policy slru replaces the engine's eviction, and --rules sglang keeps"
+                        + " it",
                 "--rules sglang --policy optimum|write --policy lru, holdfast or freq, or --rules plain",
                 "--rules sglang --touches full|--touches full shows requests that no event tells of",
                 "--rules sglang --without requests|--without requests takes each announcement for a request",
-                "--rules sglang --emit vllm|--rules sglang announces what it does as sglang does, not as --emit vllm says",
+                "--rules sglang --emit vllm|--rules sglang announces what it does as sglang does, not as --emit vllm"
+                        + " says",
                 "--rules sglang --policy lru --capacity-blocks 2|and 2 blocks of 16 tokens are not that",
                 "--rules trtllm|'trtllm'"
             })

@@ -19,8 +19,7 @@ final class DecidesByEvents implements Decides, RankByEvents.Lever {
     /** The paths that are held, by their last block. */
     private final Map<Long, int[]> held = new HashMap<>();
 
-    DecidesByEvents(
-            Announced announced, RankSettings settings, int capacity, int blockTokens, Decides.Lever lever) {
+    DecidesByEvents(Announced announced, RankSettings settings, int capacity, int blockTokens, Decides.Lever lever) {
         this.capacity = capacity;
         this.lever = lever;
         rank = new RankByEvents(announced, settings, capacity, this);

@@ -88,8 +88,7 @@ final class RankByEvents implements EventFollower.Listener {
         this.capacity = capacity;
         this.paced = announced.paced();
         this.lever = lever;
-        follower =
-                new EventFollower(announced.form() == Form.VLLM ? RequestRules.vllm() : RequestRules.sglang(), this);
+        follower = new EventFollower(announced.form() == Form.VLLM ? RequestRules.vllm() : RequestRules.sglang(), this);
         shared = new SharedPrefixes(follower.blocks(), new BlockTokens(), HEAT_HALVES_NANOS);
         ranked = new RankedPrefixes(
                 settings, announced.paced() ? HoldLimits.ofCalls(LEASE) : HoldLimits.free(LEASE), follower.blocks());
@@ -164,8 +163,7 @@ final class RankByEvents implements EventFollower.Listener {
 
     private void release() {
         Set<Long> chosen = ranked.chosen().stream().map(RankedPrefix::lastBlock).collect(Collectors.toSet());
-        List<Long> over =
-                held.stream().filter(hold -> !chosen.contains(hold)).toList();
+        List<Long> over = held.stream().filter(hold -> !chosen.contains(hold)).toList();
         for (long hold : over) {
             held.remove(hold);
             operations++;

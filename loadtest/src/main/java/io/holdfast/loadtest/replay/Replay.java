@@ -64,7 +64,16 @@ public final class Replay {
 
     public static ReplayResult run(Trace trace, ReplaySettings settings, int capacity) {
         if (settings.policy() == Policy.OPTIMUM) {
-            return new ReplayResult(capacity, Optimum.hits(trace, capacity), trace.references(), 0, OptionalLong.empty(), 0, 0, 0, Optional.empty());
+            return new ReplayResult(
+                    capacity,
+                    Optimum.hits(trace, capacity),
+                    trace.references(),
+                    0,
+                    OptionalLong.empty(),
+                    0,
+                    0,
+                    0,
+                    Optional.empty());
         }
         if (settings.announced().isPresent()) {
             Announced announced = settings.announced().get();

@@ -194,24 +194,19 @@ final class RulesHolds implements RankByEvents.Lever {
             for (long block : path) {
                 own.merge(block, 1, Integer::sum);
             }
-            engine()
-                    .submit(new Generation(
-                            prompt,
-                            RequestOptions.of(1).withSession(session),
-                            false,
-                            nowNanos,
-                            new TokenListener() {
-                                @Override
-                                public void token(int token, int count, int cachedTokens, boolean ended) {
-                                    // Its events come before its answer.
-                                    forget(path);
-                                }
+            engine().submit(new Generation(
+                    prompt, RequestOptions.of(1).withSession(session), false, nowNanos, new TokenListener() {
+                        @Override
+                        public void token(int token, int count, int cachedTokens, boolean ended) {
+                            // Its events come before its answer.
+                            forget(path);
+                        }
 
-                                @Override
-                                public void failed(String message) {
-                                    forget(path);
-                                }
-                            }));
+                        @Override
+                        public void failed(String message) {
+                            forget(path);
+                        }
+                    }));
         });
         return tokens.isPresent();
     }

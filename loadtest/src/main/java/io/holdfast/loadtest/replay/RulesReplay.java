@@ -117,11 +117,11 @@ final class RulesReplay {
             Optional<RulesHolds> deciding = settings.pins()
                     ? Optional.of(new RulesHolds(announced, settings.rank(), capacity, page, guarded()))
                     : Optional.empty();
-            Consumer<List<CacheEvent>> publisher =
-                    deciding.<Consumer<List<CacheEvent>>>map(deciders -> events -> deciders.published(events, clock.now))
-                            .orElse(events -> {});
-            SglangEngine sglang = new SglangEngine(
-                    sglang(announced), Faults.none(), clock, gpu, model, publisher, ElasticPool.OWN);
+            Consumer<List<CacheEvent>> publisher = deciding.<Consumer<List<CacheEvent>>>map(
+                            deciders -> events -> deciders.published(events, clock.now))
+                    .orElse(events -> {});
+            SglangEngine sglang =
+                    new SglangEngine(sglang(announced), Faults.none(), clock, gpu, model, publisher, ElasticPool.OWN);
             deciding.ifPresent(deciders -> deciders.use(sglang));
             holds = deciding;
             engine = sglang;
@@ -271,8 +271,8 @@ final class RulesReplay {
 
     private void hint(int request, int[] prompt) {
         if (hints[request] != 0) {
-            holds.ifPresent(deciding ->
-                    deciding.hint(SglangBlockNames.of(prompt, page), hints[request] == Replay.GOES_ON));
+            holds.ifPresent(
+                    deciding -> deciding.hint(SglangBlockNames.of(prompt, page), hints[request] == Replay.GOES_ON));
         }
     }
 }

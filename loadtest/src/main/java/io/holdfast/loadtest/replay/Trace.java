@@ -142,9 +142,9 @@ public final class Trace {
         if (smaller > MOST_BLOCKS) {
             throw new LoadTestException(String.format(
                     Locale.ROOT,
-                    "The trace %s has %,d blocks of %,d tokens, %,d of them different, and a replay in an engine's blocks"
-                            + " of %d tokens has room for %,d of those; leave out requests by --thin, or write --emit"
-                            + " plain and --rules plain.",
+                    "The trace %s has %,d blocks of %,d tokens, %,d of them different, and a replay in an engine's"
+                            + " blocks of %d tokens has room for %,d of those; leave out requests by --thin, or write"
+                            + " --emit plain and --rules plain.",
                     name,
                     references(),
                     blockTokens,

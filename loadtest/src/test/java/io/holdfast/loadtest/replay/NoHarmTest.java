@@ -28,8 +28,8 @@ final class NoHarmTest {
         public String toString() {
             return String.format(
                     Locale.ROOT,
-                    "%s-%d %.0f %%: %+.2f, pins licensed %.0f %% of the time in %d changes, %s hold operations, %d given"
-                            + " up, %s",
+                    "%s-%d %.0f %%: %+.2f, pins licensed %.0f %% of the time in %d changes, %s hold operations, %d"
+                            + " given up, %s",
                     kind,
                     seed,
                     100 * share,

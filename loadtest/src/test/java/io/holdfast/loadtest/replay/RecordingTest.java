@@ -59,7 +59,8 @@ final class RecordingTest {
                 new Announced(Form.SGLANG, false),
                 new Announced(Form.VLLM, false),
                 new Announced(Form.SGLANG, Optional.of(Lever.PIN), true))) {
-            ReplayResult told = Replay.run(again, ReplaySettings.of(Policy.HOLDFAST).announcing(announced), all);
+            ReplayResult told =
+                    Replay.run(again, ReplaySettings.of(Policy.HOLDFAST).announcing(announced), all);
             assertThat(told.hits()).as("%s", announced).isBetween(1L, (long) again.references());
         }
         assertThat(trace.blockTokens()).isEqualTo(blockTokens);

@@ -52,8 +52,7 @@ final class RulesReplayTest {
             ReplayResult held = Replay.run(trace, settings, CAPACITY);
             assertThat(100 * held.hitRatio()).as("%s", lever).isGreaterThan(found(settings.with(Policy.LRU)) + 0.2);
             assertThat(held.holdOperations().orElseThrow()).isBetween(1L, (long) trace.requests());
-            assertThat(held.pinOperations())
-                    .isGreaterThan(held.holdOperations().orElseThrow());
+            assertThat(held.pinOperations()).isGreaterThan(held.holdOperations().orElseThrow());
             assertThat(held.refused().orElseThrow().requests()).isZero();
         }
     }
@@ -70,7 +69,9 @@ final class RulesReplayTest {
                 Optional.of(new Announced(Form.SGLANG, Optional.empty(), true)));
         for (int capacity : new int[] {900, 2_000, CAPACITY}) {
             ReplayResult held = Replay.run(trace, settings, capacity);
-            assertThat(held.refused().orElseThrow().requests()).as("%d blocks", capacity).isZero();
+            assertThat(held.refused().orElseThrow().requests())
+                    .as("%d blocks", capacity)
+                    .isZero();
         }
     }
 

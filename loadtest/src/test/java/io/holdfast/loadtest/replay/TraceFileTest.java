@@ -109,7 +109,8 @@ final class TraceFileTest {
         Trace huge = builder.build();
         assertThatThrownBy(huge::asKeptByEngines)
                 .isInstanceOf(LoadTestException.class)
-                .hasMessageStartingWith("The trace huge has 40 blocks of 536,870,912 tokens, 40 of them different, and a")
+                .hasMessageStartingWith(
+                        "The trace huge has 40 blocks of 536,870,912 tokens, 40 of them different, and a")
                 .hasMessageContaining("leave out requests by --thin");
     }
 
