@@ -6,6 +6,7 @@ import io.holdfast.loadtest.replay.ReplaySettings;
 import io.holdfast.loadtest.replay.ReplaySettings.Announced;
 import io.holdfast.loadtest.replay.ReplaySettings.Form;
 import io.holdfast.loadtest.replay.ReplaySettings.Hints;
+import io.holdfast.loadtest.replay.ReplaySettings.Lever;
 import io.holdfast.loadtest.replay.ReplaySettings.Part;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
 import io.holdfast.loadtest.replay.Trace;
@@ -74,10 +75,11 @@ final class ReplayCommand implements Callable<Integer> {
         }
     }
 
-    /** What holds are made with. */
-    enum Lever {
-        PIN,
-        SESSION
+    /** What serves the requests. */
+    enum Rules {
+        PLAIN,
+        SGLANG,
+        VLLM
     }
 
     /** How large the caches are. */
@@ -156,13 +158,33 @@ final class ReplayCommand implements Callable<Integer> {
     private Emit emit = Emit.PLAIN;
 
     @Option(
+            names = "--rules",
+            paramLabel = "WHAT",
+            defaultValue = "PLAIN",
+            description =
+                    "plain: a cache of blocks, of which the least recently used goes first, whose requests wait for"
+                        + " nobody; sglang or vllm: the engine's own rules in virtual time (radix tree or block pool,"
+                        + " chunks, admission, retraction, running requests that hold their blocks), told by events as"
+                        + " with --emit; sglang is the branch that has pin_blocks, or with --backend session the"
+                        + " release with sessions, and vllm, which can hold nothing, is for --policy lru. Several"
+                        + " times slower (default: plain).")
+    private Rules rules = Rules.PLAIN;
+
+    @Option(
             names = "--backend",
             paramLabel = "NAME",
-            description = "With --emit engine-like: pin or session: holds begin no faster than the sidecar begins them"
-                    + " (default: as soon as they are chosen).")
+            description =
+                    "With --emit engine-like or --rules sglang: pin or session: holds begin no faster than the sidecar"
+                        + " begins them (default: as soon as they are chosen). With --emit both are the same, since"
+                        + " there only their pace is modelled; with --rules sglang a pin is refused and a session hold"
+                        + " is a request as it is in the engine.")
     private @Nullable Lever backend;
 
-    @Option(names = "--held", description = "Running requests hold their blocks and those of their answers.")
+    @Option(
+            names = "--held",
+            description =
+                    "Running requests hold their blocks and those of their answers; always so with --rules sglang or"
+                            + " vllm.")
     private boolean held;
 
     @Option(
@@ -220,11 +242,14 @@ final class ReplayCommand implements Callable<Integer> {
         if (thin != null) {
             requests = requests.thinned(thin, seed);
         }
-        if (emit != Emit.PLAIN) {
+        if (emit != Emit.PLAIN || rules != Rules.PLAIN) {
             requests = requests.asKeptByEngines();
         }
         List<Integer> capacities = capacities(requests);
         ReplaySettings settings = settings();
+        for (int capacity : capacities) {
+            Replay.check(requests, settings, capacity);
+        }
         ReplayReport report = new ReplayReport(requests, policy.name().toLowerCase(Locale.ROOT), showText);
         TerminalText text = new TerminalText(out, !json && TerminalText.onTerminal(), System::nanoTime);
         if (!json) {
@@ -259,9 +284,13 @@ final class ReplayCommand implements Callable<Integer> {
     }
 
     private void consistent() {
+        if (rules != Rules.PLAIN) {
+            followsRules();
+            return;
+        }
         if (emit == Emit.PLAIN && backend != null) {
             throw new CommandException(
-                    "--backend says how fast holds begin, which is seen with --emit engine-like only;"
+                    "--backend says how fast holds begin, which is seen with --emit engine-like or --rules sglang only;"
                             + " write both, or neither.");
         }
         if (emit == Emit.PLAIN && without.contains(Part.REQUESTS)) {
@@ -272,6 +301,33 @@ final class ReplayCommand implements Callable<Integer> {
         if (without.contains(Part.SHADOW) && (ungated || without.contains(Part.GATE))) {
             throw new CommandException("--without shadow is another licence to pin, and --without gate is none;"
                     + " write one of them.");
+        }
+    }
+
+    private void followsRules() {
+        String name = rules.name().toLowerCase(Locale.ROOT);
+        if (rules == Rules.VLLM && (policy != Policy.LRU || backend != null)) {
+            throw new CommandException(
+                    "vLLM has neither pins nor sessions, so by --rules vllm nothing can be held; write --policy lru"
+                            + " without --backend, or --rules sglang, or --emit vllm, where pins are made up.");
+        }
+        if (policy == Policy.SLRU || policy == Policy.LFU || policy == Policy.OPTIMUM) {
+            throw new CommandException("--policy " + policy.name().toLowerCase(Locale.ROOT)
+                    + " replaces the engine's eviction, and --rules " + name
+                    + " keeps it; write --policy lru, holdfast or freq, or --rules plain.");
+        }
+        if (touches == Touches.FULL) {
+            throw new CommandException("--touches full shows requests that no event tells of, and with --rules " + name
+                    + " everything is told by events; leave it out, or write --rules plain.");
+        }
+        if (without.contains(Part.REQUESTS)) {
+            throw new CommandException(
+                    "--without requests takes each announcement for a request, which is modelled with"
+                            + " --emit only; leave it out, or write --rules plain.");
+        }
+        if (emit != Emit.PLAIN && (emit == Emit.VLLM) != (rules == Rules.VLLM)) {
+            throw new CommandException("--rules " + name + " announces what it does as " + name
+                    + " does, not as --emit " + emit + " says; leave --emit out.");
         }
     }
 
@@ -301,9 +357,15 @@ final class ReplayCommand implements Callable<Integer> {
                 held,
                 touches == Touches.FULL,
                 Optional.ofNullable(hints).map(right -> new Hints(right, hintSeed)),
-                emit == Emit.PLAIN
-                        ? Optional.empty()
-                        : Optional.of(new Announced(emit == Emit.VLLM ? Form.VLLM : Form.SGLANG, backend != null)));
+                announced());
+    }
+
+    private Optional<Announced> announced() {
+        if (emit == Emit.PLAIN && rules == Rules.PLAIN) {
+            return Optional.empty();
+        }
+        Form form = emit == Emit.VLLM || rules == Rules.VLLM ? Form.VLLM : Form.SGLANG;
+        return Optional.of(new Announced(form, Optional.ofNullable(backend), rules != Rules.PLAIN));
     }
 
     private List<Integer> capacities(Trace requests) {

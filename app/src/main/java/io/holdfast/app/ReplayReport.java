@@ -96,6 +96,20 @@ final class ReplayReport {
         } else {
             text.paragraph("  ", "LRU finds all that can be found: there is nothing for a pin to win.");
         }
+        int refused = lines.stream()
+                .flatMap(line -> line.found().refused().stream())
+                .mapToInt(ReplayResult.Refused::requests)
+                .max()
+                .orElse(0);
+        if (refused > 0) {
+            text.paragraph(
+                    "  ",
+                    String.format(
+                            Locale.ROOT,
+                            "The smallest cache has no room for %,d of the requests: they were refused, as the engine"
+                                    + " does, and count as blocks that were not found.",
+                            refused));
+        }
         trace.recorded()
                 .ifPresent(recorded -> HeadFindings.of(recorded, showText).print(text));
     }
@@ -116,10 +130,14 @@ final class ReplayReport {
             if (line.gap() > 0) {
                 node.put("gapShare", line.gainPoints() / line.gap());
             }
-            node.put("pinOperations", found.pinOperations())
-                    .put("pinsGivenUp", found.pinsGivenUp())
+            node.put("pinOperations", found.pinOperations());
+            found.holdOperations().ifPresent(operations -> node.put("holdOperations", operations));
+            node.put("pinsGivenUp", found.pinsGivenUp())
                     .put("gateChanges", found.gateChanges())
                     .put("licensedShare", found.openShare());
+            found.refused()
+                    .ifPresent(refused ->
+                            node.put("refusedRequests", refused.requests()).put("refusedHolds", refused.holds()));
             trace.recorded().ifPresent(recorded -> {
                 node.put("headlessRequests", recorded.headless());
                 HeadFindings.of(recorded, showText).into(node.putArray("unstableHeads"));

@@ -81,7 +81,7 @@ class ArchitectureTest {
                 .whereLayer("sidecar")
                 .mayOnlyAccessLayers("sglang", "vllm", "lmcache", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
-                .mayOnlyAccessLayers("events", "core", "evidence")
+                .mayOnlyAccessLayers("rules", "events", "core", "evidence")
                 .whereLayer("emulator")
                 .mayOnlyAccessLayers("rules", "events", "core")
                 .whereLayer("rules")

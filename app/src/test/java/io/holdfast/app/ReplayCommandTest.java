@@ -71,7 +71,69 @@ final class ReplayCommandTest {
         JsonNode paced = json("--capacity-blocks", "19200", "--emit", emit, "--backend", backend, "--held", "--json")
                 .get(0);
         assertThat(paced.path("gainPoints").asDouble()).isGreaterThan(1);
-        assertThat(paced.path("pinOperations").asLong()).isBetween(1L, 3_000L);
+        assertThat(paced.path("holdOperations").asLong()).isBetween(1L, 3_000L);
+    }
+
+    /** Beside the engine's rules, at a sidecar's pace. */
+    @ParameterizedTest
+    @CsvSource({"pin", "session"})
+    void byTheEnginesRules_toldInTheSameFieldsAndTwoMore(String backend) throws IOException {
+        JsonNode held = json(
+                        "--thin",
+                        "0.8",
+                        "--capacity-blocks",
+                        "9600",
+                        "--rules",
+                        "sglang",
+                        "--backend",
+                        backend,
+                        "--json")
+                .get(0);
+        assertThat(held.path("references").asLong() % 387).isZero();
+        assertThat(held.path("hits").asLong())
+                .isBetween(1L, held.path("optimumHits").asLong());
+        assertThat(held.path("holdOperations").asLong(-1)).isBetween(0L, 3_000L);
+        assertThat(held.path("refusedRequests").asInt(-1)).isZero();
+        assertThat(held.path("refusedHolds").asInt(-1)).isNotNegative();
+    }
+
+    @Test
+    void byVllmsRules_lruAlone_andRequestsThatNeverFitAreTold() throws IOException {
+        JsonNode lru = json(
+                        "--thin", "0.8", "--capacity-blocks", "9600", "--rules", "vllm", "--policy", "lru", "--json")
+                .get(0);
+        assertThat(lru.path("hits").asLong())
+                .isPositive()
+                .isEqualTo(lru.path("lruHits").asLong());
+        assertThat(lru.has("holdOperations")).isFalse();
+        assertThat(CommandRun.by(
+                                "replay",
+                                "--trace",
+                                trace.toString(),
+                                "--thin",
+                                "0.9",
+                                "--rules",
+                                "vllm",
+                                "--policy",
+                                "lru",
+                                "--capacity-blocks",
+                                "300")
+                        .out())
+                .contains("The smallest cache has no room for ");
+    }
+
+    /** In an engine's blocks as well. */
+    @ParameterizedTest
+    @CsvSource({"slru, false", "lfu, false", "freq, true"})
+    void engineLike_takesEachPolicy(String policy, boolean holds) throws IOException {
+        JsonNode told = json(
+                        "--thin", "0.7", "--capacity-blocks", "9600", "--emit", "sglang", "--policy", policy, "--json")
+                .get(0);
+        assertThat(told.path("hits").asLong())
+                .isBetween(1L, told.path("optimumHits").asLong())
+                .isNotEqualTo(told.path("lruHits").asLong());
+        assertThat(told.path("pinOperations").asLong() > 0).isEqualTo(holds);
+        assertThat(told.has("holdOperations")).isEqualTo(holds);
     }
 
     @Test
@@ -104,10 +166,23 @@ final class ReplayCommandTest {
                 "--format csv|is no header 'time,prefix,tokens'",
                 "--policy mru|'MRU'",
                 "--emit loud|expected one of [plain, engine-like, sglang, vllm] but was 'loud'",
-                "--backend pin|--backend says how fast holds begin, which is seen with --emit engine-like only",
+                "--backend pin|--backend says how fast holds begin, which is seen with --emit engine-like or --rules"
+                        + " sglang only",
                 "--without requests|--without requests takes each announcement for a request",
                 "--without shadow,gate|--without shadow is another licence to pin, and --without gate is none",
-                "--emit vllm --backend keep-warm|expected one of [PIN, SESSION]"
+                "--emit vllm --backend keep-warm|expected one of [PIN, SESSION]",
+                "--rules vllm|vLLM has neither pins nor sessions, so by --rules vllm nothing can be held; write"
+                        + " --policy lru",
+                "--rules vllm --policy lru --backend pin|vLLM has neither pins nor sessions",
+                "--rules sglang --policy slru|--policy slru replaces the engine's eviction, and --rules sglang keeps"
+                        + " it",
+                "--rules sglang --policy optimum|write --policy lru, holdfast or freq, or --rules plain",
+                "--rules sglang --touches full|--touches full shows requests that no event tells of",
+                "--rules sglang --without requests|--without requests takes each announcement for a request",
+                "--rules sglang --emit vllm|--rules sglang announces what it does as sglang does, not as --emit vllm"
+                        + " says",
+                "--rules sglang --policy lru --capacity-blocks 2|and 2 blocks of 16 tokens are not that",
+                "--rules trtllm|'trtllm'"
             })
     void badOption_isOneSentence(String options, String why) {
         String[] words = ("replay --trace " + trace + " " + options).split(" ", -1);

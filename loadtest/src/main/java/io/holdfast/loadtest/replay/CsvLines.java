@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /** Reads CSV: when a request came, by which prefix, and how long it was. */
-final class CsvLines implements TraceLines {
+final class CsvLines extends BuiltLines {
     /*
      * What a path says
      * ----------------
@@ -33,7 +33,6 @@ final class CsvLines implements TraceLines {
     private record Piece(int before, int segment, int from, int tokens) {}
 
     private final int blockTokens;
-    private final Trace.Builder builder;
     private final Map<String, Integer> segments = new HashMap<>();
     private final Map<Piece, Integer> walks = new HashMap<>();
     private final Map<Integer, Integer> blocks = new HashMap<>();
@@ -44,18 +43,8 @@ final class CsvLines implements TraceLines {
     private int references;
 
     CsvLines(String name, int blockTokens) {
+        super(new Trace.Builder(name, blockTokens));
         this.blockTokens = blockTokens;
-        this.builder = new Trace.Builder(name, blockTokens);
-    }
-
-    @Override
-    public int requests() {
-        return builder.requests();
-    }
-
-    @Override
-    public Trace trace() {
-        return builder.build();
     }
 
     @Override

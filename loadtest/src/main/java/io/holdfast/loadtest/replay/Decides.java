@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.replay;
 
 import io.holdfast.loadtest.replay.SteppedEngine.Served;
+import java.util.OptionalLong;
 
 /** Decides what an engine is to keep, by what it is told of it. */
 interface Decides {
@@ -25,11 +26,6 @@ interface Decides {
 
         @Override
         public int gateChanges() {
-            return 0;
-        }
-
-        @Override
-        public long operations() {
             return 0;
         }
     };
@@ -62,6 +58,8 @@ interface Decides {
 
     int gateChanges();
 
-    /** What was begun and what was ended, counted as it is done: holds, or blocks. */
-    long operations();
+    /** Holds begun and ended, where it decides by prefixes. */
+    default OptionalLong holdOperations() {
+        return OptionalLong.empty();
+    }
 }

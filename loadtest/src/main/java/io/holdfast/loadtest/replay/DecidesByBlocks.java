@@ -14,7 +14,6 @@ final class DecidesByBlocks implements Decides {
     private final boolean byStores;
     private final long[] numbers;
     private long[] hashes = new long[256];
-    private long operations;
 
     DecidesByBlocks(RankSettings settings, int capacity, Trace trace, boolean byStores, Lever lever) {
         this.blockTokens = trace.blockTokens();
@@ -23,13 +22,11 @@ final class DecidesByBlocks implements Decides {
         pins = new RankedPins(settings, capacity, new RankedPins.Pins() {
             @Override
             public void pin(long hash) {
-                operations++;
                 lever.pin((int) hash);
             }
 
             @Override
             public void unpin(long hash) {
-                operations++;
                 lever.unpin((int) hash);
             }
         });
@@ -94,11 +91,6 @@ final class DecidesByBlocks implements Decides {
     @Override
     public int gateChanges() {
         return pins.gateChanges();
-    }
-
-    @Override
-    public long operations() {
-        return operations;
     }
 
     private long[] hashes(int[] path, int blocks) {

@@ -11,13 +11,12 @@ import java.util.HashMap;
 import java.util.Map;
 
 /** Reads Mooncake's traces. */
-final class MooncakeLines implements TraceLines {
+final class MooncakeLines extends BuiltLines {
     static final int BLOCK_TOKENS = 512;
     private static final long NANOS_PER_MILLI = 1_000_000;
     private static final long MOST_MILLIS = Long.MAX_VALUE / NANOS_PER_MILLI / 2;
 
     private final JsonFactory json = new JsonFactory();
-    private final Trace.Builder builder;
     /** A block is named by its own id and its parent's block, so that equal ids below different parents are two. */
     private final Map<Long, Integer> numbers = new HashMap<>();
 
@@ -25,17 +24,7 @@ final class MooncakeLines implements TraceLines {
     private long lastMillis = Long.MIN_VALUE;
 
     MooncakeLines(String name) {
-        builder = new Trace.Builder(name, BLOCK_TOKENS);
-    }
-
-    @Override
-    public int requests() {
-        return builder.requests();
-    }
-
-    @Override
-    public Trace trace() {
-        return builder.build();
+        super(new Trace.Builder(name, BLOCK_TOKENS));
     }
 
     @Override

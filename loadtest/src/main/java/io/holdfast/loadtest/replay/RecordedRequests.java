@@ -2,25 +2,21 @@ package io.holdfast.loadtest.replay;
 
 import io.holdfast.core.head.UnstableHeads;
 import io.holdfast.core.index.BlockTokens;
-import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
-import io.holdfast.core.index.TreeListener;
-import io.holdfast.core.requests.RequestListener;
+import io.holdfast.core.requests.EventFollower;
 import io.holdfast.core.requests.RequestRules;
-import io.holdfast.core.requests.RequestRules.Decoding;
 import io.holdfast.core.requests.VisibleRequest;
-import io.holdfast.core.requests.VisibleRequests;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.Optional;
 import java.util.OptionalLong;
 
 /** The requests that the recorded events of one cache show, put together as beside a living engine. */
-final class RecordedRequests implements KvEventSink, TreeListener, RequestListener {
+final class RecordedRequests implements EventFollower.Listener {
     private static final long NONE_YET = -1;
 
     /** Who is told of them. */
@@ -37,8 +33,7 @@ final class RecordedRequests implements KvEventSink, TreeListener, RequestListen
 
     private final Listener listener;
     private final UnstableHeads heads;
-    private final EngineBlocks blocks;
-    private final VisibleRequests requests;
+    private final EventFollower follower;
     private final BlockTokens tokens = new BlockTokens();
     private final IdentityHashMap<VisibleRequest, long[]> paths = new IdentityHashMap<>();
     private final long afterMicros;
@@ -51,31 +46,33 @@ final class RecordedRequests implements KvEventSink, TreeListener, RequestListen
         this.heads = heads;
         this.afterMicros = afterMicros;
         this.lastMicros = afterMicros;
-        // Who stores what was generated when a request ends is SGLang.
-        blocks = new EngineBlocks(
-                rules.decoding() == Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), this);
-        requests = new VisibleRequests(rules, blocks, this);
+        follower = new EventFollower(rules, this);
     }
 
     /** A batch with this number comes next: says what is missing before it. */
     void next(long sequence) {
         if (expected == NONE_YET && sequence > 0) {
-            gap(new Gap(Gap.Cause.JOINED_LATE, 0, sequence));
+            follower.gap(new Gap(Gap.Cause.JOINED_LATE, 0, sequence));
         } else if (expected != NONE_YET && sequence > expected) {
-            gap(new Gap(Gap.Cause.DROPPED, expected, sequence));
+            follower.gap(new Gap(Gap.Cause.DROPPED, expected, sequence));
         } else if (sequence < expected) {
-            restarted(sequence);
+            follower.restarted(sequence);
         }
         expected = sequence + 1;
     }
 
     void idle(OptionalLong count, OptionalLong promptTokens) {
-        requests.idle(count, promptTokens);
+        follower.requests().idle(count, promptTokens);
+    }
+
+    /** Where the events go. */
+    KvEventSink sink() {
+        return follower;
     }
 
     /** Nothing more comes. */
     void end() {
-        requests.flush();
+        follower.requests().flush();
     }
 
     /** When the last batch was made. */
@@ -84,50 +81,15 @@ final class RecordedRequests implements KvEventSink, TreeListener, RequestListen
     }
 
     @Override
-    public void batchStarted(long sequence, long stampMicros) {
+    public void batch(long stampMicros) {
         lastMicros = Math.max(lastMicros, stampMicros);
-        blocks.now(stampMicros * 1000);
-        blocks.batchStarted(sequence, stampMicros);
-        requests.batchStarted(sequence, stampMicros);
     }
 
     @Override
     public void stored(StoredBlocks stores) {
-        blocks.stored(stores);
-        if (blocks.lastStore().decides() && stores.tier() == Tier.GPU) {
+        if (follower.blocks().lastStore().decides() && stores.tier() == Tier.GPU) {
             tokens.stored(stores);
         }
-        requests.stored(stores);
-    }
-
-    @Override
-    public void removed(long[] hashes, int from, int to, Tier tier, int group) {
-        blocks.removed(hashes, from, to, tier, group);
-        requests.removed(hashes, from, to, tier, group);
-    }
-
-    @Override
-    public void cleared() {
-        blocks.cleared();
-        requests.cleared();
-    }
-
-    @Override
-    public void batchEnded() {
-        blocks.batchEnded();
-        requests.batchEnded();
-    }
-
-    @Override
-    public void gap(Gap gap) {
-        blocks.gap(gap);
-        requests.gap(gap);
-    }
-
-    @Override
-    public void restarted(long seen) {
-        blocks.restarted(seen);
-        requests.restarted(seen);
     }
 
     @Override
@@ -136,6 +98,7 @@ final class RecordedRequests implements KvEventSink, TreeListener, RequestListen
             return;
         }
         int computed = before == 0 ? request.newBlocks() : request.promptBlocks() - before;
+        EngineBlocks blocks = follower.blocks();
         listener.computes(request, computed, before == 0);
         heads.prompt(request, before, blocks, tokens);
         // Now, since its blocks may be gone when it is whole.
@@ -155,13 +118,4 @@ final class RecordedRequests implements KvEventSink, TreeListener, RequestListen
                 .ifPresent(all ->
                         listener.request(request, Arrays.copyOf(all, Math.min(all.length, request.promptBlocks()))));
     }
-
-    @Override
-    public void insertionEnded(long lastBlock, int depth, boolean ended) {}
-
-    @Override
-    public void parted(long above, long first) {}
-
-    @Override
-    public void pinnedBlockRemoved(long block) {}
 }

@@ -185,7 +185,7 @@ final class RecordingLines implements TraceLines {
                     }
                 }));
         cache.next(sequence);
-        decoder.deliver(sequence, cache);
+        decoder.deliver(sequence, cache.sink());
     }
 
     private void sized(int each) {

@@ -1,9 +1,12 @@
 package io.holdfast.loadtest.replay;
 
 import io.holdfast.core.rank.RankedPins;
+import io.holdfast.loadtest.replay.ReplaySettings.Announced;
 import io.holdfast.loadtest.replay.ReplaySettings.Hints;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
 import java.util.Arrays;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SplittableRandom;
 
 /** Sends a trace through a cache of some size, under a policy. */
@@ -54,12 +57,29 @@ public final class Replay {
         hints = settings.hints().map(wanted -> hints(trace, wanted)).orElseGet(() -> new byte[trace.requests()]);
     }
 
+    /** Says in one sentence, before anything is replayed, what speaks against it. */
+    public static void check(Trace trace, ReplaySettings settings, int capacity) {
+        settings.announced().filter(Announced::byRules).ifPresent(any -> RulesReplay.check(trace, capacity));
+    }
+
     public static ReplayResult run(Trace trace, ReplaySettings settings, int capacity) {
         if (settings.policy() == Policy.OPTIMUM) {
-            return new ReplayResult(capacity, Optimum.hits(trace, capacity), trace.references(), 0, 0, 0, 0);
+            return new ReplayResult(
+                    capacity,
+                    Optimum.hits(trace, capacity),
+                    trace.references(),
+                    0,
+                    OptionalLong.empty(),
+                    0,
+                    0,
+                    0,
+                    Optional.empty());
         }
         if (settings.announced().isPresent()) {
-            return SteppedReplay.run(trace, settings, settings.announced().get(), capacity);
+            Announced announced = settings.announced().get();
+            return announced.byRules()
+                    ? RulesReplay.run(trace, settings, announced, capacity)
+                    : SteppedReplay.run(trace, settings, announced, capacity);
         }
         return new Replay(trace, settings, capacity).run();
     }
@@ -74,9 +94,11 @@ public final class Replay {
                 hits,
                 trace.references(),
                 pinOperations,
+                OptionalLong.empty(),
                 memory.givenUp(),
                 pins.gateChanges(),
-                span == 0 ? 0 : (double) openNanos / span);
+                span == 0 ? 0 : (double) openNanos / span,
+                Optional.empty());
     }
 
     private void request(int request) {

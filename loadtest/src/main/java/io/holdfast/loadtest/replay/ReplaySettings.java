@@ -73,12 +73,28 @@ public record ReplaySettings(
         }
     }
 
+    /** What holds are made with. */
+    public enum Lever {
+        PIN,
+        SESSION
+    }
+
     /**
      * Chunks, answers and removals are announced as they happen, in an engine's form.
      *
-     * @param paced whether holds begin no faster than a sidecar begins them
+     * @param backend what a sidecar would hold with, no faster than it begins holds; without one they begin as they are chosen
+     * @param byRules whether the engine's own rules serve the requests, or a plain cache in steps does
      */
-    public record Announced(Form form, boolean paced) {}
+    public record Announced(Form form, Optional<Lever> backend, boolean byRules) {
+        public Announced(Form form, boolean paced) {
+            this(form, paced ? Optional.of(Lever.PIN) : Optional.empty(), false);
+        }
+
+        /** Whether holds begin no faster than a sidecar begins them. */
+        boolean paced() {
+            return backend.isPresent();
+        }
+    }
 
     /**
      * Each request says whether its conversation goes on.

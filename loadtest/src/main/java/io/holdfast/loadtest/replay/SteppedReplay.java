@@ -4,6 +4,7 @@ import io.holdfast.loadtest.replay.ReplaySettings.Announced;
 import io.holdfast.loadtest.replay.ReplaySettings.Form;
 import io.holdfast.loadtest.replay.ReplaySettings.Part;
 import io.holdfast.loadtest.replay.SteppedEngine.Served;
+import java.util.Optional;
 
 /** Sends a trace through an engine that serves it step by step, and lets what decides see of that what it sees of engines. */
 final class SteppedReplay implements SteppedEngine.Listener {
@@ -19,6 +20,7 @@ final class SteppedReplay implements SteppedEngine.Listener {
 
     private final boolean[] pinned;
     private boolean evictedOnce;
+    private long pinOperations;
     private long openNanos;
     private long chosenNanos;
 
@@ -81,10 +83,12 @@ final class SteppedReplay implements SteppedEngine.Listener {
                 capacity,
                 engine.hits(),
                 trace.references(),
-                decides.operations(),
+                pinOperations,
+                decides.holdOperations(),
                 memory.givenUp(),
                 decides.gateChanges(),
-                span == 0 ? 0 : (double) openNanos / span);
+                span == 0 ? 0 : (double) openNanos / span,
+                Optional.empty());
     }
 
     private void choose(long nanos) {
@@ -128,6 +132,7 @@ final class SteppedReplay implements SteppedEngine.Listener {
     private void want(int block) {
         if (wanted[block]++ == 0 && memory.has(block)) {
             pinned[block] = true;
+            pinOperations++;
             memory.pin(block);
         }
     }
@@ -135,6 +140,7 @@ final class SteppedReplay implements SteppedEngine.Listener {
     private void leave(int block) {
         if (--wanted[block] == 0 && pinned[block]) {
             pinned[block] = false;
+            pinOperations++;
             memory.unpin(block);
         }
     }

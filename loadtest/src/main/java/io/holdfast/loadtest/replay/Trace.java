@@ -1,13 +1,17 @@
 package io.holdfast.loadtest.replay;
 
+import io.holdfast.loadtest.LoadTestException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
 /** Requests as they came: when, how long, and by which blocks; blocks are numbers from 0 on, each with one parent. */
 public final class Trace {
     private static final int ENGINE_BLOCK_TOKENS = 16;
+    /** What an array can have, and doubles once on its way. */
+    private static final int MOST_BLOCKS = 1 << 30;
 
     private final String name;
     private final int blockTokens;
@@ -134,8 +138,19 @@ public final class Trace {
             throw new IllegalArgumentException("Blocks of " + blockTokens + " tokens do not fall into " + tokens + ".");
         }
         int parts = blockTokens / tokens;
-        if ((long) unique * parts > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("There are too many blocks of " + tokens + " tokens in this trace.");
+        long smaller = (long) Math.max(unique, references()) * parts;
+        if (smaller > MOST_BLOCKS) {
+            throw new LoadTestException(String.format(
+                    Locale.ROOT,
+                    "The trace %s has %,d blocks of %,d tokens, %,d of them different, and a replay in an engine's"
+                            + " blocks of %d tokens has room for %,d of those; leave out requests by --thin, or write"
+                            + " --emit plain and --rules plain.",
+                    name,
+                    references(),
+                    blockTokens,
+                    unique,
+                    tokens,
+                    MOST_BLOCKS));
         }
         Builder builder = new Builder(name, tokens);
         int[] numbers = new int[unique * parts];

@@ -4,13 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.replay.ReplaySettings.Announced;
+import io.holdfast.loadtest.replay.ReplaySettings.Form;
+import io.holdfast.loadtest.replay.ReplaySettings.Lever;
+import io.holdfast.loadtest.replay.ReplaySettings.Policy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -46,6 +52,17 @@ final class RecordingTest {
         }
         Trace trace = TraceFile.at(file).read();
 
+        Trace again = trace.asKeptByEngines();
+        assertThat(again.requests()).isEqualTo(trace.requests());
+        int all = 2 * again.references();
+        for (Announced announced : List.of(
+                new Announced(Form.SGLANG, false),
+                new Announced(Form.VLLM, false),
+                new Announced(Form.SGLANG, Optional.of(Lever.PIN), true))) {
+            ReplayResult told =
+                    Replay.run(again, ReplaySettings.of(Policy.HOLDFAST).announcing(announced), all);
+            assertThat(told.hits()).as("%s", announced).isBetween(1L, (long) again.references());
+        }
         assertThat(trace.blockTokens()).isEqualTo(blockTokens);
         assertThat(trace.requests()).isGreaterThan(8);
         int[] parents = new int[trace.uniqueBlocks()];

@@ -2,20 +2,14 @@ package io.holdfast.loadtest.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
-import io.holdfast.core.index.Gap;
-import io.holdfast.core.index.KvEventSink;
-import io.holdfast.core.index.StoredBlocks;
-import io.holdfast.core.index.Tier;
-import io.holdfast.core.index.TreeListener;
 import io.holdfast.core.rank.LruCache;
-import io.holdfast.core.requests.RequestListener;
+import io.holdfast.core.requests.EventFollower;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
-import io.holdfast.core.requests.VisibleRequests;
 import io.holdfast.loadtest.replay.ReplaySettings.Announced;
 import io.holdfast.loadtest.replay.ReplaySettings.Form;
+import io.holdfast.loadtest.replay.ReplaySettings.Hints;
 import io.holdfast.loadtest.replay.ReplaySettings.Part;
 import io.holdfast.loadtest.replay.ReplaySettings.Policy;
 import java.util.Optional;
@@ -63,9 +57,33 @@ final class SteppedReplayTest {
         ReplaySettings paced = free.announcing(new Announced(Form.SGLANG, true));
         ReplayResult atOnce = Replay.run(trace, free, CAPACITY);
         ReplayResult byPace = Replay.run(trace, paced, CAPACITY);
-        assertThat(byPace.pinOperations()).isPositive().isLessThanOrEqualTo(atOnce.pinOperations());
-        assertThat(byPace.pinOperations()).isLessThanOrEqualTo(trace.requests());
+        assertThat(byPace.holdOperations().orElseThrow())
+                .isPositive()
+                .isLessThanOrEqualTo(atOnce.holdOperations().orElseThrow())
+                .isLessThanOrEqualTo(trace.requests());
         assertThat(100 * byPace.hitRatio()).isGreaterThan(found(free.with(Policy.LRU)));
+    }
+
+    /** What the owners of requests say goes over to the blocks that events named. */
+    @ParameterizedTest
+    @EnumSource(Form.class)
+    void hintsThatAreRight_gainMore(Form form) {
+        ReplaySettings plain = settings(form, Policy.HOLDFAST, false, Set.of());
+        ReplaySettings hinted = new ReplaySettings(
+                Policy.HOLDFAST, Set.of(), false, false, Optional.of(new Hints(1, 1)), plain.announced());
+        assertThat(found(hinted)).isGreaterThan(found(plain) + 0.5);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Policy.class,
+            names = {"SLRU", "LFU"})
+    void otherEviction_worksInAnEnginesSteps_andPinsNothing(Policy policy) {
+        ReplayResult found = Replay.run(trace, settings(Form.SGLANG, policy, false, Set.of()), CAPACITY);
+        ReplayResult lru = Replay.run(trace, settings(Form.SGLANG, Policy.LRU, false, Set.of()), CAPACITY);
+        assertThat(found.hits()).isPositive().isNotEqualTo(lru.hits());
+        assertThat(found.pinOperations()).isZero();
+        assertThat(found.holdOperations()).isEmpty();
     }
 
     @ParameterizedTest
@@ -106,21 +124,20 @@ final class SteppedReplayTest {
     }
 
     /** What somebody knows who hears of an engine what it announces. */
-    private static final class Followed implements KvEventSink, TreeListener, RequestListener, SteppedEngine.Listener {
+    private static final class Followed implements EventFollower.Listener, SteppedEngine.Listener {
         final EngineBlocks tree;
         final EngineMemory memory;
         long prompts;
         long promptBlocks;
         long removals;
 
-        private final VisibleRequests requests;
         private final EventWire wire;
 
         Followed(Trace trace, Form form) {
             boolean vllm = form == Form.VLLM;
-            tree = new EngineBlocks(vllm ? CacheTraits.vllm() : CacheTraits.sglang(), this);
-            requests = new VisibleRequests(vllm ? RequestRules.vllm() : RequestRules.sglang(), tree, this);
-            wire = new EventWire(form.dialect, trace.blockTokens(), this);
+            EventFollower follower = new EventFollower(vllm ? RequestRules.vllm() : RequestRules.sglang(), this);
+            tree = follower.blocks();
+            wire = new EventWire(form.dialect, trace.blockTokens(), follower);
             int answers = trace.uniqueBlocks();
             int blocks = answers;
             for (int request = 0; request < trace.requests(); request++) {
@@ -141,7 +158,7 @@ final class SteppedReplayTest {
                         trace.outputTokens(request));
             }
             engine.finish();
-            requests.flush();
+            follower.requests().flush();
         }
 
         @Override
@@ -151,7 +168,6 @@ final class SteppedReplayTest {
 
         @Override
         public void published(long nanos) {
-            tree.now(nanos);
             wire.publish(nanos);
         }
 
@@ -162,28 +178,8 @@ final class SteppedReplayTest {
         public void finished(SteppedEngine.Served request, long nanos) {}
 
         @Override
-        public void batchStarted(long sequence, long stampMicros) {
-            tree.batchStarted(sequence, stampMicros);
-            requests.batchStarted(sequence, stampMicros);
-        }
-
-        @Override
-        public void stored(StoredBlocks stores) {
-            tree.stored(stores);
-            requests.stored(stores);
-        }
-
-        @Override
-        public void removed(long[] hashes, int from, int to, Tier tier, int group) {
+        public void removed(long[] hashes, int from, int to) {
             removals += to - from;
-            tree.removed(hashes, from, to, tier, group);
-            requests.removed(hashes, from, to, tier, group);
-        }
-
-        @Override
-        public void batchEnded() {
-            tree.batchEnded();
-            requests.batchEnded();
         }
 
         @Override
@@ -191,26 +187,5 @@ final class SteppedReplayTest {
             prompts += before == 0 ? 1 : 0;
             promptBlocks += request.promptBlocks() - before;
         }
-
-        @Override
-        public void completed(VisibleRequest request) {}
-
-        @Override
-        public void cleared() {}
-
-        @Override
-        public void gap(Gap missing) {}
-
-        @Override
-        public void restarted(long seen) {}
-
-        @Override
-        public void insertionEnded(long lastBlock, int depth, boolean ended) {}
-
-        @Override
-        public void parted(long above, long first) {}
-
-        @Override
-        public void pinnedBlockRemoved(long block) {}
     }
 }

@@ -99,6 +99,21 @@ final class TraceFileTest {
         assertThatThrownBy(() -> read(absent)).hasMessage("There is no trace " + absent + ".");
     }
 
+    @Test
+    void traceOfTooManyBlocks_isNotCutIntoAnEngines_andSaysSo() {
+        Trace.Builder builder = new Trace.Builder("huge", 1 << 29);
+        builder.begin(0, Integer.MAX_VALUE, 1);
+        for (int block = 0; block < 40; block++) {
+            builder.block(block);
+        }
+        Trace huge = builder.build();
+        assertThatThrownBy(huge::asKeptByEngines)
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageStartingWith(
+                        "The trace huge has 40 blocks of 536,870,912 tokens, 40 of them different, and a")
+                .hasMessageContaining("leave out requests by --thin");
+    }
+
     private static Trace read(Path file) {
         return TraceFile.at(file).read();
     }
