@@ -106,6 +106,21 @@ public final class Emulator implements AutoCloseable {
         return faults;
     }
 
+    /**
+     * How many batches of events this server instance has published, all ranks together; none while it is down.
+     *
+     * <p>What came of the requests that were answered before this call is among them, also what is on its way still: whoever
+     * has handled as many has missed nothing. Blocks for a step of the engine; not to be called on an event loop.
+     */
+    public long publishedBatches() {
+        refuseEventLoop();
+        return present().map(ServerInstance::publishedBatches).orElse(0L);
+    }
+
+    private synchronized Optional<ServerInstance<?>> present() {
+        return instance;
+    }
+
     /** Kills this server instance and starts the next; blocks until it serves again, not to be called on an event loop. */
     public void restart() {
         refuseEventLoop();

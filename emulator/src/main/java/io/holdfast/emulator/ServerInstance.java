@@ -135,6 +135,12 @@ final class ServerInstance<E extends Engine> implements AutoCloseable {
         return ranks.look(Engine::answered).stream().mapToLong(Long::longValue).sum();
     }
 
+    /** Batches of events published so far by all ranks; blocks for a step of each engine. */
+    long publishedBatches() {
+        ranks.awaitStep();
+        return publishers.stream().mapToLong(EventPublisher::published).sum();
+    }
+
     /** Ends as a process that is told to: nothing stays behind. Blocks as {@link #close} does. */
     void end() {
         close();

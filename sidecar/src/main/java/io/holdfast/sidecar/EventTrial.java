@@ -84,7 +84,12 @@ final class EventTrial {
                 if (source.replayEndpoint().isPresent()) {
                     boolean _ = until(loop, ANSWER, () -> caches.stream().allMatch(EventTrial::answered));
                 }
-                boolean _ = until(loop, patience, () -> caches.stream().allMatch(each -> each.received() > 0));
+                // The first batch may be a removal, or the clear of an engine that has just started.
+                boolean _ = until(
+                        loop,
+                        patience,
+                        () -> namedRight + namedWrong > 0
+                                && caches.stream().allMatch(each -> each.received() > 0));
             }
             return heard(caches);
         }

@@ -52,6 +52,7 @@ class ExamplesTest {
     @Test
     void sharedPrefix_isTheFirstThatIsOffered_andIsHeld() {
         bed.engine.generate(with(RULES, 10, 64));
+        bed.heard();
         String example = begun();
         for (int user = 20; user < 23; user++) {
             bed.engine.generate(with(RULES, user, 64));
@@ -75,6 +76,7 @@ class ExamplesTest {
         assertThat(seen.getString("note")).contains("stores nothing");
 
         bed.engine.generate(EngineClient.prompt(40, 128));
+        bed.heard();
         assertThat(bed.client.http.get(EXAMPLES + "/" + example).json().getInteger("requests"))
                 .as("nothing is noted after its end")
                 .isEqualTo(4);

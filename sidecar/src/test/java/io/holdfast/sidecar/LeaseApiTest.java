@@ -26,6 +26,7 @@ class LeaseApiTest {
     void start() {
         bed = TestBed.pinning(state);
         bed.engine.generate(PREFIX);
+        bed.heard();
     }
 
     @AfterEach

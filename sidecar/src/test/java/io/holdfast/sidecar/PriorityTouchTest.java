@@ -33,6 +33,7 @@ final class PriorityTouchTest {
             bed.engine.generate(PREFIX);
             flood(bed.engine, 1000);
             assertThat(bed.engine.generate(PREFIX)).as("not held").isZero();
+            bed.heard();
             String id = bed.client.held(PREFIX);
             assertThat(bed.client.holdById(id).getString("reason"))
                     .isEqualTo("asked for; the whole prefix is in the cache. The engine has its 512 tokens at priority"
@@ -107,6 +108,7 @@ final class PriorityTouchTest {
             bed.client.held(PREFIX);
             int[] other = EngineClient.prompt(2, 640);
             bed.engine.generate(other);
+            bed.heard();
             Http.Answer answer = bed.client.hold(other, 3600);
             assertThat(answer.status()).isEqualTo(201);
             assertThat(answer.json().getString("state")).isEqualTo("requested");

@@ -18,6 +18,10 @@ final class TestBed implements AutoCloseable {
     final EngineClient engine;
     final Sidecar sidecar;
     final SidecarClient client;
+    /** What both had counted when the sidecar last knew all of the cache. */
+    private long publishedWhenMet;
+
+    private long handledWhenMet;
 
     private TestBed(EmulatorSettings settings, Path state, String engineKeys) {
         this(settings, uri -> config(state, uri, engineKeys));
@@ -36,9 +40,14 @@ final class TestBed implements AutoCloseable {
     }
 
     static TestBed with(EmulatorSettings settings, Path state, String engineKeys) {
-        TestBed bed = new TestBed(settings, state, engineKeys);
-        bed.client.meet(bed.engine);
+        TestBed bed = unmet(settings, state, engineKeys);
+        bed.meet();
         return bed;
+    }
+
+    /** Before the engine has served anything; {@link #meet} is still to come. */
+    static TestBed unmet(EmulatorSettings settings, Path state, String engineKeys) {
+        return new TestBed(settings, state, engineKeys);
     }
 
     /** With the three keys that an engine needs, and this backend. */
@@ -49,8 +58,33 @@ final class TestBed implements AutoCloseable {
                         "{listen: {port: 0}, stateDirectory: '" + state + "', engines: [{id: demo, type: sglang, url: '"
                                 + uri + "', backend: " + backend + "}]}",
                         "test.yaml"));
-        bed.client.meet(bed.engine);
+        bed.meet();
         return bed;
+    }
+
+    /** Waits until the sidecar knows all of the engine's cache, which is emptied for that. */
+    void meet() {
+        client.meet(engine);
+        publishedWhenMet = emulator.publishedBatches();
+        handledWhenMet = handled();
+    }
+
+    /**
+     * Waits until the sidecar has handled the events of all that was answered before this call.
+     *
+     * <p>Answers and events are two ways, and neither waits for the other: whoever asserts what the sidecar knows, or
+     * begins something that earlier requests are not to be part of, waits here first. Not for a stream that loses batches.
+     */
+    void heard() {
+        long published = emulator.publishedBatches() - publishedWhenMet;
+        Eventually.see(
+                "the sidecar has handled " + published + " batches",
+                this::handled,
+                handled -> handled - handledWhenMet >= published);
+    }
+
+    private long handled() {
+        return client.engine().getJsonObject("events").getLong("batches");
     }
 
     /** An engine that answers as fast as it can. */

@@ -157,16 +157,14 @@ class WedgeTest {
                 assertThat(client.http.get("/metrics").text())
                         .contains("holdfast_foreign_pinned_tokens{engine=\"demo\"} 1536.0");
                 client.ready();
-                int[] number = {0};
-                Eventually.see(
-                        "something is held beside them",
-                        () -> {
-                            int[] prefix = EngineClient.prompt(number[0]++, 256);
-                            engine.generate(prefix);
-                            return client.hold(prefix, 3600);
-                        },
-                        answer -> answer.status() == 201
-                                && answer.json().getString("state").equals("held"));
+                client.hear(engine);
+                int[] beside = EngineClient.prompt(0, 256);
+                engine.generate(beside);
+                Http.Answer wanted = Eventually.see(
+                        "something may be held beside them",
+                        () -> client.hold(beside, 3600),
+                        answer -> answer.status() == 201);
+                client.holdIn(wanted.json().getString("id"), "held");
                 for (int i = 0; i < 12; i++) {
                     int[] prefix = EngineClient.prompt(1_000 + i, 256);
                     engine.generate(prefix);

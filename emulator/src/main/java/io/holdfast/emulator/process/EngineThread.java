@@ -2,6 +2,8 @@ package io.holdfast.emulator.process;
 
 import io.holdfast.rules.engine.Engine;
 import io.holdfast.rules.engine.Generation;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -35,6 +37,9 @@ public final class EngineThread<E extends Engine> implements AutoCloseable {
     private record Message(Runnable work, Runnable refusal) {}
 
     private final Queue<Message> inbox = new ConcurrentLinkedQueue<>();
+    /** For the thread alone. */
+    private final List<CompletableFuture<Boolean>> awaitingStep = new ArrayList<>();
+
     private final E engine;
     private final Runnable onDeath;
     private final Thread thread;
@@ -76,6 +81,13 @@ public final class EngineThread<E extends Engine> implements AutoCloseable {
         return answer;
     }
 
+    /** Completes after a step that began after this call: what the engine publishes late, once it is idle, is published. */
+    CompletionStage<Boolean> stepped() {
+        CompletableFuture<Boolean> stepped = new CompletableFuture<>();
+        send(new Message(() -> awaitingStep.add(stepped), () -> stepped.complete(false)));
+        return stepped;
+    }
+
     /** Waits until the thread has ended; requests in flight get no answer. */
     @Override
     public void close() {
@@ -109,6 +121,7 @@ public final class EngineThread<E extends Engine> implements AutoCloseable {
             while (!stopping) {
                 boolean worked = drainInbox();
                 worked |= engine.step();
+                completeStepped();
                 if (!worked && inbox.isEmpty() && !stopping) {
                     LockSupport.park(this);
                 }
@@ -119,7 +132,13 @@ public final class EngineThread<E extends Engine> implements AutoCloseable {
         } finally {
             ended = true;
             refuseAll();
+            completeStepped();
         }
+    }
+
+    private void completeStepped() {
+        awaitingStep.forEach(stepped -> stepped.complete(true));
+        awaitingStep.clear();
     }
 
     private boolean drainInbox() {

@@ -52,6 +52,14 @@ public final class Ranks<E extends Engine> implements AutoCloseable {
         return engines.stream().map(engine -> engine.look(question)).toList();
     }
 
+    /** Waits until each engine has made one more step, or has ended. */
+    public void awaitStep() {
+        List<CompletableFuture<Boolean>> steps = engines.stream()
+                .map(engine -> engine.stepped().toCompletableFuture())
+                .toList();
+        steps.forEach(CompletableFuture::join);
+    }
+
     /** Waits until all engines have ended; requests in flight get no answer. */
     @Override
     public void close() {

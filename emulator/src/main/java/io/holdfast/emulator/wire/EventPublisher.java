@@ -15,6 +15,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,6 +59,7 @@ public final class EventPublisher implements AutoCloseable {
     private final BlockingQueue<Batch> queue = new LinkedBlockingQueue<>(HIGH_WATER_MARK);
     private final ArrayDeque<Batch> waiting = new ArrayDeque<>();
     private final Thread thread;
+    private final AtomicLong published = new AtomicLong();
     private volatile boolean closing;
     private long sequence;
 
@@ -146,8 +148,14 @@ public final class EventPublisher implements AutoCloseable {
     /** Sends the events as one batch; what is published after the close is lost. */
     public void publish(List<CacheEvent> events) {
         if (!events.isEmpty() && !closing) {
+            published.incrementAndGet();
             put(new Batch(List.copyOf(events), clock.unixSeconds(), clock.nanos()));
         }
+    }
+
+    /** Batches handed over so far, those that are still on their way included. */
+    public long published() {
+        return published.get();
     }
 
     /** Returns when the ports are free. What has not left by then is lost. */
