@@ -209,10 +209,12 @@ final class ReplayCommand implements Callable<Integer> {
             names = "--without",
             paramLabel = "PART",
             split = ",",
-            description = "Leave out gate (pin without proof that pins help), shadow (pin until the engine itself finds less"
-                    + " than a model without pins), share (a smaller share of the room where blocks stay long),"
-                    + " reserve (leave no room for long prompts), ghosts (forget what was removed), tick (choose every ten seconds), or, with --emit, requests"
-                    + " (take each announcement for a request of its own): to see what each is worth.")
+            description =
+                    "Leave out gate (pin without proof that pins help), shadow (pin until the engine itself finds less"
+                        + " than a model without pins), share (a smaller share of the room where blocks stay long),"
+                        + " reserve (leave no room for long prompts), ghosts (forget what was removed), tick (choose"
+                        + " every ten seconds), or, with --emit, requests (take each announcement for a request of its"
+                        + " own): to see what each is worth.")
     private List<Part> without = new ArrayList<>();
 
     @Option(
@@ -299,8 +301,8 @@ final class ReplayCommand implements Callable<Integer> {
                             + " engine-like, sglang or vllm.");
         }
         if (without.contains(Part.SHADOW) && (ungated || without.contains(Part.GATE))) {
-            throw new CommandException("--without shadow is another licence to pin, and --without gate is none;"
-                    + " write one of them.");
+            throw new CommandException(
+                    "--without shadow is another licence to pin, and --without gate is none;" + " write one of them.");
         }
     }
 

@@ -154,7 +154,10 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
                     seen += other.requests.seen();
                 }
                 invisible.counted(
-                        Math.round(count.value()), seen, readings.runningRequests().number().orElse(0), nowNanos);
+                        Math.round(count.value()),
+                        seen,
+                        readings.runningRequests().number().orElse(0),
+                        nowNanos);
                 OptionalDouble share = invisible.share();
                 invisibleShare = share.isPresent()
                         ? Reading.known(share.getAsDouble(), "KV events against " + count.source(), count.atNanos())

@@ -11,6 +11,7 @@ import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Plan.Action;
 import io.holdfast.core.plan.Reason;
 import io.holdfast.core.rank.EvictingEngine;
@@ -241,6 +242,25 @@ final class HoldsByRankTest {
         assertThat(explained.why())
                 .startsWith("of its first " + path.length + " blocks: "
                         + explained.line().orElseThrow().reason() + "; of all of it: ");
+    }
+
+    @Test
+    void ofTwoLinesOnAPath_theDeeperOneExplainsIt() {
+        run(600);
+        long end = users.conversations().stream()
+                .filter(block -> users.path(block).length > 8)
+                .findFirst()
+                .orElseThrow();
+        long[] path = users.path(end);
+        harness.hold(Arrays.copyOf(path, 8));
+        harness.hold(path);
+        run(1);
+        assertThat(harness.controller.view().lastPlan().lines())
+                .extracting(Plan.Line::prefix)
+                .contains(path[7], end);
+        assertThat(explain(path).line().orElseThrow().prefix()).isEqualTo(end);
+        assertThat(explain(Arrays.copyOf(path, 9)).line().orElseThrow().prefix())
+                .isEqualTo(path[7]);
     }
 
     @Test

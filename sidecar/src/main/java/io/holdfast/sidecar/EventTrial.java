@@ -88,8 +88,7 @@ final class EventTrial {
                 boolean _ = until(
                         loop,
                         patience,
-                        () -> namedRight + namedWrong > 0
-                                && caches.stream().allMatch(each -> each.received() > 0));
+                        () -> namedRight + namedWrong > 0 && caches.stream().allMatch(each -> each.received() > 0));
             }
             return heard(caches);
         }

@@ -89,8 +89,9 @@ class SharedPrefixesApiTest {
             Http.Answer refused = bed.client.http.post(EXPLAIN, "{\"tokens\":[1,2,3],\"leaseSeconds\":5}");
             assertThat(refused.status()).isEqualTo(400);
             assertThat(refused.error())
-                    .isEqualTo("The field 'leaseSeconds' is unknown; what is to be explained is given by tokens, hashes,"
-                            + " text, messages (with tools) or an example.");
+                    .isEqualTo(
+                            "The field 'leaseSeconds' is unknown; what is to be explained is given by tokens, hashes,"
+                                    + " text, messages (with tools) or an example.");
             assertThat(bed.client.http.post(EXPLAIN, "{}").status()).isEqualTo(400);
             assertThat(bed.client.http.post(EXPLAIN, "{\"tokens\":[1,2,3]}").error())
                     .contains("less than one block of 16");

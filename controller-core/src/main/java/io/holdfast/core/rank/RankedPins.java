@@ -384,8 +384,8 @@ public final class RankedPins {
                 new PrefixRank.Order(before, resident.size(), value, enginePins.isPinned(block)),
                 new PrefixRank.Lru(without.has(block), residence()),
                 LongStream.of(within)
-                        .mapToObj(seconds -> new PrefixRank.Chance(
-                                seconds, curves.chance(blockClass, hint, age(block), seconds)))
+                        .mapToObj(seconds ->
+                                new PrefixRank.Chance(seconds, curves.chance(blockClass, hint, age(block), seconds)))
                         .toList()));
     }
 

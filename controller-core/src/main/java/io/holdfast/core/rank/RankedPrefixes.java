@@ -74,7 +74,8 @@ public final class RankedPrefixes {
 
     public RankedPrefixes(RankSettings settings, HoldLimits limits, EngineBlocks tree) {
         this.limits = limits;
-        horizons = LongStream.concat(LongStream.of(HORIZONS), LongStream.of(limits.lease().toSeconds()))
+        horizons = LongStream.concat(
+                        LongStream.of(HORIZONS), LongStream.of(limits.lease().toSeconds()))
                 .sorted()
                 .distinct()
                 .toArray();

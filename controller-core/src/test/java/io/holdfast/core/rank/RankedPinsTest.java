@@ -50,6 +50,9 @@ final class RankedPinsTest {
     });
     private final Set<Integer> removed = new HashSet<>();
     private final LruCache engine = new LruCache(CAPACITY, removed::add);
+    /** What the same requests would have left in a cache without pins. */
+    private final LruCache unpinned = new LruCache(CAPACITY, block -> {});
+
     private long now;
     private int fresh = 1_000_000;
 
@@ -79,17 +82,41 @@ final class RankedPinsTest {
             PrefixRank rank = entry.getValue();
             assertThat(rank.order().chosen()).isEqualTo(pinned.contains(entry.getKey()));
             held += rank.order().chosen() ? 1 : 0;
+            assertThat(rank.lru().keeps()).isEqualTo(unpinned.has(entry.getKey().intValue()));
+            assertThat(rank.kind().leastPromptTokens()).isEqualTo(8_192);
             assertThat(rank.order().of()).isEqualTo(pins.resident());
-            assertThat(rank.chances().get(0).chance()).isBetween(0.0, rank.chances().get(1).chance());
-            assertThat(rank.chances().get(2).chance()).isBetween(rank.chances().get(1).chance(), 1.0);
+            assertThat(rank.chances().get(0).chance())
+                    .isBetween(0.0, rank.chances().get(1).chance());
+            assertThat(rank.chances().get(2).chance())
+                    .isBetween(rank.chances().get(1).chance(), 1.0);
             for (PrefixRank other : ranks.values()) {
                 if (other.order().usesASecond() > rank.order().usesASecond()) {
-                    assertThat(other.order().before())
-                            .isLessThan(rank.order().before() + (other.cached() ? 0 : 1));
+                    assertThat(other.order().before()).isLessThan(rank.order().before() + (other.cached() ? 0 : 1));
                 }
             }
         }
         assertThat(held).isPositive();
+        assertThat(ranks.values())
+                .as("so the cache and the one without pins are not the same")
+                .anyMatch(rank -> rank.order().chosen() && !rank.lru().keeps());
+    }
+
+    /** The model with pins takes what ranks highest long before anybody may. */
+    @Test
+    void beforeTheLicence_nothingIsChosen() {
+        RankedPins unlicensed = new RankedPins(RankSettings.defaults(), CAPACITY, NOBODY);
+        for (int i = 0; i < 60; i++) {
+            now += SECOND;
+            unlicensed.tick(now);
+            unlicensed.request(hashes(i % 3), PROMPT, PROMPT, PROMPT, PROMPT * 512, 0, now);
+        }
+        assertThat(unlicensed.isOpen()).isFalse();
+        assertThat(unlicensed
+                        .rank(hashes(0)[0], 1, new long[] {10}, now)
+                        .orElseThrow()
+                        .order()
+                        .chosen())
+                .isFalse();
     }
 
     @Test
@@ -216,7 +243,8 @@ final class RankedPinsTest {
     /** Some backends can only hold to where an insertion ended. */
     @Test
     void choiceThatIsCutWithinARequest_endsWhereAHoldMayEnd() {
-        RankedPins cut = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), CAPACITY, NOBODY);
+        RankedPins cut =
+                new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), CAPACITY, NOBODY);
         long[] path = hashes(3);
         for (int i = 0; i < 20; i++) {
             now += 10 * SECOND;
@@ -241,8 +269,8 @@ final class RankedPinsTest {
     /** What nobody remembers any more had its chance to be used again. */
     @Test
     void forgottenBlocks_countAsNotUsedAgain() {
-        RankedPins forgetful =
-                new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE).withGhosts(0), CAPACITY, NOBODY);
+        RankedPins forgetful = new RankedPins(
+                RankSettings.defaults().withLicence(RankSettings.Licence.NONE).withGhosts(0), CAPACITY, NOBODY);
         for (int i = 0; i < 600; i++) {
             now += SECOND;
             forgetful.tick(now);
@@ -269,7 +297,8 @@ final class RankedPinsTest {
     /** An answer that grows block by block takes one place, wherever it ends by now. */
     @Test
     void endThatMoves_takesWhatWasKnownOfItAlong() {
-        RankedPins pins = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), CAPACITY, NOBODY);
+        RankedPins pins =
+                new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), CAPACITY, NOBODY);
         long[] path = hashes(3);
         long number = pins.request(path, PROMPT, PROMPT, PROMPT, 512, 0, now);
         long further = path[PROMPT - 1] + 1_000_000;
@@ -381,17 +410,18 @@ final class RankedPinsTest {
     @Test
     void whatRunningRequestsHold_isNoRoomForPins() {
         pinned.clear();
-        RankedPins busy = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), CAPACITY, new RankedPins.Pins() {
-            @Override
-            public void pin(long hash) {
-                pinned.add(hash);
-            }
+        RankedPins busy = new RankedPins(
+                RankSettings.defaults().withLicence(RankSettings.Licence.NONE), CAPACITY, new RankedPins.Pins() {
+                    @Override
+                    public void pin(long hash) {
+                        pinned.add(hash);
+                    }
 
-            @Override
-            public void unpin(long hash) {
-                pinned.remove(hash);
-            }
-        });
+                    @Override
+                    public void unpin(long hash) {
+                        pinned.remove(hash);
+                    }
+                });
         for (int i = 0; i < 200; i++) {
             now += SECOND;
             busy.running(i < 100 ? 0 : CAPACITY - (8 * PROMPT - 1), now);
@@ -422,17 +452,18 @@ final class RankedPinsTest {
 
     @Test
     void cacheThatEightPromptsFill_isLeftAlone_whilePromptsNeedAllOfIt() {
-        RankedPins small = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), 8 * PROMPT - 1, new RankedPins.Pins() {
-            @Override
-            public void pin(long hash) {
-                throw new AssertionError("pinned " + hash);
-            }
+        RankedPins small = new RankedPins(
+                RankSettings.defaults().withLicence(RankSettings.Licence.NONE), 8 * PROMPT - 1, new RankedPins.Pins() {
+                    @Override
+                    public void pin(long hash) {
+                        throw new AssertionError("pinned " + hash);
+                    }
 
-            @Override
-            public void unpin(long hash) {
-                throw new AssertionError("unpinned " + hash);
-            }
-        });
+                    @Override
+                    public void unpin(long hash) {
+                        throw new AssertionError("unpinned " + hash);
+                    }
+                });
         for (int i = 0; i < 200; i++) {
             now += SECOND;
             small.tick(now);
@@ -443,17 +474,18 @@ final class RankedPinsTest {
 
     @Test
     void cacheThatEightPromptsFill_hasRoomForWhatTheyShare() {
-        RankedPins small = new RankedPins(RankSettings.defaults().withLicence(RankSettings.Licence.NONE), 8 * PROMPT - 1, new RankedPins.Pins() {
-            @Override
-            public void pin(long hash) {
-                pinned.add(hash);
-            }
+        RankedPins small = new RankedPins(
+                RankSettings.defaults().withLicence(RankSettings.Licence.NONE), 8 * PROMPT - 1, new RankedPins.Pins() {
+                    @Override
+                    public void pin(long hash) {
+                        pinned.add(hash);
+                    }
 
-            @Override
-            public void unpin(long hash) {
-                pinned.remove(hash);
-            }
-        });
+                    @Override
+                    public void unpin(long hash) {
+                        pinned.remove(hash);
+                    }
+                });
         for (int i = 0; i < 200; i++) {
             now += SECOND;
             small.tick(now);
@@ -533,6 +565,7 @@ final class RankedPinsTest {
         removed.forEach(block -> pins.removed(block, now));
         removed.clear();
         if (found < stored) {
+            unpinned.use(path, path.length, now);
             pins.request(hashes, hashes.length, stored, hashes.length, hashes.length * 512, 0, now);
         }
     }

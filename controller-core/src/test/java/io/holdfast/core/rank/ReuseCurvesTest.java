@@ -55,6 +55,23 @@ final class ReuseCurvesTest {
                 .isZero();
     }
 
+    /** Curves are worked out when they are asked for, and a class has to be compared by the same moment as all others. */
+    @Test
+    void curve_isThatOfTheFit_wheneverItIsAskedFor() {
+        ReuseCurves curves = new ReuseCurves(CLASSES);
+        for (int i = 0; i < 1_000; i++) {
+            curves.usedAgain(i % 2, 0, 10);
+            curves.usedAgain(i % 2, 0, 100);
+        }
+        curves.beginFit();
+        curves.endFit();
+        double atOnce = curves.rate(0, 0, 3);
+        for (int i = 0; i < 1_000; i++) {
+            curves.usedAgain(1, 0, 10);
+        }
+        assertThat((double) curves.rate(1, 0, 3)).isEqualTo(atOnce);
+    }
+
     /** Prompts that come once would seem to come again, for all the conversations beside them. */
     @Test
     void chance_leansOnNoOtherClass() {
