@@ -150,8 +150,11 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
         try {
             connect(socket, endpoint);
             // The empty frame stands in for the envelope that the publisher's end expects.
-            socket.send(NOTHING, ZMQ.SNDMORE);
-            socket.send(ByteBuffer.allocate(Long.BYTES).putLong(from).array());
+            // A socket that lost its only connection would wait for another one, and with it all engines' events.
+            byte[] request = ByteBuffer.allocate(Long.BYTES).putLong(from).array();
+            if (!socket.send(NOTHING, ZMQ.SNDMORE | ZMQ.DONTWAIT) || !socket.send(request, ZMQ.DONTWAIT)) {
+                replayUnreachable = "\"" + endpoint + "\" went away as it was asked";
+            }
         } catch (ZMQException | IllegalArgumentException e) {
             replayUnreachable = "\"" + endpoint + "\" cannot be connected to";
         }

@@ -26,7 +26,7 @@ final class AgeBins {
         BINS = new byte[(int) (piece(EDGES[COUNT]) - FIRST_PIECE) + 1];
         int bin = 1;
         for (int at = 0; at < BINS.length; at++) {
-            double begin = Double.longBitsToDouble(FIRST_PIECE + at << PIECE_SHIFT);
+            double begin = Double.longBitsToDouble((FIRST_PIECE + at) << PIECE_SHIFT);
             while (bin < COUNT - 1 && EDGES[bin + 1] <= begin) {
                 bin++;
             }

@@ -46,6 +46,8 @@ public record PrefixRank(
     public record Order(int before, int of, double usesASecond, boolean chosen) {}
 
     /**
+     * What a cache that holds nothing does.
+     *
      * @param keeps whether a cache of this size that evicts the least recently used would have it now
      * @param residenceSeconds how long such a cache keeps what nobody uses; 0 before it evicted anything
      */

@@ -1,5 +1,6 @@
 package io.holdfast.core.rank;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.function.LongPredicate;
 import java.util.stream.LongStream;
@@ -44,6 +45,9 @@ public final class RankedPins {
 
     private static final int MOST_TURNS = 4;
     private static final int COUNT_CLASSES = 5;
+    /** What a hint's number means. */
+    static final List<PrefixRank.Said> SAID = List.of(PrefixRank.Said.values());
+
     private static final int[] LENGTHS = {0, 8_192, 32_768};
     private static final int LENGTH_CLASSES = LENGTHS.length;
     private static final double NANOS = 1e9;
@@ -379,13 +383,13 @@ public final class RankedPins {
                         Math.max(1, blockClass / LENGTH_CLASSES / COUNT_CLASSES + 1),
                         history.uses[block],
                         LENGTHS[blockClass % LENGTH_CLASSES],
-                        PrefixRank.Said.values()[hint]),
+                        SAID.get(hint)),
                 age(block),
                 new PrefixRank.Order(before, resident.size(), value, enginePins.isPinned(block)),
                 new PrefixRank.Lru(without.has(block), residence()),
                 LongStream.of(within)
-                        .mapToObj(seconds ->
-                                new PrefixRank.Chance(seconds, curves.chance(blockClass, hint, age(block), seconds)))
+                        .mapToObj(seconds -> new PrefixRank.Chance(
+                                seconds, curves.chance(blockClass, hint, age(block), (double) seconds)))
                         .toList()));
     }
 

@@ -29,8 +29,8 @@ public final class RankedPrefixes {
      */
     private static final int MOST_PLACES = 8_192;
 
-    private static final int GOES_ON = PrefixRank.Said.GOES_ON.ordinal();
-    private static final int OVER = PrefixRank.Said.OVER.ordinal();
+    private static final int GOES_ON = RankedPins.SAID.indexOf(PrefixRank.Said.GOES_ON);
+    private static final int OVER = RankedPins.SAID.indexOf(PrefixRank.Said.OVER);
     /** In seconds: for which times it is said how likely a use is. */
     private static final long[] HORIZONS = {10, 60, 300, 1_800};
 
