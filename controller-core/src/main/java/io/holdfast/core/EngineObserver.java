@@ -45,7 +45,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final EngineBlocks tree;
     private final VisibleRequests requests;
     private final SharedPrefixes prefixes;
-    private final BlockTokens tokens = new BlockTokens();
+    private final BlockTokens tokens;
     private boolean keepsTokens;
     private final InvisibleShare invisible = new InvisibleShare();
     private final PromptSizes prompts = new PromptSizes();
@@ -89,6 +89,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         // Who stores what was generated when a request ends is SGLang.
         this.tree = new EngineBlocks(
                 rules.decoding() == RequestRules.Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), this);
+        this.tokens = new BlockTokens(tree::resident);
         this.prefixes = new SharedPrefixes(tree, tokens, HEAT_HALVES_NANOS);
         this.requests = new VisibleRequests(rules, tree, this);
         this.examples = new Examples(tree);

@@ -39,7 +39,8 @@ class KeepWarmTest {
     private static final int DUE = (CAPACITY - PREFIX) / 2;
 
     private final EngineBlocks tree = new EngineBlocks(CacheTraits.vllm(), new Silent());
-    private final Holds holds = new Holds(1, tree, new SharedPrefixes(tree, new BlockTokens(), SECOND), Runnable::run);
+    private final Holds holds =
+            new Holds(1, tree, new SharedPrefixes(tree, new BlockTokens(tree::resident), SECOND), Runnable::run);
     private final OwnRequests own = new OwnRequests(Optional.empty(), Runnable::run, Runnable::run);
     private final List<CompletableFuture<Outcome>> sent = new ArrayList<>();
     private final List<String> decided = new ArrayList<>();

@@ -2,13 +2,15 @@ package io.holdfast.core.index;
 
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.LongPredicate;
 
 /**
  * The tokens of the blocks that were announced last, for whoever has to send a prefix to the engine.
  *
- * <p>A ring of places of one block each behind a table; what was announced longest ago goes first. A place has the tokens of
- * one block, so blocks of 16 tokens take 80 bytes each and the bound of 64 MiB is reached at 800,000 of them. Blocks that
- * were stored in a namespace are left out: their tokens alone would name another prefix.
+ * <p>A ring of places of one block each behind a table. When it is full, what was announced longest ago goes first, unless
+ * the cache still has it: what stays there long is what is used again and again, and is announced once. A place has the
+ * tokens of one block, so blocks of 16 tokens take 80 bytes each and the bound of 64 MiB is reached at 800,000 of them.
+ * Blocks that were stored in a namespace are left out: their tokens alone would name another prefix.
  */
 public final class BlockTokens {
     private static final int SMALLEST = 1 << 10;
@@ -16,13 +18,23 @@ public final class BlockTokens {
     /** Beside its tokens: its hash, and two slots of the table. */
     private static final int BYTES_BESIDE = 16;
 
+    /** So many places may be passed over for each new block, on average: where all are cached there is no end to it. */
+    private static final int PASSED = 8;
+
+    private final LongPredicate cached;
     private HashSlots slots = new HashSlots(SMALLEST << 1);
     private long[] hashes = new long[SMALLEST];
     private int[] tokens = {};
     private int perBlock;
     private int head;
     private int size;
+    private int mayPass;
     private long largest = -1;
+
+    /** {@code cached} says whether the cache has the block with this hash. */
+    public BlockTokens(LongPredicate cached) {
+        this.cached = cached;
+    }
 
     /** Hears of an announcement; one that does not tell the tokens of each block is passed over. */
     public void stored(StoredBlocks stores) {
@@ -102,7 +114,13 @@ public final class BlockTokens {
         if (head == hashes.length && !grow()) {
             head = 0;
         }
+        // Saved up, since what stays lies in rows.
+        mayPass = Math.min(mayPass + PASSED, hashes.length);
         if (size == hashes.length) {
+            while (mayPass > 0 && cached.test(hashes[head])) {
+                mayPass--;
+                head = (head + 1) % hashes.length;
+            }
             slots.remove(hashes, head);
             size--;
         }

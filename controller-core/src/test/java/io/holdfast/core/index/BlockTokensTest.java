@@ -3,13 +3,16 @@ package io.holdfast.core.index;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 class BlockTokensTest {
-    private final BlockTokens tokens = new BlockTokens();
+    private final Set<Long> cached = new HashSet<>();
+    private final BlockTokens tokens = new BlockTokens(cached::contains);
     private final StoredBlocks buffer = new StoredBlocks();
 
     @Test
@@ -67,11 +70,7 @@ class BlockTokensTest {
         for (int i = 0; i < 20_000; i++) {
             long hash = random.nextInt(30_000);
             int token = random.nextInt(1_000_000);
-            buffer.reset().blockTokens(perBlock).add(hash);
-            for (int t = 0; t < perBlock; t++) {
-                buffer.addToken(token);
-            }
-            tokens.stored(buffer);
+            storedAlike(perBlock, hash, token);
             known.put(hash, token);
         }
         int found = 0;
@@ -81,6 +80,48 @@ class BlockTokensTest {
             kept.ifPresent(all -> assertThat(all).hasSize(perBlock).containsOnly(block.getValue()));
         }
         assertThat(found).isEqualTo(4_096);
+    }
+
+    /** A system prompt is announced once and used all day. */
+    @Test
+    void fullRing_keepsWhatTheCacheKeeps() {
+        int perBlock = 2_048;
+        for (long hash = 0; hash < 1_000; hash++) {
+            cached.add(hash);
+        }
+        for (int i = 0; i < 20_000; i++) {
+            storedAlike(perBlock, i, i);
+        }
+        assertThat(cached).allMatch(hash -> tokens.of(path(hash)).isPresent());
+        assertThat(tokens.of(path(1_000))).as("which the cache had not").isEmpty();
+        cached.clear();
+        for (int i = 20_000; i < 30_000; i++) {
+            storedAlike(perBlock, i, i);
+        }
+        for (long hash = 0; hash < 1_000; hash++) {
+            assertThat(tokens.of(path(hash))).as("which it lost").isEmpty();
+        }
+    }
+
+    /** A cache of more blocks than there are places keeps them all. */
+    @Test
+    void ringOfACachedBlocks_stillGoesRound() {
+        int perBlock = 2_048;
+        for (int i = 0; i < 10_000; i++) {
+            cached.add((long) i);
+            storedAlike(perBlock, i, i);
+            assertThat(tokens.of(path(i))).isPresent();
+        }
+        assertThat(cached.stream().filter(hash -> tokens.of(path(hash)).isPresent()))
+                .hasSize(4_096);
+    }
+
+    private void storedAlike(int perBlock, long hash, int token) {
+        buffer.reset().blockTokens(perBlock).add(hash);
+        for (int t = 0; t < perBlock; t++) {
+            buffer.addToken(token);
+        }
+        tokens.stored(buffer);
     }
 
     private void stored(int perBlock, long first, int... ids) {

@@ -41,7 +41,7 @@ final class SharedPrefixesTest {
         @Override
         public void pinnedBlockRemoved(long block) {}
     });
-    private final SharedPrefixes prefixes = new SharedPrefixes(tree, new BlockTokens(), HALF_LIFE);
+    private final SharedPrefixes prefixes = new SharedPrefixes(tree, new BlockTokens(tree::resident), HALF_LIFE);
     private final VisibleRequests requests = new VisibleRequests(RequestRules.sglang(), tree, new RequestListener() {
         @Override
         public void prompt(VisibleRequest request, int before) {

@@ -73,7 +73,7 @@ final class RankByEvents implements EventFollower.Listener {
     /** Knows where paths part. */
     private final SharedPrefixes shared;
 
-    private final BlockTokens tokens = new BlockTokens();
+    private final BlockTokens tokens;
     private final RankedPrefixes ranked;
     private final HoldPace pace = new HoldPace();
     /** By their last blocks. */
@@ -89,7 +89,8 @@ final class RankByEvents implements EventFollower.Listener {
         this.paced = announced.paced();
         this.lever = lever;
         follower = new EventFollower(announced.form() == Form.VLLM ? RequestRules.vllm() : RequestRules.sglang(), this);
-        shared = new SharedPrefixes(follower.blocks(), new BlockTokens(), HEAT_HALVES_NANOS);
+        tokens = new BlockTokens(follower.blocks()::resident);
+        shared = new SharedPrefixes(follower.blocks(), new BlockTokens(block -> false), HEAT_HALVES_NANOS);
         ranked = new RankedPrefixes(
                 settings, announced.paced() ? HoldLimits.ofCalls(LEASE) : HoldLimits.free(LEASE), follower.blocks());
         ranked.capacity(capacity);

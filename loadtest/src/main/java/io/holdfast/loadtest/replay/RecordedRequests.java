@@ -34,7 +34,7 @@ final class RecordedRequests implements EventFollower.Listener {
     private final Listener listener;
     private final UnstableHeads heads;
     private final EventFollower follower;
-    private final BlockTokens tokens = new BlockTokens();
+    private final BlockTokens tokens;
     private final IdentityHashMap<VisibleRequest, long[]> paths = new IdentityHashMap<>();
     private final long afterMicros;
     private long lastMicros;
@@ -47,6 +47,7 @@ final class RecordedRequests implements EventFollower.Listener {
         this.afterMicros = afterMicros;
         this.lastMicros = afterMicros;
         follower = new EventFollower(rules, this);
+        tokens = new BlockTokens(follower.blocks()::resident);
     }
 
     /** A batch with this number comes next: says what is missing before it. */
