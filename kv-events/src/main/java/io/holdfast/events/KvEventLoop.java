@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -49,6 +50,8 @@ public final class KvEventLoop implements AutoCloseable {
 
     /** From so many streams on it pays to let batches gather; the events of a few are wanted at once. */
     private static final int MANY = 8;
+
+    private static final Duration CLOSING = Duration.ofSeconds(10);
 
     private static final int GATHER_MILLIS = 10;
     private static final long STREAMING_NANOS = 50_000_000;
@@ -187,13 +190,27 @@ public final class KvEventLoop implements AutoCloseable {
         }
         closed = true;
         poller.close();
-        context.close();
+        end(context);
         try {
             gatherer.close();
             pipe.sink().close();
             pipe.source().close();
         } catch (IOException e) {
             throw new UncheckedIOException("The event loop's pipe does not close.", e);
+        }
+    }
+
+    /**
+     * Closes a context with all of its sockets, as far as it lets itself be closed in time: JeroMQ waits without a limit for
+     * each socket to have ended, and an exception on one of its own threads makes that for ever. What is left then are
+     * daemon threads.
+     */
+    static void end(ZContext context) {
+        Thread closing = Thread.ofPlatform().daemon().name("zmq-close").start(context::close);
+        try {
+            closing.join(CLOSING);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

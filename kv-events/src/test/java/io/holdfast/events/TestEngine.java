@@ -51,7 +51,7 @@ final class TestEngine implements AutoCloseable {
 
     /** Dies, without a word, and comes back empty at other ports. */
     void restart() {
-        context.close();
+        KvEventLoop.end(context);
         cache.restart();
         life++;
         context = new ZContext();
@@ -92,7 +92,7 @@ final class TestEngine implements AutoCloseable {
 
     @Override
     public void close() {
-        context.close();
+        KvEventLoop.end(context);
     }
 
     private void answer(byte[] asker, String topic, byte[] sequence, byte[] payload) {
