@@ -97,17 +97,25 @@ final class HoldsByRank {
         }
         ranked.capacity((int) (capacity / block));
         long mayHold = (long) (budget.automaticBesideReserve() / block) - requestedBlocks();
-        if (ranked.tick(Math.max(0, mayHold), (long) (budget.room() / block), first(), mayEnd())) {
+        LongPredicate mayEnd = mayEnd();
+        if (ranked.tick(Math.max(0, mayHold), (long) (budget.room() / block), first(), mayEnd)) {
             usable = usable();
         }
         whyNone = whyNone(severalCaches);
-        return new Ranking(whyNone.isPresent() ? List.of() : usable, whyNone, ranked.evidence(), pace.mayBegin());
+        // Between two choices the path by which one could be pinned may have been evicted.
+        List<RankedPrefix> pinnable = usable.stream()
+                .filter(prefix -> mayEnd.test(prefix.lastBlock()))
+                .toList();
+        return new Ranking(whyNone.isPresent() ? List.of() : pinnable, whyNone, ranked.evidence(), pace.mayBegin());
     }
 
-    /** A backend that is given the name of a block can only hold to where an insertion ended. */
+    /** A backend that is given the name of a block can only hold to where an insertion ended, there or further down a path. */
     private LongPredicate mayEnd() {
         EngineBlocks tree = events.tree();
-        return backends.chosen().traits().needs(Need.INSERTION_END) ? tree::endedInsertion : block -> true;
+        return backends.chosen().traits().needs(Need.INSERTION_END)
+                ? block -> tree.endedInsertion(block)
+                        || events.prefixes().shortestPathOver(block).isPresent()
+                : block -> true;
     }
 
     void hint(Hint hint, Prefix prefix) {

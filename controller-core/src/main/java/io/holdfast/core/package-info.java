@@ -7,8 +7,8 @@
  *
  * <p>An embedder uses {@code Controller}, {@code ControllerSettings} and {@code EngineView}, and of the rooms the types that
  * each names; what else is public there is public because packages are rooms. The rooms, each knows only those before it:
- * {@code hash}, {@code index}, {@code requests}, {@code head}, {@code reuse}, {@code reading}, {@code cost}, {@code hold}, {@code backend},
- * {@code budget}, {@code pin}, {@code plan}, {@code effect}.
+ * {@code hash}, {@code index}, {@code requests}, {@code head}, {@code reading}, {@code prefix}, {@code reuse}, {@code cost},
+ * {@code hold}, {@code example}, {@code backend}, {@code budget}, {@code pin}, {@code rank}, {@code plan}, {@code effect}.
  */
 @NullMarked
 package io.holdfast.core;

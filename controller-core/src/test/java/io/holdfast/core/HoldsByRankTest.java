@@ -61,6 +61,17 @@ final class HoldsByRankTest {
         assertThat(ended).containsExactly(Reason.OUTRANKED);
     }
 
+    /** Where the next turn parts from the last one no insertion ended, so the pin reaches over it. */
+    @Test
+    void whatIsGoneOnFromWithinATurn_isHeldByAPathOverIt() {
+        users.rewrites(3);
+        run(600);
+        assertThat(held()).isNotEmpty().allSatisfy(hold -> {
+            assertThat(hold.reason()).contains("a conversation after its turn").contains("are pinned as well");
+            assertThat(hold.beyondTokens()).isPositive();
+        });
+    }
+
     /** What stores nothing is seen by neither shadow: nobody knows what holds do to it. */
     @Test
     void moreThanOneRequestInTwentyUnseen_endsAllHolds() {

@@ -244,7 +244,10 @@ public final class Planner {
         }
         planned += cost(block);
         Why why = hold.automatic()
-                ? in.ranking().find(last).map(this::ranked).orElseGet(() -> shared(last, end.get()))
+                ? in.ranking()
+                        .find(last)
+                        .map(prefix -> ranked(prefix, end.get()))
+                        .orElseGet(() -> shared(last, end.get()))
                 : new Why(
                         end.get().blocks > path.blocks()
                                 ? Reason.BEYOND
@@ -534,7 +537,8 @@ public final class Planner {
             if (known.contains(last) || in.tree().pinned(last) || !selected(last)) {
                 continue;
             }
-            Optional<Why> why = hindrance.isPresent() ? hindrance : whyNotNow(prefix);
+            Optional<End> end = end(prefix);
+            Optional<Why> why = hindrance.isPresent() ? hindrance : whyNotNow(prefix, end);
             // As a shared one it may wait already, for a path over it where this would end with it.
             boolean waits = lines.stream().anyMatch(line -> line.action() == Action.WAIT && line.prefix() == last);
             if (why.isPresent()) {
@@ -545,33 +549,48 @@ public final class Planner {
                 if (waits) {
                     lines.removeIf(line -> line.action() == Action.WAIT && line.prefix() == last);
                 }
-                planned += cost(last);
-                lines.add(ranked(prefix).line(Action.PIN, id++, last, last, prefix.blocks()));
+                planned += cost(end.orElseThrow().block);
+                lines.add(ranked(prefix, end.get()).line(Action.PIN, id++, last, end.get().block, end.get().blocks));
             }
         }
     }
 
-    private Optional<Why> whyNotNow(RankedPrefix prefix) {
+    private Optional<End> end(RankedPrefix prefix) {
+        long last = prefix.lastBlock();
+        return !in.traits().needs(Need.INSERTION_END) || in.tree().endedInsertion(last)
+                ? Optional.of(new End(last, prefix.blocks()))
+                : over(last);
+    }
+
+    private Optional<Why> whyNotNow(RankedPrefix prefix, Optional<End> end) {
         long last = prefix.lastBlock();
         if (!in.tree().resident(last) || in.tree().depth(last) == 0) {
             return Optional.of(new Why(Reason.NOT_CACHED, "ranks high, and left the cache just now"));
         }
-        if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(last)) {
-            return Optional.of(new Why(
-                    Reason.AMBIGUOUS, "ranks high, and the hash of its last block may name two blocks of the engine"));
-        }
-        if (in.traits().needs(Need.INSERTION_END) && !in.tree().endedInsertion(last)) {
+        if (end.isEmpty()) {
             return Optional.of(
                     new Why(Reason.NO_END, "ranks high, and the engine can only pin where a request's blocks end"));
         }
-        return in.leaving().contains(last) ? Optional.of(UNPIN_UNDER_WAY) : exceeds(last);
+        if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(end.get().block)) {
+            return Optional.of(new Why(
+                    Reason.AMBIGUOUS, "ranks high, and the hash of its last block may name two blocks of the engine"));
+        }
+        return in.leaving().contains(end.get().block) ? Optional.of(UNPIN_UNDER_WAY) : exceeds(end.get().block);
     }
 
-    private Why ranked(RankedPrefix prefix) {
+    private Why ranked(RankedPrefix prefix, End end) {
         return new Why(
                 Reason.RANKED,
                 prefix.said() + "; " + in.ranking().evidence().said()
-                        + in.saving().said(prefix.blocks() * in.blockTokens()).orElse(""));
+                        + in.saving().said(prefix.blocks() * in.blockTokens()).orElse("")
+                        + beyond(end, prefix.blocks()));
+    }
+
+    private static String beyond(End end, int blocks) {
+        return end.blocks <= blocks
+                ? ""
+                : "; the engine can only pin where a request's blocks end, so " + (end.blocks - blocks)
+                        + " blocks beyond its " + blocks + " are pinned as well";
     }
 
     private Optional<Why> whyNotNow(long last, Optional<End> end) {
@@ -612,11 +631,7 @@ public final class Planner {
                                 + (prefix.losses() == 1 ? "once" : prefix.losses() + " times"))
                         .orElse("shared by several requests")
                 + known.flatMap(prefix -> in.saving().said(tokens(prefix))).orElse("")
-                + known.filter(prefix -> end.blocks > prefix.blocks())
-                        .map(prefix -> "; the engine can only pin where a request's blocks end, so "
-                                + (end.blocks - prefix.blocks()) + " blocks beyond its " + prefix.blocks()
-                                + " are pinned as well")
-                        .orElse("");
+                + known.map(prefix -> beyond(end, prefix.blocks())).orElse("");
         return new Why(Reason.SHARED_AND_LOST, said);
     }
 

@@ -1,7 +1,7 @@
 package io.holdfast.core.plan;
 
 /**
- * Why a line of a plan says what it says: the closed list that metrics count by and people look up. The sentence beside it
+ * Why a line of a plan says what it says: the closed list that people look up. The sentence beside it
  * has the numbers.
  */
 public enum Reason {

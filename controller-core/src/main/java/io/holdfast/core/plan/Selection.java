@@ -172,14 +172,18 @@ final class Selection {
 
     /** What a pin of it holds, or would hold as far as that is known. */
     private long heldBlocks(SharedPrefix prefix) {
-        Hold hold = automatic.get(prefix.lastBlock());
+        return heldBlocks(prefix.lastBlock(), prefix.blocks());
+    }
+
+    private long heldBlocks(long last, int blocks) {
+        Hold hold = automatic.get(last);
         if (hold != null && hold.pinnedBlocks() > 0) {
             return hold.pinnedBlocks();
         }
-        OptionalLong path = in.traits().needs(Need.INSERTION_END)
-                ? in.prefixes().shortestPathOver(prefix.lastBlock())
+        OptionalLong path = in.traits().needs(Need.INSERTION_END) && !in.tree().endedInsertion(last)
+                ? in.prefixes().shortestPathOver(last)
                 : OptionalLong.empty();
-        return path.isPresent() ? Math.max(prefix.blocks(), in.tree().depth(path.getAsLong())) : prefix.blocks();
+        return path.isPresent() ? Math.max(blocks, in.tree().depth(path.getAsLong())) : blocks;
     }
 
     private void choose() {
@@ -226,7 +230,7 @@ final class Selection {
         for (RankedPrefix prefix : in.ranking().chosen()) {
             long last = prefix.lastBlock();
             boolean held = automatic.containsKey(last);
-            long adds = tokens(prefix.adds());
+            long adds = tokens(prefix.adds() + heldBlocks(last, prefix.blocks()) - prefix.blocks());
             if (!chosen.contains(last)
                     && (held || !in.tree().pinned(last))
                     && !in.saving().isTooLittle((long) (prefix.chance() * tokens(prefix.blocks())), held)

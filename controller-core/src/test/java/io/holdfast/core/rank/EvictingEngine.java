@@ -45,6 +45,8 @@ public final class EvictingEngine {
     private long stampMicros;
     /** What every conversation begins with. */
     private long beginning;
+    /** How far above its end a turn is gone on from. */
+    private int rewritten;
 
     public EvictingEngine(int capacity, int times, KvEventSink events) {
         this.capacity = capacity;
@@ -103,6 +105,11 @@ public final class EvictingEngine {
         beginning = send(0, blocks);
     }
 
+    /** The last blocks of each turn are others when the conversation goes on, as where a template drops what was thought. */
+    public void rewrites(int blocks) {
+        rewritten = blocks;
+    }
+
     /** The one request of a second: of each minute so many go on with a conversation, of which there are as many. */
     public void request(int conversing) {
         if (seconds++ % 10 > 0 || conversing == 0) {
@@ -118,6 +125,9 @@ public final class EvictingEngine {
             under = beginning;
             number = nextConversation++;
             goOn.addLast(number);
+        }
+        for (int i = 0; i < rewritten && under != beginning; i++) {
+            under = above(under);
         }
         conversations.put(number, send(under, BLOCKS_OF_A_TURN * times));
     }
