@@ -1,5 +1,7 @@
 /**
- * SGLang: its readings and the backends that make it keep a prefix.
+ * SGLang: its readings, requests of our own, and the backends that make it keep a prefix.
+ *
+ * <p>Must not: deciding what to hold and when, and the names of blocks, which the event stream's module has.
  */
 @NullMarked
 package io.holdfast.sglang;

@@ -1,5 +1,7 @@
 /**
- * vLLM: its readings.
+ * vLLM: its readings, whether it caches prefixes, requests of our own, and what it makes of a prompt.
+ *
+ * <p>Must not: deciding what to hold and when, and the names of blocks, which the event stream's module has.
  */
 @NullMarked
 package io.holdfast.vllm;

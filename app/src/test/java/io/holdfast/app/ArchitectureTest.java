@@ -16,12 +16,18 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.BeforeAll;
@@ -109,6 +115,32 @@ class ArchitectureTest {
     @DisplayName("no package depends on itself in a circle")
     void packagesHaveNoCycles() {
         slices().matching("io.holdfast.(**)").should().beFreeOfCycles().check(ours);
+    }
+
+    @Test
+    @DisplayName("each room of the core knows only those above it in docs/design.md")
+    void roomsOfTheCoreKnowThoseAboveThem() throws IOException {
+        List<String> rooms = Files.readAllLines(Path.of("..", "docs", "design.md")).stream()
+                .map(Pattern.compile("\\| `(core\\.[a-z]+)` \\|.*")::matcher)
+                .filter(Matcher::matches)
+                .map(row -> "io.holdfast." + row.group(1))
+                .toList();
+        Set<String> there = ours.stream()
+                .map(JavaClass::getPackageName)
+                .filter(name -> name.startsWith("io.holdfast.core."))
+                .collect(Collectors.toSet());
+        assertThat(rooms).containsExactlyInAnyOrderElementsOf(there);
+        for (int i = 0; i < rooms.size(); i++) {
+            noClasses()
+                    .that()
+                    .resideInAPackage(rooms.get(i))
+                    .should()
+                    .dependOnClassesThat()
+                    .resideInAnyPackage(
+                            Stream.concat(Stream.of("io.holdfast.core"), rooms.subList(i + 1, rooms.size()).stream())
+                                    .toArray(String[]::new))
+                    .check(ours);
+        }
     }
 
     @Test

@@ -108,7 +108,7 @@ final class Metrics {
         gauge(
                 engine,
                 "holdfast.pinned.tokens",
-                "Tokens pinned, by the ledger",
+                "Tokens that the engine's cache holds, or may hold, for us",
                 view(v -> v.budget().pinnedTokens()));
         Gauge.builder("holdfast.unreleasable.tokens", engine, EngineLink::unreleasableTokens)
                 .description("Tokens that are held for nobody any more and cannot be released")
@@ -127,17 +127,14 @@ final class Metrics {
         gauge(
                 engine,
                 "holdfast.budget.new.tokens",
-                "Tokens that may be pinned in all while what runs needs its memory",
+                "Tokens that may be pinned in all without taking what running requests may still need",
                 view(v -> v.budget().newTokens()));
         gauge(
                 engine,
                 "holdfast.foreign.pinned.tokens",
                 "Tokens that cannot be evicted and that are neither ours nor a running request's",
                 view(v -> v.budget().foreignTokens()));
-        FunctionCounter.builder("holdfast.stalls", engine, link -> link.view().stalls())
-                .description("Times that requests waited while nothing ran")
-                .tags(tags(engine))
-                .register(registry);
+        counter(engine, "holdfast.stalls", "Times that requests waited while nothing ran", EngineView::stalls);
         for (AlarmKind kind : AlarmKind.values()) {
             alarm(engine, kind);
         }
@@ -176,50 +173,45 @@ final class Metrics {
         rankedHitRatio(engine, "without", Evidence::without);
         shared(engine, "found", Sharing::found);
         shared(engine, "lost", Sharing::lost);
-        FunctionCounter.builder(
-                        "holdfast.prefix.recomputed.blocks",
-                        engine,
-                        link -> link.view().sharing().recomputedBlocks())
-                .description("Blocks of shared prefixes that were computed again because the cache had lost them")
-                .tags(tags(engine))
-                .register(registry);
+        counter(
+                engine,
+                "holdfast.prefix.recomputed.blocks",
+                "Blocks of shared prefixes that were computed again because the cache had lost them",
+                view -> view.sharing().recomputedBlocks());
         for (Hint hint : Hint.values()) {
-            FunctionCounter.builder(
-                            "holdfast.hints",
-                            engine,
-                            link -> link.view().hints().getOrDefault(hint, 0L))
-                    .description("Hints about conversations, by what they say")
-                    .tags(tags(engine).and("says", lower(hint)))
-                    .register(registry);
+            counter(
+                    engine,
+                    "holdfast.hints",
+                    "Hints about conversations, by what they say",
+                    Tags.of("says", lower(hint)),
+                    view -> view.hints().getOrDefault(hint, 0L));
         }
         own(engine, "answered", EngineView.OwnRequests::answered);
         own(engine, "failed", EngineView.OwnRequests::failed);
-        FunctionCounter.builder(
-                        "holdfast.late.touches",
-                        engine,
-                        link -> link.view().own().lateTouches())
-                .description("Requests to keep a prefix warm that found it gone, and computed it again")
-                .tags(tags(engine))
-                .register(registry);
+        counter(
+                engine,
+                "holdfast.late.touches",
+                "Requests to keep a prefix warm that found it gone, and computed it again",
+                view -> view.own().lateTouches());
         gauge(
                 engine,
                 "holdfast.own.requests.hour.seconds",
                 "How long the sidecar's own requests took within the last hour",
                 view(v -> v.own().withinAnHour().toMillis() / 1e3));
         kvcached(engine);
-        counter(engine, "holdfast.requests.visible", "Requests that its events showed", Counters::visibleRequests);
-        counter(engine, "holdfast.events.batches", "Batches applied", Counters::batches);
-        counter(engine, "holdfast.events.stored.blocks", "Blocks stored", Counters::storedBlocks);
-        counter(engine, "holdfast.events.removed.blocks", "Blocks removed", Counters::removedBlocks);
-        counter(
+        events(engine, "holdfast.requests.visible", "Requests that its events showed", Counters::visibleRequests);
+        events(engine, "holdfast.events.batches", "Batches applied", Counters::batches);
+        events(engine, "holdfast.events.stored.blocks", "Blocks stored", Counters::storedBlocks);
+        events(engine, "holdfast.events.removed.blocks", "Blocks removed", Counters::removedBlocks);
+        events(
                 engine,
                 "holdfast.events.removed.unknown.blocks",
                 "Removals of blocks that were not known to be there",
                 Counters::removedUnknown);
-        counter(engine, "holdfast.events.clears", "Times the engine cleared its cache", Counters::clears);
-        counter(engine, "holdfast.events.gaps", "Gaps in the engine's sequence", Counters::gaps);
-        counter(engine, "holdfast.events.lost.batches", "Batches that never arrived", Counters::lostBatches);
-        counter(engine, "holdfast.events.restarts", "Times the engine's publisher began anew", Counters::restarts);
+        events(engine, "holdfast.events.clears", "Times the engine cleared its cache", Counters::clears);
+        events(engine, "holdfast.events.gaps", "Gaps in the engine's sequence", Counters::gaps);
+        events(engine, "holdfast.events.lost.batches", "Batches that never arrived", Counters::lostBatches);
+        events(engine, "holdfast.events.restarts", "Times the engine's publisher began anew", Counters::restarts);
         wire(engine, "holdfast.events.received.frames", "Messages received", Subscription::received);
         wire(engine, "holdfast.events.refused.frames", "Messages refused as undecodable", Subscription::refused);
         wire(engine, "holdfast.events.unknown", "Events of an unknown kind, passed over", Subscription::unknownEvents);
@@ -396,12 +388,20 @@ final class Metrics {
         Gauge.builder(name, engine, value).description(what).tags(tags(engine)).register(registry);
     }
 
-    private void counter(EngineLink engine, String name, String what, ToLongFunction<Counters> count) {
-        FunctionCounter.builder(
-                        name, engine, link -> count.applyAsLong(link.view().counters()))
+    private void counter(EngineLink engine, String name, String what, ToLongFunction<EngineView> count) {
+        counter(engine, name, what, Tags.empty(), count);
+    }
+
+    private void counter(EngineLink engine, String name, String what, Tags labels, ToLongFunction<EngineView> count) {
+        FunctionCounter.builder(name, engine, link -> count.applyAsLong(link.view()))
                 .description(what)
-                .tags(tags(engine))
+                .tags(tags(engine).and(labels))
                 .register(registry);
+    }
+
+    /** Of the events of all its caches together. */
+    private void events(EngineLink engine, String name, String what, ToLongFunction<Counters> count) {
+        counter(engine, name, what, view -> count.applyAsLong(view.counters()));
     }
 
     private void wire(EngineLink engine, String name, String what, ToLongFunction<Subscription> count) {
@@ -429,23 +429,21 @@ final class Metrics {
     }
 
     private void shared(EngineLink engine, String result, ToLongFunction<Sharing> value) {
-        FunctionCounter.builder(
-                        "holdfast.prefix.requests",
-                        engine,
-                        link -> value.applyAsLong(link.view().sharing()))
-                .description("Requests over a shared prefix, by whether they found it in the cache")
-                .tags(tags(engine).and("result", result))
-                .register(registry);
+        counter(
+                engine,
+                "holdfast.prefix.requests",
+                "Requests over a shared prefix, by whether they found it in the cache",
+                Tags.of("result", result),
+                view -> value.applyAsLong(view.sharing()));
     }
 
     private void own(EngineLink engine, String result, ToLongFunction<EngineView.OwnRequests> value) {
-        FunctionCounter.builder(
-                        "holdfast.own.requests",
-                        engine,
-                        link -> value.applyAsLong(link.view().own()))
-                .description("Requests that the sidecar sent to store or to keep a prefix, by what became of it")
-                .tags(tags(engine).and("result", result))
-                .register(registry);
+        counter(
+                engine,
+                "holdfast.own.requests",
+                "Requests that the sidecar sent to store or to keep a prefix, by what became of it",
+                Tags.of("result", result),
+                view -> value.applyAsLong(view.own()));
     }
 
     private static Tags tags(EngineLink engine) {
