@@ -34,7 +34,8 @@ import picocli.CommandLine.Spec;
             LoadtestResumeCommand.class,
             LoadtestStatusCommand.class,
             LoadtestCalibrateCommand.class,
-            LoadtestCommand.Analyze.class
+            LoadtestCommand.Analyze.class,
+            LoadtestReportCommand.class
         })
 final class LoadtestCommand implements Runnable {
     private static final int MOST_PORT = 65_535;
@@ -79,7 +80,7 @@ final class LoadtestCommand implements Runnable {
         return code(command, result, expected);
     }
 
-    private static int code(CommandLine command, Result result, Optional<Finding> expected) {
+    static int code(CommandLine command, Result result, Optional<Finding> expected) {
         Finding found = result.verdict().finding();
         if (expected.isPresent() && expected.get() != found) {
             command.getErr().println("holdfast: expected " + expected.get() + ", found " + found + ".");

@@ -10,7 +10,6 @@ final class NotBuiltYet {
     private static final Map<String, String> LOAD_TEST = Map.of(
             "ab", "one order alone",
             "sweep", "dose-response over memory",
-            "report", "a report from a journal",
             "compare", "two runs side by side",
             "doctor", "readiness of the test bench",
             "bundle", "everything needed to share a run");
@@ -24,7 +23,10 @@ final class NotBuiltYet {
 
     static Optional<String> loadTest(String name) {
         return sentence(
-                LOAD_TEST, "loadtest ", name, "'loadtest aa', 'run', 'resume', 'status', 'calibrate' and 'analyze'");
+                LOAD_TEST,
+                "loadtest ",
+                name,
+                "'loadtest aa', 'run', 'resume', 'status', 'calibrate', 'analyze' and 'report'");
     }
 
     private static Optional<String> sentence(Map<String, String> planned, String before, String name, String built) {

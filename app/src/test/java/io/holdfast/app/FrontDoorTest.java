@@ -63,7 +63,7 @@ class FrontDoorTest {
     @Test
     void loadtestHelp_offersWhatIsBuiltAndNothingElse() {
         assertThat(offered(help("loadtest", "--help")))
-                .containsExactly("aa", "run", "resume", "status", "calibrate", "analyze");
+                .containsExactly("aa", "run", "resume", "status", "calibrate", "analyze", "report");
     }
 
     @ParameterizedTest
@@ -78,6 +78,7 @@ class FrontDoorTest {
                 "loadtest aa --help",
                 "loadtest run --help",
                 "loadtest analyze --help",
+                "loadtest report --help",
                 "loadtest calibrate --help",
                 "replay --help",
                 "emulate --help",
@@ -89,9 +90,9 @@ class FrontDoorTest {
 
         assertThat(told.out())
                 .startsWith("Usage: holdfast")
-                .doesNotContainPattern("holdfast (top|summary)|loadtest (observe|replay|doctor|ab|sweep|report|compare"
-                        + "|bundle)\\b")
-                .doesNotContainPattern("(?m)^ +(top|summary|ab|sweep|report|compare|bundle) ");
+                .doesNotContainPattern(
+                        "holdfast (top|summary)|loadtest (observe|replay|doctor|ab|sweep|compare" + "|bundle)\\b")
+                .doesNotContainPattern("(?m)^ +(top|summary|ab|sweep|compare|bundle) ");
     }
 
     @ParameterizedTest
@@ -103,6 +104,7 @@ class FrontDoorTest {
                 "sidecar",
                 "loadtest run",
                 "loadtest analyze",
+                "loadtest report",
                 "replay",
                 "emulate",
                 "bench decode"
@@ -137,7 +139,6 @@ class FrontDoorTest {
                 "summary --json",
                 "loadtest ab",
                 "loadtest sweep --blocks 4",
-                "loadtest report",
                 "loadtest compare",
                 "loadtest doctor",
                 "loadtest bundle"

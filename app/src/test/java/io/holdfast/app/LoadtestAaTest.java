@@ -66,6 +66,8 @@ class LoadtestAaTest {
             CommandRun again = CommandRun.by("loadtest", "analyze", journal());
             assertThat(again.code()).isEqualTo(ExitCode.OK);
             assertThat(told.out()).endsWith(again.out());
+            assertThat(CommandRun.by("loadtest", "report", journal()).badInput())
+                    .contains("is that of 'loadtest aa', which has no verdict to report");
             assertThat(CommandRun.by("loadtest", "analyze", journal(), "--expect", "REAL")
                             .badInput())
                     .contains("finds nothing to be expected; leave --expect out.");

@@ -70,6 +70,19 @@ class LoadtestRunTest {
             assertThat(document.path("metrics")).hasSize(3);
             assertThat(CommandRun.by("loadtest", "analyze", journal(), "--json").out())
                     .isEqualTo(told.out());
+            CommandRun report = CommandRun.by("loadtest", "report", journal());
+            Path page = Path.of(journal().replaceFirst("\\.jsonl$", ".html"));
+            assertThat(report.out()).isEqualTo("Written: " + page + System.lineSeparator());
+            assertThat(page)
+                    .content()
+                    .contains("<h1>")
+                    .contains("holdfast loadtest analyze " + Path.of(journal()).getFileName());
+            assertThat(CommandRun.by("loadtest", "report", journal(), "--csv", journal())
+                            .badInput())
+                    .endsWith("is the journal itself; write the report to another file.");
+            assertThat(CommandRun.by("loadtest", "report", journal(), "--csv", "nosuch/run.csv")
+                            .badInput())
+                    .isEqualTo("holdfast: 'nosuch/run.csv' cannot be written: there is no such folder; make it first.");
             assertThat(CommandRun.by("loadtest", "analyze", journal()).out())
                     .contains("by the mean of a leg's probes", "p50   baseline", "PROBE_MEAN: INCONCLUSIVE(design)");
         }

@@ -142,7 +142,7 @@ public final class Analysis {
      * The share of the prefix that a leg's probes found cached. Unknown as soon as one OK probe does not tell: a
      * missing count is not a miss.
      */
-    static OptionalDouble hitShare(LegRecord leg, int prefixTokens) {
+    public static OptionalDouble hitShare(LegRecord leg, int prefixTokens) {
         double hits = 0;
         int count = 0;
         for (RequestRecord probe : leg.probes()) {

@@ -1,0 +1,57 @@
+package io.holdfast.loadtest.report;
+
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.journal.RequestStatus;
+import java.util.Locale;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+
+/** Every request of every leg as a line of CSV, in the order in which they were sent; what is unknown is an empty field. */
+public final class LegsCsv {
+    private LegsCsv() {}
+
+    public static String of(Result result) {
+        StringBuilder out = new StringBuilder(
+                "life,order,position,arm,counts,request,role,cycle,status,sent_ms,ttft_ms,ttft_from_schedule_ms,end_to_end_ms,tpot_ms,prompt_tokens,cached_tokens,completion_tokens\n");
+        for (LegRecord leg : result.legs()) {
+            for (RequestRecord request : leg.requests()) {
+                out.append(String.format(
+                        Locale.ROOT,
+                        "%d,%s,%d,%s,%s,%d,%s,%d,%s,%s,%s,%s,%s,%s,%s,%s,%s%n",
+                        leg.life(),
+                        leg.order(),
+                        leg.position(),
+                        lower(leg.arm()),
+                        leg.isMeasured(),
+                        request.number(),
+                        lower(request.role()),
+                        request.cycle(),
+                        lower(request.status()),
+                        // Of what could not be sent there is no such moment.
+                        request.status() == RequestStatus.OK ? millis(OptionalDouble.of(request.sent() / 1e6)) : "",
+                        millis(request.ttftMillis()),
+                        millis(request.ttftFromScheduleMillis()),
+                        millis(request.endToEndMillis()),
+                        millis(request.tpotMillis()),
+                        count(request.promptTokens()),
+                        count(request.cachedTokens()),
+                        count(request.completionTokens())));
+            }
+        }
+        return out.toString();
+    }
+
+    private static String lower(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
+    }
+
+    private static String millis(OptionalDouble millis) {
+        return PlainVerdict.known(millis, "%.3f");
+    }
+
+    private static String count(OptionalInt tokens) {
+        return tokens.isPresent() ? Integer.toString(tokens.getAsInt()) : "";
+    }
+}
