@@ -95,7 +95,7 @@ final class VllmNaming implements BlockNaming {
                         chain.hash(0),
                         configuredSeed.map(List::of).orElse(List.of()))
                 .filter(each -> configuredAlgorithm.isEmpty() || configuredAlgorithm.get() == each.algorithm());
-        int _ = tried.incrementAndGet();
+        tried.incrementAndGet();
         if (found.isPresent()) {
             proven = true;
             LOG.info("Engine {} names its blocks by {}.", engineId, found.get().shown());
