@@ -50,7 +50,8 @@ public final class Engine {
     private final Optional<Controller> controller;
     private final AtomicBoolean hasMail = new AtomicBoolean(true);
     private final AtomicReference<Optional<String>> over = new AtomicReference<>(Optional.empty());
-    private final Set<CompletableFuture<?>> waiting = ConcurrentHashMap.newKeySet();
+    /** What refuses those that wait for an answer. */
+    private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
     private volatile boolean routed = true;
     private volatile Optional<String> trouble = Optional.empty();
@@ -299,9 +300,10 @@ public final class Engine {
             return CompletableFuture.failedFuture(new RejectedExecutionException(refusal()));
         }
         CompletableFuture<T> answer = new CompletableFuture<>();
-        waiting.add(answer);
+        Runnable refuse = () -> answer.completeExceptionally(new RejectedExecutionException(refusal()));
+        waiting.add(refuse);
         question.apply(controller.get()).whenComplete((value, failure) -> {
-            waiting.remove(answer);
+            waiting.remove(refuse);
             if (failure == null) {
                 answer.complete(value);
             } else {
@@ -319,9 +321,7 @@ public final class Engine {
     }
 
     private void refuseWaiting() {
-        for (CompletableFuture<?> each : waiting) {
-            each.completeExceptionally(new RejectedExecutionException(refusal()));
-        }
+        waiting.forEach(Runnable::run);
         waiting.clear();
     }
 

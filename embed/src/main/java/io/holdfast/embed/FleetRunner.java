@@ -35,15 +35,21 @@ public final class FleetRunner implements AutoCloseable {
 
     private void run() {
         try (fleet) {
+            work();
+        }
+    }
+
+    private void work() {
+        try {
             while (!stopping && !fleet.closed()) {
                 fleet.doWork(WAIT_MILLIS);
             }
         } catch (RuntimeException | Error e) {
-            if (fleet.closed()) {
-                return;
+            // Closed in the middle of it by somebody else.
+            if (!fleet.closed()) {
+                fault = Optional.of("the fleet's thread ended by " + e + "; start another fleet and report this");
+                LOG.error("The fleet's thread ended: nothing is followed or decided any more, start another fleet.", e);
             }
-            fault = Optional.of("the fleet's thread ended by " + e + "; start another fleet and report this");
-            LOG.error("The fleet's thread ended: nothing is followed or decided any more, start another fleet.", e);
         }
     }
 
@@ -52,7 +58,7 @@ public final class FleetRunner implements AutoCloseable {
     public void close() {
         stopping = true;
         fleet.wakeup();
-        if (Thread.currentThread() == thread) {
+        if (Thread.currentThread().equals(thread)) {
             return;
         }
         try {

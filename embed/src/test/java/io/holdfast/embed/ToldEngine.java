@@ -132,7 +132,7 @@ final class ToldEngine implements Backend {
     }
 
     /** At rest, with room for so many tokens. */
-    static EngineReadings readings(long capacityTokens, long nanos) {
+    static EngineReadings readings(int capacityTokens, long nanos) {
         return EngineReadings.unknownBut("the test does not say")
                 .capacityTokens(Reading.known(capacityTokens, "test", nanos))
                 .blockTokens(Reading.known(BLOCK, "test", nanos))
