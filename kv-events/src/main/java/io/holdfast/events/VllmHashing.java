@@ -66,6 +66,12 @@ public record VllmHashing(Algorithm algorithm, String seed, Form form) {
         PLAIN
     }
 
+    /** For people, as a part of a sentence. */
+    public String shown() {
+        String line = seed.replaceAll("\\p{Cntrl}", "?");
+        return algorithm.option() + " with the seed " + (line.isEmpty() ? "empty" : "'" + line + "'");
+    }
+
     /**
      * The hashing under which the first block of a prompt has a name, if it is one that can be recomputed.
      *

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
+import io.holdfast.events.BlockNaming;
 import io.holdfast.events.EventSource;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.http.RenderedPrompt;

@@ -4,6 +4,7 @@ import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
+import io.holdfast.events.BlockNaming;
 import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;

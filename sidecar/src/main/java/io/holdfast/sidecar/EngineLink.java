@@ -16,6 +16,8 @@ import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.reading.Reading;
+import io.holdfast.embed.ledger.FileLedgerStore;
+import io.holdfast.events.BlockNaming;
 import io.holdfast.events.Subscription;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;

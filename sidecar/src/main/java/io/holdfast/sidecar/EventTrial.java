@@ -4,6 +4,7 @@ import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import io.holdfast.events.BlockNaming;
 import io.holdfast.events.EventSource;
 import io.holdfast.events.KvEventLoop;
 import io.holdfast.events.Subscription;
@@ -163,7 +164,7 @@ final class EventTrial {
             try {
                 // An image further on changes the names below it; the first block is plain.
                 return naming.of(tokens, stores.blockTokens())[0] == stores.hash(0);
-            } catch (ApiError unknownRule) {
+            } catch (BlockNaming.UnknownRule e) {
                 return false;
             }
         }

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.sidecar.HoldLines.Line;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;

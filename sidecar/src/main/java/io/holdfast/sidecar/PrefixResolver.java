@@ -5,6 +5,7 @@ import io.holdfast.core.EngineView;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.reading.Reading;
+import io.holdfast.events.BlockNaming;
 import io.holdfast.http.PromptRenderer;
 import java.util.Arrays;
 import java.util.OptionalInt;
@@ -94,13 +95,21 @@ final class PrefixResolver {
         return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
     }
 
+    private long[] blocks(int[] tokens, int blockTokens) {
+        try {
+            return names.of(tokens, blockTokens);
+        } catch (BlockNaming.UnknownRule e) {
+            throw new ApiError(409, String.valueOf(e.getMessage()));
+        }
+    }
+
     private HoldRequest named(int[] tokens, Lease lease) {
         int blockTokens = knownBlockTokens();
         if (tokens.length < blockTokens) {
             throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
                     + blockTokens + "; nothing of it can be held.");
         }
-        long[] blocks = names.of(tokens, blockTokens);
+        long[] blocks = blocks(tokens, blockTokens);
         // Tokens take much more memory than names.
         return needsTokens.getAsBoolean()
                 ? new HoldRequest(blocks, Arrays.copyOf(tokens, blocks.length * blockTokens), lease)

@@ -6,6 +6,7 @@ import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine.Entry;
 import io.holdfast.core.pin.LedgerLine.Step;
+import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.sidecar.EngineFamily.BackendParts;

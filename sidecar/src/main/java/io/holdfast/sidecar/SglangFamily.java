@@ -5,8 +5,8 @@ import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
+import io.holdfast.events.BlockNaming;
 import io.holdfast.events.EventSource;
-import io.holdfast.events.SglangBlockNames;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.lmcache.LmcacheBackend;
@@ -68,7 +68,7 @@ final class SglangFamily implements EngineFamily {
 
     @Override
     public BlockNaming naming(EngineConfig engine) {
-        return SglangBlockNames::of;
+        return BlockNaming.sglang();
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.embed.ledger.LedgerFiles;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.time.InstantSource;

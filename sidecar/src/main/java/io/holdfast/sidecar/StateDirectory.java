@@ -2,6 +2,9 @@ package io.holdfast.sidecar;
 
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine.Entry;
+import io.holdfast.embed.ledger.FileLedgerStore;
+import io.holdfast.embed.ledger.LedgerFiles;
+import io.holdfast.embed.ledger.LedgerInUse;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -191,7 +194,7 @@ public final class StateDirectory {
         try (FileLedgerStore store = FileLedgerStore.open(directory, before.id(), LedgerFiles.SYSTEM);
                 ReleaseByBackends release = ReleaseByBackends.open(store, engine(before), told)) {
             return release.release(before, notes(before));
-        } catch (LedgerLock.InUse e) {
+        } catch (LedgerInUse e) {
             throw new SidecarException(
                     "A sidecar took the ledger " + before.file() + " just now; try again, so that it is asked.", e);
         } catch (IOException e) {

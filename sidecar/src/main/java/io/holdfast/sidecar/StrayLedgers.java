@@ -2,6 +2,8 @@ package io.holdfast.sidecar;
 
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
+import io.holdfast.embed.ledger.FileLedgerStore;
+import io.holdfast.embed.ledger.LedgerFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -5,6 +5,7 @@ import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
+import io.holdfast.events.BlockNaming;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.PromptRenderer;
@@ -56,9 +57,9 @@ final class VllmFamily implements EngineFamily {
     @Override
     public BlockNaming naming(EngineConfig engine) {
         return engine.publishes()
-                ? new VllmNaming(engine.id(), engine.hashAlgorithm(), engine.hashSeed())
+                ? BlockNaming.vllm(engine.id(), engine.hashAlgorithm(), engine.hashSeed())
                 // Whoever hears no names may give any.
-                : new VllmNaming(
+                : BlockNaming.vllm(
                         engine.id(),
                         engine.hashAlgorithm().or(() -> Optional.of(Algorithm.SHA256_CBOR)),
                         engine.hashSeed().or(() -> Optional.of("0")));

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import io.holdfast.core.hold.ClaimView;
 import io.holdfast.core.hold.Lease;
+import io.holdfast.embed.ledger.LedgerFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

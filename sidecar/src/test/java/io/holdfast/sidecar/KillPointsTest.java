@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine.Entry;
 import io.holdfast.core.pin.LedgerLine.Step;
+import io.holdfast.embed.ledger.FileLedgerStore;
+import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.SharedServices.Seams;

@@ -8,6 +8,7 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Lease;
+import io.holdfast.embed.ledger.LedgerFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

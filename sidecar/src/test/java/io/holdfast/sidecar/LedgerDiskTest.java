@@ -7,6 +7,7 @@ import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerLine.Entry;
 import io.holdfast.core.pin.LedgerLine.Step;
+import io.holdfast.embed.ledger.FileLedgerStore;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -183,7 +184,7 @@ class LedgerDiskTest {
             writer.append(ONE);
             assertThatThrownBy(() -> FileLedgerStore.open(directory, "demo", WatchedDisk.readOnly()))
                     .isInstanceOf(IOException.class)
-                    .hasMessageContaining("is in use by another sidecar");
+                    .hasMessageContaining("is in use by another sidecar or router");
         }
     }
 

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.embed.ledger.FileLedgerStore;
+import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;

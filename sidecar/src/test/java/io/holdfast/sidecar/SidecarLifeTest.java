@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.embed.ledger.FileLedgerStore;
+import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -114,7 +116,7 @@ class SidecarLifeTest {
             assertThat(first.uri().getPort()).isPositive();
             assertThatThrownBy(() -> Sidecar.start(vertx, config))
                     .isInstanceOf(SidecarException.class)
-                    .hasMessageContaining("is in use by another sidecar");
+                    .hasMessageContaining("is in use by another sidecar or router");
         }
         Sidecar.start(vertx, config).close();
     }

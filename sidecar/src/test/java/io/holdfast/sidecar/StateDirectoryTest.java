@@ -8,6 +8,8 @@ import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.LedgerLine.Entry;
 import io.holdfast.core.pin.LedgerLine.Header;
 import io.holdfast.core.pin.LedgerLine.Step;
+import io.holdfast.embed.ledger.FileLedgerStore;
+import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.sidecar.LedgerState.Use;
 import io.holdfast.sidecar.StateDirectory.Told;

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;

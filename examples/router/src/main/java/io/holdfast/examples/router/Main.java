@@ -1,7 +1,8 @@
 package io.holdfast.examples.router;
 
-import io.holdfast.core.index.CacheTraits;
-import io.holdfast.events.KvEventLoop;
+import io.holdfast.embed.EngineOptions;
+import io.holdfast.embed.Fleet;
+import io.holdfast.embed.FleetRunner;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -15,17 +16,12 @@ import java.util.Scanner;
 public final class Main {
     public static void main(String[] args) throws InterruptedException {
         try {
-            KvEventLoop loop = new KvEventLoop(System::nanoTime);
-            PrefixRouter router = router(loop, args);
-            Thread.ofPlatform().daemon().start(() -> {
-                while (true) {
-                    loop.doWork(1000);
-                }
-            });
+            PrefixRouter router = router(args);
+            FleetRunner.start(router.fleet(), Thread.ofPlatform().daemon().factory());
             HttpClient http = HttpClient.newHttpClient();
             for (Scanner lines = new Scanner(System.in, StandardCharsets.UTF_8); lines.hasNextLine(); ) {
                 int[] tokens = tokens(lines.nextLine());
-                PrefixRouter.Engine engine = router.choose(tokens);
+                PrefixRouter.Target engine = router.choose(tokens);
                 System.out.println(engine.url() + " holds " + router.cachedTokens(engine, tokens) + " of "
                         + tokens.length + " tokens: " + forward(http, engine.url(), tokens));
             }
@@ -35,20 +31,20 @@ public final class Main {
         }
     }
 
-    static PrefixRouter router(KvEventLoop loop, String... args) {
+    static PrefixRouter router(String... args) {
         if (args.length < 4 || args.length % 3 != 1 || !args[0].matches("[1-9]\\d{0,4}")) {
             throw new IllegalArgumentException(
                     "Give the tokens of a block, then of each engine: sglang or vllm, its URL, its events endpoint.");
         }
-        PrefixRouter router = new PrefixRouter(Integer.parseInt(args[0]));
+        PrefixRouter router = new PrefixRouter(new Fleet(Integer.parseInt(args[0])));
         for (int i = 1; i < args.length; i += 3) {
             if (!args[i].matches("sglang|vllm") || !args[i + 1].matches("https?://[\\w.:\\[\\]-]+")) {
                 throw new IllegalArgumentException(
                         "An engine is sglang or vllm at http://host:port, not " + args[i] + " at " + args[i + 1] + ".");
             }
-            CacheTraits traits = args[i].equals("vllm") ? CacheTraits.vllm() : CacheTraits.sglang();
-            PrefixRouter.Engine engine = router.add(URI.create(args[i + 1]), traits);
-            loop.subscribe(args[i + 2], "", engine.cache());
+            String id = "engine " + (i / 3 + 1);
+            EngineOptions engine = args[i].equals("vllm") ? EngineOptions.vllm(id) : EngineOptions.sglang(id);
+            router.add(URI.create(args[i + 1]), engine.withEvents(args[i + 2]));
         }
         return router;
     }

@@ -1,4 +1,4 @@
-/** A router to copy from. Must not: need more than the block index, the event stream and the JDK. */
+/** Routers to copy from: one that routes by prefix, and one that has prefixes kept. Must not: need more than the library and the JDK. */
 @NullMarked
 package io.holdfast.examples.router;
 

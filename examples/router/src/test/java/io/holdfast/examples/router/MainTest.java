@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.holdfast.events.KvEventLoop;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -84,8 +83,6 @@ class MainTest {
     }
 
     private static PrefixRouter arguments(String line) {
-        try (KvEventLoop loop = new KvEventLoop(System::nanoTime)) {
-            return Main.router(loop, line.split(" ", -1));
-        }
+        return Main.router(line.split(" ", -1));
     }
 }

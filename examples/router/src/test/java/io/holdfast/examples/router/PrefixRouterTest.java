@@ -2,7 +2,8 @@ package io.holdfast.examples.router;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.core.index.CacheTraits;
+import io.holdfast.embed.EngineOptions;
+import io.holdfast.embed.Fleet;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -23,24 +24,25 @@ class PrefixRouterTest {
     void session_routedByPrefix_findsFarMoreCachedThanRoundRobin(long seed) {
         Session session = new Session(6, 512, 18, 3, 40, seed);
         long routed;
-        try (Fleet fleet = new Fleet(CAPACITY)) {
+        PrefixRouter[] router = new PrefixRouter[1];
+        try (TwoEngines two = TwoEngines.routedByPrefix(router, kind -> kind.withCapacityTokens(CAPACITY))) {
             routed = session.cachedTokens(prompt -> {
-                PrefixRouter.Engine engine = fleet.router.choose(prompt);
-                int foreseen = fleet.router.cachedTokens(engine, prompt);
-                Fleet.Answer answer = fleet.send(engine, prompt);
+                PrefixRouter.Target engine = router[0].choose(prompt);
+                int foreseen = router[0].cachedTokens(engine, prompt);
+                TwoEngines.Answer answer = two.send(engine, prompt);
                 assertThat(answer.cachedTokens())
                         .as("what the router foresaw is what the engine found")
                         .isEqualTo(foreseen);
                 // The last token that an engine says was never its own input, so it is not in the cache.
                 int[] said = answer.said();
-                fleet.awaitHeard(engine, Session.joined(prompt, Arrays.copyOf(said, said.length - 1)));
+                two.awaitHeard(engine, Session.joined(prompt, Arrays.copyOf(said, said.length - 1)));
                 return answer;
             });
         }
         long dealt;
-        try (Fleet fleet = new Fleet(CAPACITY)) {
+        try (TwoEngines two = TwoEngines.routedByPrefix(router, kind -> kind.withCapacityTokens(CAPACITY))) {
             int[] requests = {0};
-            dealt = session.cachedTokens(prompt -> fleet.send(fleet.engines.get(requests[0]++ % 2), prompt));
+            dealt = session.cachedTokens(prompt -> two.send(two.engines.get(requests[0]++ % 2), prompt));
         }
         assertThat(dealt).as("round robin finds something, too").isPositive();
         assertThat(routed).isGreaterThan(dealt + dealt / 2);
@@ -48,10 +50,10 @@ class PrefixRouterTest {
 
     @Test
     void choose_nothingKnown_takesTurns() {
-        PrefixRouter router = new PrefixRouter(16);
-        PrefixRouter.Engine one = router.add(URI.create("http://one"), CacheTraits.sglang());
-        PrefixRouter.Engine two = router.add(URI.create("http://two"), CacheTraits.vllm());
-        PrefixRouter.Engine three = router.add(URI.create("http://three"), CacheTraits.vllm());
+        PrefixRouter router = new PrefixRouter(new Fleet(16));
+        PrefixRouter.Target one = router.add(URI.create("http://one"), EngineOptions.sglang("one"));
+        PrefixRouter.Target two = router.add(URI.create("http://two"), EngineOptions.vllm("two"));
+        PrefixRouter.Target three = router.add(URI.create("http://three"), EngineOptions.vllm("three"));
 
         assertThat(Stream.generate(() -> router.choose(new int[64])).limit(5))
                 .containsExactly(one, two, three, one, two);
@@ -59,25 +61,22 @@ class PrefixRouterTest {
 
     @Test
     void choose_promptShorterThanABlock_takesTurns() {
-        PrefixRouter router = new PrefixRouter(16);
-        PrefixRouter.Engine one = router.add(URI.create("http://one"), CacheTraits.sglang());
-        PrefixRouter.Engine two = router.add(URI.create("http://two"), CacheTraits.sglang());
+        PrefixRouter router = new PrefixRouter(new Fleet(16));
+        PrefixRouter.Target one = router.add(URI.create("http://one"), EngineOptions.sglang("one"));
+        PrefixRouter.Target two = router.add(URI.create("http://two"), EngineOptions.sglang("two"));
 
         assertThat(List.of(router.choose(new int[0]), router.choose(new int[15])))
                 .containsExactly(one, two);
     }
 
     @Test
-    void theExampleIsUnder150LinesLong() throws IOException {
-        try (Stream<Path> sources = Files.walk(Path.of("src", "main", "java"))) {
-            List<Path> files =
-                    sources.filter(path -> path.toString().endsWith(".java")).toList();
-            int lines = 0;
-            for (Path file : files) {
-                lines += Files.readAllLines(file).size();
-            }
-            assertThat(files).hasSizeGreaterThan(1);
-            assertThat(lines).isLessThan(150);
-        }
+    void theExamplesAreShort() throws IOException {
+        assertThat(lines("Main.java") + lines("PrefixRouter.java")).isLessThan(150);
+        assertThat(lines("HoldingRouter.java")).isLessThan(150);
+    }
+
+    private static int lines(String file) throws IOException {
+        return Files.readAllLines(Path.of("src", "main", "java", "io", "holdfast", "examples", "router", file))
+                .size();
     }
 }

@@ -13,7 +13,7 @@ record Session(int systemPrompts, int systemTokens, int conversations, int turns
     private static final int VOCABULARY = 30_000;
 
     /** Plays it, one request after the other, and sums up what the answers say was cached. */
-    long cachedTokens(Function<int[], Fleet.Answer> send) {
+    long cachedTokens(Function<int[], TwoEngines.Answer> send) {
         Random random = new Random(seed);
         List<int[]> systems = IntStream.range(0, systemPrompts)
                 .mapToObj(i -> tokens(random, systemTokens))
@@ -28,7 +28,7 @@ record Session(int systemPrompts, int systemTokens, int conversations, int turns
         long cached = 0;
         for (int conversation : order) {
             int[] prompt = joined(said[conversation], tokens(random, userTokens));
-            Fleet.Answer answer = send.apply(prompt);
+            TwoEngines.Answer answer = send.apply(prompt);
             cached += answer.cachedTokens();
             said[conversation] = joined(prompt, answer.said());
         }

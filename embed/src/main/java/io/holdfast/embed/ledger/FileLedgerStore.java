@@ -1,4 +1,4 @@
-package io.holdfast.sidecar;
+package io.holdfast.embed.ledger;
 
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
@@ -24,7 +24,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The ledger of one engine as a file: one JSON object per line, on the disk before {@link #append} returns. */
-final class FileLedgerStore implements LedgerStore, Closeable {
+public final class FileLedgerStore implements LedgerStore, Closeable {
     /*
      * What a crash leaves behind
      * --------------------------
@@ -92,17 +92,28 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         this.files = files;
     }
 
+    /**
+     * The ledger of one engine in this directory; made, with its directories, where there is none.
+     *
+     * @param engineId names the file
+     * @throws LedgerInUse when another process has it
+     * @throws IOException with one sentence, when it cannot be had
+     */
+    public static FileLedgerStore open(Path directory, String engineId) throws IOException {
+        return open(directory, engineId, LedgerFiles.SYSTEM);
+    }
+
     /** Its entries are written with the machine's own time. */
-    static FileLedgerStore open(Path directory, String engineId, LedgerFiles files) throws IOException {
+    public static FileLedgerStore open(Path directory, String engineId, LedgerFiles files) throws IOException {
         return open(directory, engineId, files, InstantSource.system());
     }
 
     /**
      * The ledger of one engine; made, with its directories, where there is none.
      *
-     * @throws IOException with one sentence, when it cannot be had or another sidecar has it
+     * @throws IOException with one sentence, when it cannot be had or another process has it
      */
-    static FileLedgerStore open(Path directory, String engineId, LedgerFiles files, InstantSource wall)
+    public static FileLedgerStore open(Path directory, String engineId, LedgerFiles files, InstantSource wall)
             throws IOException {
         try {
             if (!Files.isDirectory(directory)) {
@@ -117,7 +128,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
         FileLedgerStore store = new FileLedgerStore(directory, engineId, files, wall);
         try {
             store.beginWriting();
-        } catch (LedgerLock.InUse e) {
+        } catch (LedgerInUse e) {
             throw e;
         } catch (IOException e) {
             if (!Files.isReadable(store.file)) {
@@ -130,11 +141,16 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     }
 
     /** What a ledger says that nobody has in use; absent where somebody has, or where it cannot be read. */
-    static Optional<Ledger> idle(Path directory, String engineId, LedgerFiles files) {
+    public static Optional<Ledger> idle(Path directory, String engineId, LedgerFiles files) {
         FileLedgerStore store = toRead(directory, engineId, files);
-        try (LedgerLock _ = LedgerLock.shared(store.lockFile, store.file, files)) {
-            return Optional.of(new Ledger(store));
-        } catch (LedgerLock.InUse e) {
+        try {
+            LedgerLock lock = LedgerLock.shared(store.lockFile, store.file, files);
+            try {
+                return Optional.of(new Ledger(store));
+            } finally {
+                lock.close();
+            }
+        } catch (LedgerInUse e) {
             return Optional.empty();
         } catch (IOException e) {
             LOG.warn("A ledger that belongs to no configured engine cannot be read: {}", e.getMessage());
@@ -143,30 +159,31 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     }
 
     /** To be read beside whoever writes it: what it says may be old already. Nothing may be written by it. */
-    static FileLedgerStore toRead(Path directory, String engineId, LedgerFiles files) {
+    public static FileLedgerStore toRead(Path directory, String engineId, LedgerFiles files) {
         return new FileLedgerStore(directory, engineId, files, InstantSource.system());
     }
 
-    Path file() {
+    public Path file() {
         return file;
     }
 
     /** Whether a process that writes it is there now. */
-    boolean inUse() throws IOException {
-        try (LedgerLock _ = LedgerLock.shared(lockFile, file, files)) {
+    public boolean inUse() throws IOException {
+        try {
+            LedgerLock.shared(lockFile, file, files).close();
             return false;
-        } catch (LedgerLock.InUse e) {
+        } catch (LedgerInUse e) {
             return true;
         }
     }
 
     /** Where the process serves that has it in use, as far as it has said so. */
-    Optional<URI> server() {
+    public Optional<URI> server() {
         return LedgerLock.server(lockFile);
     }
 
     /** Says to whoever finds it in use where the API of this process is. */
-    synchronized void servedAt(URI where) {
+    public synchronized void servedAt(URI where) {
         api = Optional.of(where);
         writing.ifPresent(this::sayWhere);
     }
@@ -182,12 +199,12 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     }
 
     /** What an entry is about, whatever its step: equal for those of one pin and hold. */
-    static Object about(LedgerLine.Entry entry) {
+    public static Object about(LedgerLine.Entry entry) {
         return About.of(entry);
     }
 
     /** Since when an entry is in its step; absent where an older version wrote it. */
-    synchronized Optional<Instant> since(LedgerLine.Entry entry) {
+    public synchronized Optional<Instant> since(LedgerLine.Entry entry) {
         return Optional.ofNullable(since.get(About.of(entry))).flatMap(Since::instant);
     }
 
@@ -209,7 +226,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     }
 
     /** Why nothing can be written; absent while that is not so, as far as it was tried. */
-    Optional<String> unwritable() {
+    public Optional<String> unwritable() {
         return writing.isPresent()
                 ? refused
                 : Optional.of(
@@ -218,9 +235,9 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     }
 
     /** Looks whether the disk was mended, where it could not be written. */
-    synchronized void tryToWrite() {
+    public synchronized void tryToWrite() {
         try {
-            FileChannel _ = writable();
+            writable();
         } catch (IOException e) {
             LOG.debug("The ledger is not writable yet: {}", e.getMessage());
         }
@@ -271,7 +288,7 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     public synchronized void append(LedgerLine line) throws IOException {
         FileChannel channel = writable();
         if (end == NOT_READ) {
-            List<LedgerLine> _ = read();
+            read();
         }
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         if (endLacksLineFeed) {
@@ -301,8 +318,8 @@ final class FileLedgerStore implements LedgerStore, Closeable {
     /** A file that was deleted takes lines without a word, and no start would find them. */
     private void requireFile() throws IOException {
         if (!Files.exists(file)) {
-            String gone = "the ledger " + file + " was deleted while it was in use, so that nothing is pinned: end the"
-                    + " sidecar, which lets go of everything, and start it again";
+            String gone = "the ledger " + file + " was deleted while it was in use, so that nothing is pinned: end this"
+                    + " process, after it let go of everything, and start it again";
             refused = Optional.of(gone);
             throw new IOException(gone + ".");
         }

@@ -1,19 +1,12 @@
-package io.holdfast.sidecar;
+package io.holdfast.embed.ledger;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.LedgerLine;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * The lines of a ledger file, each one JSON object and a line feed.
@@ -26,10 +19,6 @@ import java.util.Optional;
  * a higher version in the header, and whoever does not know it must not go on: it may hide a pin.
  */
 final class LedgerLines {
-    private static final ObjectMapper JSON = JsonMapper.builder()
-            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-            .enable(DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
-            .build();
     private static final String FIRST_BACKEND = "pin_blocks";
 
     private LedgerLines() {}
@@ -67,7 +56,7 @@ final class LedgerLines {
      * @param since of an entry: since when it is in this step
      */
     static byte[] write(LedgerLine line, Optional<Instant> since) {
-        ObjectNode json = JSON.createObjectNode();
+        JsonLine.Writer json = new JsonLine.Writer();
         switch (line) {
             case LedgerLine.Header header -> {
                 json.put("ledger", header.version())
@@ -90,20 +79,16 @@ final class LedgerLines {
             }
             case LedgerLine.Pause pause -> json.put("paused", pause.paused()).put("reason", pause.reason());
         }
-        return (json + "\n").getBytes(StandardCharsets.UTF_8);
+        return json.line();
     }
 
     /** Reads one line without its line feed. */
-    static Parsed read(byte[] bytes, int start, int end) throws IOException {
-        JsonNode json;
-        try {
-            json = JSON.readTree(bytes, start, end - start);
-        } catch (JsonProcessingException e) {
+    static Parsed read(byte[] bytes, int start, int end) {
+        Optional<JsonLine.Members> whole = JsonLine.read(bytes, start, end);
+        if (whole.isEmpty()) {
             return UNREADABLE;
         }
-        if (json == null || !json.isObject()) {
-            return UNREADABLE;
-        }
+        JsonLine.Members json = whole.get();
         if (json.has("step")) {
             return entry(json);
         }
@@ -111,79 +96,72 @@ final class LedgerLines {
             return header(json);
         }
         if (json.has("paused")) {
-            return json.get("paused").isBoolean()
-                    ? new Parsed.Known(new LedgerLine.Pause(
-                            json.get("paused").booleanValue(),
-                            json.path("reason").asText("")))
-                    : UNREADABLE;
+            return json.truth("paused")
+                    .<Parsed>map(paused -> new Parsed.Known(
+                            new LedgerLine.Pause(paused, json.text("reason").orElse(""))))
+                    .orElse(UNREADABLE);
         }
         return json.isEmpty() ? UNREADABLE : new Parsed.Newer("a line of an unknown kind");
     }
 
-    private static Parsed header(JsonNode json) {
-        JsonNode version = json.get("ledger");
-        if (!version.isInt() || version.intValue() < 1) {
+    private static Parsed header(JsonLine.Members json) {
+        OptionalLong version = json.whole("ledger");
+        if (version.isEmpty() || version.getAsLong() < 1 || version.getAsLong() > Integer.MAX_VALUE) {
             return UNREADABLE;
         }
-        if (version.intValue() > LedgerLine.Header.VERSION) {
-            return new Parsed.Newer(
-                    "version " + version.intValue() + ", known here up to " + LedgerLine.Header.VERSION);
+        int number = (int) version.getAsLong();
+        if (number > LedgerLine.Header.VERSION) {
+            return new Parsed.Newer("version " + number + ", known here up to " + LedgerLine.Header.VERSION);
         }
-        if (!json.path("address").isTextual() || !json.path("resolved").isTextual()) {
+        Optional<String> address = json.text("address");
+        Optional<String> resolved = json.text("resolved");
+        if (address.isEmpty() || resolved.isEmpty()) {
             return UNREADABLE;
         }
-        Optional<String> model =
-                json.path("model").isTextual() ? Optional.of(json.get("model").textValue()) : Optional.empty();
-        return new Parsed.Known(new LedgerLine.Header(
-                version.intValue(),
-                new EngineIdentity(
-                        json.get("address").textValue(), json.get("resolved").textValue(), model)));
+        return new Parsed.Known(
+                new LedgerLine.Header(number, new EngineIdentity(address.get(), resolved.get(), json.text("model"))));
     }
 
-    private static Parsed entry(JsonNode json) {
-        JsonNode blocks = json.path("blocks");
-        JsonNode lastBlock = json.path("lastBlock");
-        JsonNode holdId = json.path("holdId");
-        boolean whole = json.get("step").isTextual()
-                && json.path("origin").isTextual()
-                && whole(holdId)
-                && whole(lastBlock)
-                && blocks.isInt()
+    private static Parsed entry(JsonLine.Members json) {
+        Optional<String> stepName = json.text("step");
+        Optional<String> originName = json.text("origin");
+        OptionalLong holdId = json.whole("holdId");
+        OptionalLong lastBlock = json.whole("lastBlock");
+        OptionalLong blocks = json.whole("blocks");
+        Optional<String> backend = json.text("backend");
+        Optional<String> handle = json.text("handle");
+        boolean whole = stepName.isPresent()
+                && originName.isPresent()
+                && holdId.isPresent()
+                && lastBlock.isPresent()
+                && blocks.isPresent()
+                && blocks.getAsLong() == (int) blocks.getAsLong()
                 && json.has("backend") == json.has("handle")
-                && (!json.has("backend")
-                        || (json.get("backend").isTextual()
-                                && json.get("handle").isTextual()));
+                && json.has("backend") == backend.isPresent()
+                && json.has("handle") == handle.isPresent();
         if (!whole) {
             return UNREADABLE;
         }
-        Optional<LedgerLine.Step> step = constant(LedgerLine.Step.values(), json.get("step"));
-        Optional<HoldOrigin> origin = constant(HoldOrigin.values(), json.get("origin"));
+        Optional<LedgerLine.Step> step = constant(LedgerLine.Step.values(), stepName.get());
+        Optional<HoldOrigin> origin = constant(HoldOrigin.values(), originName.get());
         if (step.isEmpty() || origin.isEmpty()) {
             return new Parsed.Newer("an entry with an unknown step or origin");
         }
+        OptionalLong since = json.whole("sinceMillis");
         return new Parsed.Known(
                 new LedgerLine.Entry(
                         step.get(),
-                        holdId.longValue(),
+                        holdId.getAsLong(),
                         origin.get(),
-                        json.path("backend").asText(FIRST_BACKEND),
-                        json.path("handle").asText(Long.toString(lastBlock.longValue())),
-                        lastBlock.longValue(),
-                        blocks.intValue(),
-                        json.path("note").asText("")),
-                whole(json.path("sinceMillis"))
-                        ? Optional.of(
-                                Instant.ofEpochMilli(json.get("sinceMillis").longValue()))
-                        : Optional.empty());
+                        backend.orElse(FIRST_BACKEND),
+                        handle.orElse(Long.toString(lastBlock.getAsLong())),
+                        lastBlock.getAsLong(),
+                        (int) blocks.getAsLong(),
+                        json.text("note").orElse("")),
+                since.isPresent() ? Optional.of(Instant.ofEpochMilli(since.getAsLong())) : Optional.empty());
     }
 
-    private static boolean whole(JsonNode number) {
-        return number.isIntegralNumber() && number.canConvertToLong();
-    }
-
-    private static <E extends Enum<E>> Optional<E> constant(E[] all, JsonNode name) {
-        return Arrays.stream(all)
-                .filter(each -> each.name().equals(name.textValue()))
-                .findFirst();
+    private static <E extends Enum<E>> Optional<E> constant(E[] all, String name) {
+        return Arrays.stream(all).filter(each -> each.name().equals(name)).findFirst();
     }
 }

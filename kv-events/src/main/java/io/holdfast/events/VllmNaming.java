@@ -1,12 +1,9 @@
-package io.holdfast.sidecar;
+package io.holdfast.events;
 
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
-import io.holdfast.events.VllmBlockNames;
-import io.holdfast.events.VllmExtras;
-import io.holdfast.events.VllmHashing;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.events.VllmHashing.Form;
 import java.util.List;
@@ -52,14 +49,13 @@ final class VllmNaming implements BlockNaming {
 
     @Override
     public long[] of(int[] tokens, int blockTokens) {
-        VllmHashing hashing = known.orElseThrow(() -> new ApiError(409, unknown()));
+        VllmHashing hashing = known.orElseThrow(() -> new UnknownRule(unknown()));
         return new VllmBlockNames(hashing).of(tokens, blockTokens);
     }
 
     @Override
     public Optional<String> rule() {
-        return known.map(
-                hashing -> hashing.algorithm().option() + " with the seed " + ConfigException.shown(hashing.seed()));
+        return known.map(VllmHashing::shown);
     }
 
     private String unknown() {
@@ -99,14 +95,10 @@ final class VllmNaming implements BlockNaming {
                         chain.hash(0),
                         configuredSeed.map(List::of).orElse(List.of()))
                 .filter(each -> configuredAlgorithm.isEmpty() || configuredAlgorithm.get() == each.algorithm());
-        int _ = tried.incrementAndGet();
+        tried.incrementAndGet();
         if (found.isPresent()) {
             proven = true;
-            LOG.info(
-                    "Engine {} names its blocks by {} with the seed {}.",
-                    engineId,
-                    found.get().algorithm().option(),
-                    ConfigException.shown(found.get().seed()));
+            LOG.info("Engine {} names its blocks by {}.", engineId, found.get().shown());
         } else if (known.isPresent()) {
             LOG.warn(
                     "Engine {} does not name its blocks as hashAlgorithm and hashSeed of the configuration say, so"

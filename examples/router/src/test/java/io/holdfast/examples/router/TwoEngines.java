@@ -1,10 +1,11 @@
 package io.holdfast.examples.router;
 
-import io.holdfast.core.index.CacheTraits;
+import io.holdfast.embed.EngineOptions;
+import io.holdfast.embed.Fleet;
+import io.holdfast.embed.FleetRunner;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.api.Tokenizer;
-import io.holdfast.events.KvEventLoop;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -13,14 +14,16 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Two emulated engines with empty caches, and a router that hears both. */
-final class Fleet implements AutoCloseable {
+/** Two emulated engines with empty caches, and a fleet that hears both once a router has added them. */
+final class TwoEngines implements AutoCloseable {
     static final int BLOCK = 16;
     private static final Pattern SAID = Pattern.compile("t(\\d+)");
 
@@ -35,39 +38,57 @@ final class Fleet implements AutoCloseable {
         }
     }
 
-    final PrefixRouter router = new PrefixRouter(BLOCK);
-    final List<PrefixRouter.Engine> engines;
+    /** Whoever routes to them. */
+    interface Router {
+        PrefixRouter.Target add(Emulator engine, int number) throws IOException;
+    }
+
+    final Fleet fleet = new Fleet(BLOCK);
+    final List<PrefixRouter.Target> engines = new ArrayList<>();
 
     private final Vertx vertx = Vertx.vertx();
-    private final KvEventLoop loop = new KvEventLoop(System::nanoTime);
+    private final FleetRunner runner =
+            FleetRunner.start(fleet, Thread.ofPlatform().name("fleet").factory());
     private final HttpClient http = HttpClient.newHttpClient();
-    private final List<Emulator> emulators;
-    private final Thread follower = Thread.ofPlatform().unstarted(this::follow);
-    private volatile boolean closing;
+    private final List<Emulator> emulators = new ArrayList<>();
 
-    Fleet(int capacityTokens) {
-        EmulatorSettings settings = EmulatorSettings.defaults()
+    /** With nobody connected to them yet. */
+    TwoEngines(UnaryOperator<EmulatorSettings> kind) {
+        EmulatorSettings settings = kind.apply(EmulatorSettings.defaults()
                 .withTokenizer(Tokenizer.named("words"))
-                .withCapacityTokens(capacityTokens)
                 .withPageTokens(BLOCK)
                 .withPrefillMicrosPerToken(0)
                 .withFirstTokenMicros(0)
-                .withDecodeMillis(0);
-        emulators =
-                Stream.generate(() -> Emulator.start(vertx, settings)).limit(2).toList();
-        engines = emulators.stream()
-                .map(each -> {
-                    PrefixRouter.Engine engine = router.add(each.uri(), CacheTraits.sglang());
-                    loop.subscribe(each.eventsEndpoint(), "", engine.cache());
-                    return engine;
-                })
-                .toList();
-        follower.start();
+                .withDecodeMillis(0));
+        Stream.generate(() -> Emulator.start(vertx, settings)).limit(2).forEach(emulators::add);
+    }
+
+    /** Has a router know them, and begins when it hears both. */
+    TwoEngines routedBy(Router router) {
+        try {
+            for (Emulator each : emulators) {
+                engines.add(router.add(each, engines.size()));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
         engines.forEach(this::meet);
+        return this;
+    }
+
+    static TwoEngines routedByPrefix(PrefixRouter[] router, UnaryOperator<EmulatorSettings> kind) {
+        TwoEngines two = new TwoEngines(kind);
+        router[0] = new PrefixRouter(two.fleet);
+        return two.routedBy((engine, number) -> router[0].add(
+                engine.uri(), EngineOptions.sglang("engine " + number).withEvents(engine.eventsEndpoint())));
+    }
+
+    int cachedTokens(PrefixRouter.Target engine, int[] tokens) {
+        return fleet.match(tokens).tokens(engine.engine());
     }
 
     /** Sends a prompt through the router's own client. */
-    Answer send(PrefixRouter.Engine engine, int[] prompt) {
+    Answer send(PrefixRouter.Target engine, int[] prompt) {
         try {
             JsonObject answer = new JsonObject(Main.forward(http, engine.url(), prompt));
             JsonObject details = answer.getJsonObject("usage").getJsonObject("prompt_tokens_details");
@@ -83,13 +104,13 @@ final class Fleet implements AutoCloseable {
     }
 
     /** Blocks until the router has heard that the engine holds every full block of the tokens. */
-    void awaitHeard(PrefixRouter.Engine engine, int[] tokens) {
+    void awaitHeard(PrefixRouter.Target engine, int[] tokens) {
         int full = tokens.length / BLOCK * BLOCK;
-        Eventually.see("the router hears what is stored", () -> router.cachedTokens(engine, tokens) == full);
+        Eventually.see("the router hears what is stored", () -> cachedTokens(engine, tokens) == full);
     }
 
     /** A subscription is in force some time after it was asked for: what the engine stored before is never heard. */
-    private void meet(PrefixRouter.Engine engine) {
+    private void meet(PrefixRouter.Target engine) {
         int[] greetings = {0};
         Eventually.see("the router hears the engine", () -> {
             send(engine, greeting(greetings[0]++));
@@ -99,8 +120,8 @@ final class Fleet implements AutoCloseable {
         Eventually.see("the router hears that the cache is empty", () -> !heard(engine, greetings[0]));
     }
 
-    private boolean heard(PrefixRouter.Engine engine, int greetings) {
-        return IntStream.range(0, greetings).anyMatch(i -> router.cachedTokens(engine, greeting(i)) > 0);
+    private boolean heard(PrefixRouter.Target engine, int greetings) {
+        return IntStream.range(0, greetings).anyMatch(i -> cachedTokens(engine, greeting(i)) > 0);
     }
 
     private static int[] greeting(int number) {
@@ -128,23 +149,9 @@ final class Fleet implements AutoCloseable {
         });
     }
 
-    private void follow() {
-        try (loop) {
-            while (!closing) {
-                loop.doWork(1000);
-            }
-        }
-    }
-
     @Override
     public void close() {
-        closing = true;
-        loop.wakeup();
-        try {
-            follower.join();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        runner.close();
         http.close();
         emulators.forEach(Emulator::close);
         vertx.close().toCompletionStage().toCompletableFuture().join();

@@ -1,4 +1,4 @@
-package io.holdfast.sidecar;
+package io.holdfast.embed.ledger;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -199,7 +199,8 @@ class FileLedgerStoreTest {
             assertThatThrownBy(this::open)
                     .isInstanceOf(IOException.class)
                     .hasMessage("The ledger " + file()
-                            + " is in use by another sidecar; stop that one or name another stateDirectory.");
+                            + " is in use by another sidecar or router; stop that one or name another state"
+                            + " directory.");
             FileLedgerStore.open(directory, "other", LedgerFiles.SYSTEM).close();
         }
         try (FileLedgerStore second = open()) {

@@ -1,4 +1,4 @@
-package io.holdfast.sidecar;
+package io.holdfast.embed.ledger;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -7,7 +7,7 @@ import java.nio.file.Path;
 
 /** How a ledger reaches its disk: the system's own way, or one that can be watched, filled up and made to hang. */
 @FunctionalInterface
-interface LedgerFiles {
+public interface LedgerFiles {
     /** The file system as it is. */
     LedgerFiles SYSTEM = FileChannel::open;
 

@@ -1,4 +1,4 @@
-package io.holdfast.sidecar;
+package io.holdfast.embed.ledger;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -13,7 +13,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 
 /**
- * A lock on a file beside the ledger, which keeps a second sidecar away: both would believe that the pins are theirs.
+ * A lock on a file beside the ledger, which keeps a second process away: both would believe that the pins are theirs.
  *
  * <p>The operating system drops it when the process dies, however it dies. In the file is where the one that has it serves,
  * which says nothing once it has it no more.
@@ -25,16 +25,6 @@ final class LedgerLock implements Closeable {
 
     private LedgerLock(Optional<FileChannel> channel) {
         this.channel = channel;
-    }
-
-    /** Another sidecar has it. */
-    static final class InUse extends IOException {
-        private static final long serialVersionUID = 1;
-
-        InUse(Path ledger) {
-            super("The ledger " + ledger
-                    + " is in use by another sidecar; stop that one or name another stateDirectory.");
-        }
     }
 
     /** For who writes: nobody else may even read. */
@@ -79,7 +69,7 @@ final class LedgerLock implements Closeable {
             }
         }
         if (!taken) {
-            throw new InUse(ledger);
+            throw new LedgerInUse(ledger);
         }
         return new LedgerLock(Optional.of(opened));
     }

@@ -1,0 +1,81 @@
+package io.holdfast.embed;
+
+import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.events.BlockNaming;
+import io.holdfast.events.EventSource;
+import java.util.Optional;
+
+/**
+ * One engine of a fleet: what it is, where it publishes its events, and whether anything is held there.
+ *
+ * @param id a name of the embedder's choice, for reasons and logs
+ * @param caches in what its events differ
+ * @param requests how its events tell of requests; used where it holds
+ * @param naming how it names blocks; used where it holds
+ * @param events where it publishes; absent where the embedder hands its events in, to {@link Engine#events}
+ * @param holding absent for an engine that is only routed to
+ */
+public record EngineOptions(
+        String id,
+        CacheTraits caches,
+        RequestRules requests,
+        BlockNaming naming,
+        Optional<EventSource> events,
+        Optional<Holding> holding) {
+    /** @throws IllegalArgumentException with one sentence, where it has no name or its holding is another engine's */
+    public EngineOptions {
+        if (id.isBlank()) {
+            throw new IllegalArgumentException("An engine of a fleet needs an id: give it one that is not blank.");
+        }
+        holding.flatMap(Holding::settings)
+                .filter(settings -> !settings.engineId().equals(id))
+                .ifPresent(settings -> {
+                    throw new IllegalArgumentException("The settings for holding are those of engine "
+                            + settings.engineId() + ", and they are given to engine " + id
+                            + ": make them for that one.");
+                });
+    }
+
+    /** An SGLang server with one cache, which is only routed to. */
+    public static EngineOptions sglang(String id) {
+        return new EngineOptions(
+                id,
+                CacheTraits.sglang(),
+                RequestRules.sglang(),
+                BlockNaming.sglang(),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    /** A vLLM server with one cache, which is only routed to; how it names blocks is found out from its events. */
+    public static EngineOptions vllm(String id) {
+        return new EngineOptions(
+                id, CacheTraits.vllm(), RequestRules.vllm(), BlockNaming.vllm(id), Optional.empty(), Optional.empty());
+    }
+
+    /** The same, listened to there. */
+    public EngineOptions withEvents(EventSource source) {
+        return new EngineOptions(id, caches, requests, naming, Optional.of(source), holding);
+    }
+
+    /**
+     * The same, listened to there, with one cache and nobody to ask for what was missed.
+     *
+     * @param endpoint {@code tcp://host:port}
+     * @throws IllegalArgumentException with one sentence, where that cannot be one
+     */
+    public EngineOptions withEvents(String endpoint) {
+        return withEvents(EventSource.of(endpoint, ""));
+    }
+
+    /** The same with another way to name blocks. */
+    public EngineOptions withNaming(BlockNaming rule) {
+        return new EngineOptions(id, caches, requests, rule, events, holding);
+    }
+
+    /** The same with prefixes held there. */
+    public EngineOptions withHolding(Holding how) {
+        return new EngineOptions(id, caches, requests, naming, events, Optional.of(how));
+    }
+}

@@ -1,0 +1,54 @@
+package io.holdfast.events;
+
+import io.holdfast.core.index.KvEventSink;
+import io.holdfast.events.VllmHashing.Algorithm;
+import java.util.Optional;
+
+/** How one engine names the blocks of a prompt. */
+public interface BlockNaming {
+    /**
+     * The names of the whole blocks of a prompt, root first; any thread.
+     *
+     * @throws UnknownRule where they cannot be computed, with the reason
+     */
+    long[] of(int[] tokens, int blockTokens);
+
+    /** By which rule, for people; absent where there is but one, or while it is not known. */
+    default Optional<String> rule() {
+        return Optional.empty();
+    }
+
+    /** Hears what the engine stores, where that tells how it names blocks, before {@code next} does. */
+    default KvEventSink listening(KvEventSink next) {
+        return next;
+    }
+
+    /** That of SGLang. */
+    static BlockNaming sglang() {
+        return SglangBlockNames::of;
+    }
+
+    /**
+     * That of a vLLM engine, found out from the first prompt that it announces; for one engine.
+     *
+     * @param algorithm its {@code --prefix-caching-hash-algo}, where that is known
+     * @param seed its {@code PYTHONHASHSEED}, where that is known
+     */
+    static BlockNaming vllm(String engineId, Optional<Algorithm> algorithm, Optional<String> seed) {
+        return new VllmNaming(engineId, algorithm, seed);
+    }
+
+    /** The same where neither is known. */
+    static BlockNaming vllm(String engineId) {
+        return vllm(engineId, Optional.empty(), Optional.empty());
+    }
+
+    /** The engine's rule is not known, or not yet; one sentence says why, and what mends it. */
+    final class UnknownRule extends IllegalStateException {
+        private static final long serialVersionUID = 1;
+
+        UnknownRule(String sentence) {
+            super(sentence);
+        }
+    }
+}
