@@ -109,6 +109,7 @@ public final class Controller {
     private Budget budget = Budget.none();
     private Plan plan = new Plan(0, List.of());
     private long seenBatches;
+    private long touched;
     private long picturedNanos = -PICTURE_NANOS;
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(true);
     private volatile EngineView view;
@@ -227,7 +228,7 @@ public final class Controller {
             }
         }
         noticeCalls();
-        int work = mailbox.drain(this::accept);
+        int work = mailbox.drain(this::accept) + mailbox.drainTouches(this::accept);
         pins.blockTokens(blockTokens(effectiveReadings(clockNanos)));
         pins.poll(nowNanos, observers.certainForNanos());
         if (backends.chosen().traits().fading()) {
@@ -469,6 +470,18 @@ public final class Controller {
     }
 
     /**
+     * Says that a request uses this prefix, as whoever routes it knows; any thread, as often as there are requests. It
+     * prolongs at once what uses prolong. What it teaches waits for half a minute, so that a request which events show as
+     * well does not count twice: of one that they do not show is learned what a visible one would have taught.
+     *
+     * @param prefix the engine's names of its blocks; it must not change any more
+     * @return false where too many are waiting: this one was not taken, and nothing is lost but what it would have told
+     */
+    public boolean touched(Prefix prefix) {
+        return mailbox.touch(prefix);
+    }
+
+    /**
      * Gives a hold up; answered when it is unpinned, or known to be pinned still, which leaves it expiring and says why;
      * empty when there is no such hold.
      */
@@ -582,6 +595,15 @@ public final class Controller {
         observers.readings(lastReadings, originNanos);
         lookAt(plausible(lastReadings));
         switchback.ifPresent(loop -> loop.reading(lastReadings, nowNanos));
+    }
+
+    private void accept(Prefix used) {
+        touched++;
+        holds.touched(used);
+        // Of several caches nobody knows which one the request went to, and of a silent one no event tells the rest.
+        if (!tree.several() && silent.isEmpty()) {
+            events.touches().touched(used);
+        }
     }
 
     private void noticeCalls() {
@@ -929,6 +951,8 @@ public final class Controller {
                 holds.hints(),
                 new EngineView.OwnRequests(
                         own.sent(), own.answered(), own.failed(), keepWarm.late(), own.timeWithinAnHour()),
+                new EngineView.Touches(
+                        touched, events.touches().shown(), events.touches().unseen(), mailbox.refusedTouches()),
                 guard.stalls(),
                 pins.areHard() ? guard.alarms(budget, nowNanos) : List.of());
     }

@@ -23,6 +23,7 @@ import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.InvisibleShare;
 import io.holdfast.core.requests.RequestListener;
 import io.holdfast.core.requests.RequestRules;
+import io.holdfast.core.requests.RouterTouches;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
 import io.holdfast.core.reuse.ReuseTimes;
@@ -44,6 +45,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
 
     private final EngineBlocks tree;
     private final VisibleRequests requests;
+    private final RouterTouches touches;
     private final SharedPrefixes prefixes;
     private final BlockTokens tokens;
     private boolean keepsTokens;
@@ -92,6 +94,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         this.tokens = new BlockTokens(tree::resident);
         this.prefixes = new SharedPrefixes(tree, tokens, HEAT_HALVES_NANOS);
         this.requests = new VisibleRequests(rules, tree, this);
+        this.touches = new RouterTouches(tree, this::used);
         this.examples = new Examples(tree);
         this.times = new ReuseTimes(tree);
         this.costs = new CostSampler(rules.decoding() == RequestRules.Decoding.AT_FINISH);
@@ -107,10 +110,25 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         examples.now(nanos, blockTokens);
         times.now(nanos);
         ranked.ifPresent(prefixes -> prefixes.now(nanos));
+        touches.now(nanos);
     }
 
     EngineBlocks tree() {
         return tree;
+    }
+
+    /** What routers tell of requests, beside what events show of them. */
+    RouterTouches touches() {
+        return touches;
+    }
+
+    private void used(long lastBlock, long nanos) {
+        if (tree.resident(lastBlock)) {
+            times.using(lastBlock, nanos);
+            tree.touched(lastBlock, nanos);
+            prefixes.used(lastBlock, nanos);
+            ranked.ifPresent(rank -> rank.used(lastBlock, blockTokens));
+        }
     }
 
     /** Learns from now on what to hold by its rank. */
@@ -150,7 +168,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         switch (readings.ttftCount()) {
             case Reading.Unknown unknown -> invisibleShare = unknown;
             case Reading.Known count -> {
-                long seen = requests.seen();
+                long seen = requests.seen() + touches.unseen();
                 for (EngineObserver other : others) {
                     seen += other.requests.seen();
                 }
@@ -171,7 +189,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return nanos >= batchNanos + SETTLE_NANOS;
     }
 
-    /** The share of the engine's requests that its events do not show. */
+    /** The share of the engine's requests that neither its events nor routers show. */
     Reading invisibleShare() {
         return invisibleShare;
     }
@@ -359,6 +377,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
             return;
         }
         ranked.ifPresent(RankedPrefixes::emptied);
+        touches.forget();
         gaps++;
         lostBatches += missing.batches();
         incarnation++;
@@ -402,6 +421,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         int computed = before == 0 ? request.newBlocks() : request.promptBlocks() - before;
         costs.computes((long) computed * request.blockTokens(), before == 0);
         prefixes.prompt(request, before);
+        touches.prompt(request, before);
         ranked.ifPresent(prefix -> prefix.prompt(request, before));
         heads.ifPresent(unstable -> unstable.prompt(request, before, tree, tokens));
         examples.prompt(request, before);
@@ -445,6 +465,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
 
     private void emptied() {
         pinnedRemoved.clear();
+        touches.forget();
         onEmptied.run();
     }
 }

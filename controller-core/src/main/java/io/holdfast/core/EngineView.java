@@ -31,6 +31,7 @@ import java.util.Optional;
  * @param byRank whether anything is held by its rank
  * @param hints how often each was given; one that never was is not in it
  * @param own what became of our own requests to the engine
+ * @param touches what routers told of uses of prefixes
  * @param stalls how often requests waited while nothing ran
  * @param alarms what an operator has to know about room and stalls, one sentence each
  */
@@ -56,6 +57,7 @@ public record EngineView(
         ByRank byRank,
         Map<Hint, Long> hints,
         OwnRequests own,
+        Touches touches,
         long stalls,
         List<Budget.Alarm> alarms) {
     public EngineView {
@@ -83,6 +85,15 @@ public record EngineView(
      * @param withinAnHour how long all of them took that were answered within the last hour
      */
     public record OwnRequests(long sent, long answered, long failed, long lateTouches, Duration withinAnHour) {}
+
+    /**
+     * Uses of prefixes that routers told of.
+     *
+     * @param shown of those, the ones whose requests events show as well
+     * @param taught of those, the ones that no event shows, from which was learned what a visible request would have taught
+     * @param notTaken those that were refused, since too many were waiting
+     */
+    public record Touches(long told, long shown, long taught, long notTaken) {}
 
     /**
      * What was counted since we follow the engine.

@@ -1,10 +1,12 @@
 package io.holdfast.core;
 
+import io.holdfast.core.index.Prefix;
 import io.holdfast.core.reading.EngineReadings;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
@@ -16,8 +18,12 @@ import java.util.function.Consumer;
  */
 final class Mailbox {
     static final int CAPACITY = 1024;
+    /** Of touches: a router may send one with each request, and they must not keep commands from being taken. */
+    static final int TOUCHES = 8192;
 
     private final Queue<Runnable> commands = new ArrayBlockingQueue<>(CAPACITY);
+    private final Queue<Prefix> touches = new ArrayBlockingQueue<>(TOUCHES);
+    private final AtomicLong refusedTouches = new AtomicLong();
     private final Queue<Runnable> outcomes = new ConcurrentLinkedQueue<>();
     private final AtomicReference<Optional<EngineReadings>> readings = new AtomicReference<>(Optional.empty());
     private volatile Runnable wakeup = () -> {};
@@ -33,6 +39,29 @@ final class Mailbox {
             wakeup.run();
         }
         return taken;
+    }
+
+    /** Nobody waits for it, so it wakes nobody; false when too many wait: it was not taken. */
+    boolean touch(Prefix prefix) {
+        boolean taken = touches.offer(prefix);
+        if (!taken) {
+            refusedTouches.incrementAndGet();
+        }
+        return taken;
+    }
+
+    long refusedTouches() {
+        return refusedTouches.get();
+    }
+
+    /** Hands out the touches that wait. */
+    int drainTouches(Consumer<Prefix> onTouch) {
+        int work = 0;
+        for (Prefix touch = touches.poll(); touch != null; touch = work < TOUCHES ? touches.poll() : null) {
+            onTouch.accept(touch);
+            work++;
+        }
+        return work;
     }
 
     void outcome(Runnable outcome) {

@@ -165,6 +165,14 @@ public final class Holds {
         return concerned.stream().flatMap(hold -> living(hold.id()).stream()).toList();
     }
 
+    /** A router saw a request use this path: it prolongs what uses prolong, and what is held automatically. */
+    public void touched(Prefix path) {
+        living.replaceAll((id, hold) ->
+                hold.state() != HoldState.EXPIRING && hold.claims().refreshed() && begins(hold.request(), path)
+                        ? hold.claimedBy(hold.claims().used(nowNanos))
+                        : hold);
+    }
+
     private static boolean begins(Prefix shorter, Prefix longer) {
         int blocks = shorter.blocks();
         return blocks <= longer.blocks() && shorter.block(blocks - 1) == longer.block(blocks - 1);

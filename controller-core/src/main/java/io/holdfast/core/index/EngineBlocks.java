@@ -398,6 +398,14 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         }
     }
 
+    /** A request that no event showed used the path down to this block at that time, on the clock of {@link #now}. */
+    public void touched(long lastBlock, long nanos) {
+        int position = tree.find(lastBlock);
+        if (position != 0) {
+            learned.touched(position, nanos);
+        }
+    }
+
     /** How often the block was touched, as far as it is known. */
     int touches(long block) {
         int position = tree.find(block);

@@ -428,16 +428,25 @@ final class Learned implements Overlay {
         return freed;
     }
 
+    /** A use that no event showed, at that time. */
+    void touched(int lastPosition, long nanos) {
+        touch(lastPosition, (int) (nanos >>> TOUCH_SHIFT));
+    }
+
     private void touch(int lastPosition) {
+        touch(lastPosition, now);
+    }
+
+    private void touch(int lastPosition, int time) {
         for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
             int strip = last >>> Strips.OFFSET_BITS;
             Page page = page(strip);
             int first = first(strip);
             for (int at = slot(last); at >= first; at--) {
-                if (page.touched[at] >= now) {
+                if (page.touched[at] >= time) {
                     return;
                 }
-                page.touched[at] = now;
+                page.touched[at] = time;
                 if (page.touches[at] < Short.MAX_VALUE) {
                     page.touches[at]++;
                 }

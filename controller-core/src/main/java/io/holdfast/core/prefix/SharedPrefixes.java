@@ -129,6 +129,15 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
             passedNanos = nowNanos;
         }
 
+        /** That it was found is no proof of what is held: nobody saw the engine answer. */
+        void used(long nanos) {
+            hits++;
+            requests++;
+            heat = heatNow() + 1;
+            heatNanos = nowNanos;
+            passedNanos = Math.max(passedNanos, nanos);
+        }
+
         double heatNow() {
             return heat * Math.pow(0.5, (nowNanos - heatNanos) / halfLifeNanos);
         }
@@ -267,6 +276,20 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                 }
             }
         });
+    }
+
+    /** A request that stored nothing, since all down to this block was in the cache, used it at that time. */
+    public void used(long lastBlock, long nanos) {
+        boolean[] counted = new boolean[1];
+        tree.watchedOn(
+                lastBlock,
+                block -> entry(block).ifPresent(entry -> {
+                    if (entry.ways > 1 && !counted[0]) {
+                        counted[0] = true;
+                        found++;
+                    }
+                    entry.used(nanos);
+                }));
     }
 
     /** Of the shared prefixes of a request the longest counts. */

@@ -133,6 +133,17 @@ public final class RankedPrefixes {
         open.remove(request);
     }
 
+    /** A request that stored nothing used the path down to this block, all of which is in the cache. */
+    public void used(long lastBlock, int blockTokens) {
+        long[] path = every == 0 ? new long[0] : tree.path(lastBlock);
+        if (path.length == 0) {
+            return;
+        }
+        seePartings(lastBlock);
+        int count = places(path, 0, path.length);
+        pins.request(hashes, count, count, count, path.length * blockTokens, 0, nowNanos);
+    }
+
     private void told(VisibleRequest request, int blocks, boolean begins, boolean generated) {
         Open known = open.get(request);
         if (every == 0 || begins == (known != null) || (known != null && known.blocks >= blocks)) {

@@ -130,6 +130,14 @@ public final class ReuseTimes {
         }
     }
 
+    /** A request that stored nothing is about to be noted as a use of the path down to this block at that time. */
+    public void using(long lastBlock, long nanos) {
+        long touched = blocks.lastTouch(lastBlock);
+        if (touched > pastUntilNanos && touched > 0 && touched <= nanos) {
+            gaps.add(nanos - touched);
+        }
+    }
+
     /** The oldest request that began and was not told of yet. */
     public void told(boolean own) {
         Long gap = pending.poll();
