@@ -151,8 +151,9 @@ public final class RouterTouches {
         }
         long[] path = blocks.path(request.lastBlock());
         for (int depth = before; depth < Math.min(path.length, request.promptBlocks()); depth++) {
-            if (touched.get(path[depth]) != 0) {
-                passed(accounts.get(path[depth]));
+            Account account = touched.get(path[depth]) == 0 ? null : accounts.get(path[depth]);
+            if (account != null) {
+                passed(account);
             }
         }
     }
