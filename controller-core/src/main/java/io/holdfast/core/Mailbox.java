@@ -1,5 +1,6 @@
 package io.holdfast.core;
 
+import io.holdfast.core.effect.FirstToken;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.reading.EngineReadings;
 import java.util.Optional;
@@ -14,7 +15,7 @@ import java.util.function.Consumer;
  * The one way from other threads to the thread that owns a controller.
  *
  * <p>Commands are bounded and may be refused. Outcomes may not, since losing one would lose a pin; they are as many as
- * calls under way. Of readings only the newest counts.
+ * calls under way. Of readings only the newest counts; first tokens that find it full are not counted.
  */
 final class Mailbox {
     static final int CAPACITY = 1024;
@@ -25,6 +26,7 @@ final class Mailbox {
     private final Queue<Prefix> touches = new ArrayBlockingQueue<>(TOUCHES);
     private final AtomicLong refusedTouches = new AtomicLong();
     private final Queue<Runnable> outcomes = new ConcurrentLinkedQueue<>();
+    private final Queue<FirstToken> firstTokens = new ArrayBlockingQueue<>(4 * CAPACITY);
     private final AtomicReference<Optional<EngineReadings>> readings = new AtomicReference<>(Optional.empty());
     private volatile Runnable wakeup = () -> {};
 
@@ -72,6 +74,17 @@ final class Mailbox {
     void readings(EngineReadings newest) {
         readings.set(Optional.of(newest));
         wakeup.run();
+    }
+
+    /** False when there are as many as may wait: it was not taken. Nothing hurries, so nobody is woken. */
+    boolean firstToken(FirstToken report) {
+        return firstTokens.offer(report);
+    }
+
+    void drainFirstTokens(Consumer<FirstToken> onReport) {
+        for (FirstToken report = firstTokens.poll(); report != null; report = firstTokens.poll()) {
+            onReport.accept(report);
+        }
     }
 
     /** Handles what is there, at most one full mailbox of commands, and answers how much it was. */
