@@ -94,6 +94,11 @@ final class PrefixResolver {
         return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
     }
 
+    /** The engine's names of the whole blocks of a prompt; any thread. */
+    long[] names(int[] tokens) {
+        return names.of(tokens, knownBlockTokens());
+    }
+
     private HoldRequest named(int[] tokens, Lease lease) {
         int blockTokens = knownBlockTokens();
         if (tokens.length < blockTokens) {
@@ -107,7 +112,7 @@ final class PrefixResolver {
                 : new HoldRequest(blocks, lease);
     }
 
-    private int knownBlockTokens() {
+    int knownBlockTokens() {
         return switch (view.get().readings().blockTokens()) {
             case Reading.Known known -> (int) known.value();
             case Reading.Unknown unknown ->

@@ -30,7 +30,7 @@ final class Http implements AutoCloseable {
         }
 
         String error() {
-            return json().getString("error");
+            return json().getString("detail");
         }
     }
 
