@@ -68,7 +68,8 @@ final class ApiJson {
 
     /** One page of a list, and where the next begins. */
     static JsonObject page(String name, int count, int from, List<JsonObject> some) {
-        JsonObject answer = new JsonObject().put("count", count).put("from", from).put(name, array(some));
+        JsonObject answer =
+                new JsonObject().put("count", count).put("from", from).put(name, array(some));
         return from + some.size() < count ? answer.put("next", from + some.size()) : answer;
     }
 
@@ -338,10 +339,10 @@ final class ApiJson {
                 all.size(),
                 from,
                 all.stream()
-                .skip(from)
-                .limit(limit)
-                .map(report -> prefix(report, why))
-                .toList());
+                        .skip(from)
+                        .limit(limit)
+                        .map(report -> prefix(report, why))
+                        .toList());
     }
 
     private static JsonObject prefix(PrefixReport report, boolean why) {

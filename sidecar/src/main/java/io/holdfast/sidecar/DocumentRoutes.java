@@ -25,8 +25,11 @@ final class DocumentRoutes implements HttpApi.Routes {
     }
 
     private void json(RoutingContext context) {
-        api.show(context, HttpApi.JSON, () -> Buffer.buffer(new ObjectMapper()
-                .writeValueAsBytes(new ObjectMapper(new YAMLFactory()).readTree(document()))));
+        api.show(
+                context,
+                HttpApi.JSON,
+                () -> Buffer.buffer(new ObjectMapper()
+                        .writeValueAsBytes(new ObjectMapper(new YAMLFactory()).readTree(document()))));
     }
 
     static byte[] document() {

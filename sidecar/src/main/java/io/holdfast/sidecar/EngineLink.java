@@ -659,7 +659,8 @@ final class EngineLink implements AutoCloseable {
 
     /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
     private JsonArray holdsJson(EngineView view, boolean why) {
-        return ApiJson.array(holds(view).stream().map(hold -> holdJson(hold, why)).toList());
+        return ApiJson.array(
+                holds(view).stream().map(hold -> holdJson(hold, why)).toList());
     }
 
     JsonObject holdJson(HoldView hold, boolean why) {

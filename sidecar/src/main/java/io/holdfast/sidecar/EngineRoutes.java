@@ -73,18 +73,13 @@ final class EngineRoutes implements HttpApi.Routes {
 
     private void readings(RoutingContext context) {
         EngineLink engine = api.engine(context);
-        api.reply(
-                context,
-                200,
-                ApiJson.readings(engine.view().readings()).put("engine", engine.id()));
+        api.reply(context, 200, ApiJson.readings(engine.view().readings()).put("engine", engine.id()));
     }
 
     private void plan(RoutingContext context) {
         EngineLink engine = api.engine(context);
         boolean why = access.mayAct(context.request());
-        api.show(
-                context,
-                () -> ApiJson.plan(engine.view().lastPlan(), why).put("engine", engine.id()));
+        api.show(context, () -> ApiJson.plan(engine.view().lastPlan(), why).put("engine", engine.id()));
     }
 
     /** Pictures are taken first and written down then, so that all are as of one moment. */

@@ -85,9 +85,7 @@ final class HoldRoutes implements HttpApi.Routes {
             throw new ApiError(503, "The sidecar is shutting down; ask the next one.");
         }
         HttpApi.requireJson(context.request());
-        api.body(context)
-                .onSuccess(body -> hold(context, engine, body))
-                .onFailure(context::fail);
+        api.body(context).onSuccess(body -> hold(context, engine, body)).onFailure(context::fail);
     }
 
     private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
@@ -141,8 +139,12 @@ final class HoldRoutes implements HttpApi.Routes {
 
     private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold, JsonObject json) {
         switch (hold.state()) {
-            case RELEASED, EXPIRING -> api.refuse(
-                    context, 409, sentence(hold.reason()), new JsonObject().put("instance", locationOf(engine, hold)));
+            case RELEASED, EXPIRING ->
+                api.refuse(
+                        context,
+                        409,
+                        sentence(hold.reason()),
+                        new JsonObject().put("instance", locationOf(engine, hold)));
             case REQUESTED, HELD, LOST -> {
                 context.response().putHeader("location", locationOf(engine, hold));
                 api.reply(context, hold.timesAsked() == 1 ? 201 : 200, json);
@@ -263,5 +265,4 @@ final class HoldRoutes implements HttpApi.Routes {
                                 .orElse("")
                         + ".");
     }
-
 }

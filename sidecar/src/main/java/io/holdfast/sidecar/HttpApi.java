@@ -135,17 +135,22 @@ final class HttpApi implements AutoCloseable {
     /** Has the server, which does not listen yet, answer for this API. */
     void serve(HttpServer server) {
         Router router = router();
-        server.invalidRequestHandler(this::refuseInvalid).connectionHandler(guard::opened).requestHandler(request -> {
-            if (!guard.began(request)) {
-                return;
-            }
-            if (BAD_ESCAPE.matcher(String.valueOf(request.path())).find()) {
-                // The router would take it for a fault of its own.
-                refuse(request, 400, "The path has a % that no two hexadecimal digits follow; escape it as %25.");
-            } else {
-                router.handle(request);
-            }
-        });
+        server.invalidRequestHandler(this::refuseInvalid)
+                .connectionHandler(guard::opened)
+                .requestHandler(request -> {
+                    if (!guard.began(request)) {
+                        return;
+                    }
+                    if (BAD_ESCAPE.matcher(String.valueOf(request.path())).find()) {
+                        // The router would take it for a fault of its own.
+                        refuse(
+                                request,
+                                400,
+                                "The path has a % that no two hexadecimal digits follow; escape it as %25.");
+                    } else {
+                        router.handle(request);
+                    }
+                });
         sweeping = OptionalLong.of(vertx.setPeriodic(SWEEP_MILLIS, timer -> guard.sweep()));
     }
 
@@ -168,7 +173,9 @@ final class HttpApi implements AutoCloseable {
     /** Before a request is one, there is no router to refuse it. */
     private void refuseInvalid(HttpServerRequest request) {
         Throwable cause = request.decoderResult().cause();
-        int status = cause instanceof TooLongHttpLineException ? 414 : cause instanceof TooLongHttpHeaderException ? 431 : 400;
+        int status = cause instanceof TooLongHttpLineException
+                ? 414
+                : cause instanceof TooLongHttpHeaderException ? 431 : 400;
         request.response().putHeader("connection", "close");
         refuse(
                 request,
@@ -183,7 +190,8 @@ final class HttpApi implements AutoCloseable {
     private void admit(RoutingContext context) {
         HttpServerRequest request = context.request();
         access.check(request, context.normalizedPath());
-        boolean acting = !request.method().equals(HttpMethod.GET) && !request.method().equals(HttpMethod.HEAD);
+        boolean acting =
+                !request.method().equals(HttpMethod.GET) && !request.method().equals(HttpMethod.HEAD);
         if (acting) {
             String path = context.normalizedPath();
             boolean asks = QUERIES.contains(path.substring(path.lastIndexOf('/') + 1));
@@ -311,8 +319,8 @@ final class HttpApi implements AutoCloseable {
         }
         int number = written.matches("[0-9]{1,7}") ? Integer.parseInt(written) : -1;
         if (number < least || number > most) {
-            throw ApiError.badRequest(name + " is " + ConfigException.shown(written) + "; write " + least + " to "
-                    + most + ".");
+            throw ApiError.badRequest(
+                    name + " is " + ConfigException.shown(written) + "; write " + least + " to " + most + ".");
         }
         return number;
     }
@@ -361,7 +369,11 @@ final class HttpApi implements AutoCloseable {
 
     /** Answers with a problem: one sentence, and perhaps members beside it. */
     void refuse(RoutingContext context, int status, String sentence, JsonObject more) {
-        send(context, status, PROBLEM, ApiJson.problem(status, sentence).mergeIn(more).toBuffer());
+        send(
+                context,
+                status,
+                PROBLEM,
+                ApiJson.problem(status, sentence).mergeIn(more).toBuffer());
     }
 
     private void refuse(HttpServerRequest request, int status, String sentence) {

@@ -51,13 +51,32 @@ record HttpLimits(
 
     HttpLimits withTimes(Duration each) {
         return new HttpLimits(
-                bodyBytes, bodiesBytes, answersBytes, discardedBytes, connections, each, each, each, each,
-                actsPerSecond, queriesPerSecond);
+                bodyBytes,
+                bodiesBytes,
+                answersBytes,
+                discardedBytes,
+                connections,
+                each,
+                each,
+                each,
+                each,
+                actsPerSecond,
+                queriesPerSecond);
     }
 
     HttpLimits withConnections(int most) {
-        return new HttpLimits(bodyBytes, bodiesBytes, answersBytes, discardedBytes, most, header, body, answer, idle,
-                actsPerSecond, queriesPerSecond);
+        return new HttpLimits(
+                bodyBytes,
+                bodiesBytes,
+                answersBytes,
+                discardedBytes,
+                most,
+                header,
+                body,
+                answer,
+                idle,
+                actsPerSecond,
+                queriesPerSecond);
     }
 
     HttpLimits withRates(int acts, int queries) {
@@ -76,7 +95,17 @@ record HttpLimits(
     }
 
     HttpLimits withBodiesBytes(long most) {
-        return new HttpLimits(bodyBytes, most, answersBytes, discardedBytes, connections, header, body, answer, idle,
-                actsPerSecond, queriesPerSecond);
+        return new HttpLimits(
+                bodyBytes,
+                most,
+                answersBytes,
+                discardedBytes,
+                connections,
+                header,
+                body,
+                answer,
+                idle,
+                actsPerSecond,
+                queriesPerSecond);
     }
 }

@@ -88,7 +88,8 @@ final class QueryRoutes implements HttpApi.Routes {
                 }
             });
             if (question.hashes.isEmpty()) {
-                throw badRequest("block_hashes is missing; send the engine's hashes of the prompt's blocks, root first.");
+                throw badRequest(
+                        "block_hashes is missing; send the engine's hashes of the prompt's blocks, root first.");
             }
             return question;
         }
@@ -164,7 +165,9 @@ final class QueryRoutes implements HttpApi.Routes {
                                     .map(id -> " is called " + shown(id))
                                     .orElse("")
                             + (question.instance.isPresent() && question.model.isPresent() ? " and" : "")
-                            + question.model.map(name -> " serves " + shown(name)).orElse("") + "; known are "
+                            + question.model
+                                    .map(name -> " serves " + shown(name))
+                                    .orElse("") + "; known are "
                             + String.join(", ", engines.keySet()) + ".");
         }
         return asked;

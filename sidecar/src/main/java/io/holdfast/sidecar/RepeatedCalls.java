@@ -78,7 +78,8 @@ final class RepeatedCalls {
 
     /** The call was answered. */
     void ended(String key, Answer answer) {
-        boolean lasts = answer.status() < 500 && answer.status() != 429 && answer.text().length() <= LONGEST_ANSWER;
+        boolean lasts =
+                answer.status() < 500 && answer.status() != 429 && answer.text().length() <= LONGEST_ANSWER;
         if (lasts) {
             calls.asMap().computeIfPresent(key, (same, call) -> new Call(call.body(), Optional.of(answer)));
         } else {

@@ -56,8 +56,7 @@ final class RouterReportRoutes implements HttpApi.Routes {
                         .map(resolved -> engine.controller().touched(resolved.request())))
                 .toList();
         return Future.all(told)
-                .map(all -> new Taken(
-                        (int) told.stream().filter(Future::result).count(), told.size()));
+                .map(all -> new Taken((int) told.stream().filter(Future::result).count(), told.size()));
     }
 
     private static List<PrefixSource> touches(byte[] bytes, int mostBlocks) {
@@ -150,8 +149,8 @@ final class RouterReportRoutes implements HttpApi.Routes {
         FirstToken made() {
             double after = seconds.orElseThrow(() -> badRequest(
                     what + "seconds is missing; it is the time from sending the request to its first token."));
-            int prompt =
-                    promptTokens.orElseThrow(() -> badRequest(what + "promptTokens is missing; give the prompt's length."));
+            int prompt = promptTokens.orElseThrow(
+                    () -> badRequest(what + "promptTokens is missing; give the prompt's length."));
             try {
                 return new FirstToken(after, prompt, cachedTokens, requestClass);
             } catch (IllegalArgumentException impossible) {

@@ -62,8 +62,7 @@ final class SteeringRoutes implements HttpApi.Routes {
                         return on(body.bytes());
                     }
                 })
-                .compose(on -> api.await(
-                                engine.dryRun(on), HttpApi.OUTCOME_SECONDS, HttpApi.controllerSilent(engine))
+                .compose(on -> api.await(engine.dryRun(on), HttpApi.OUTCOME_SECONDS, HttpApi.controllerSilent(engine))
                         .onSuccess(changed -> api.reply(
                                 context,
                                 200,

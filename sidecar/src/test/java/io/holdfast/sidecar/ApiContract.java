@@ -37,8 +37,9 @@ final class ApiContract {
         }
         document.path("paths")
                 .fieldNames()
-                .forEachRemaining(path ->
-                        paths.put(path, Pattern.compile(path.replaceAll("\\{[^}]+}", "[^/]+").replace(".", "\\."))));
+                .forEachRemaining(path -> paths.put(
+                        path,
+                        Pattern.compile(path.replaceAll("\\{[^}]+}", "[^/]+").replace(".", "\\."))));
     }
 
     JsonNode document() {

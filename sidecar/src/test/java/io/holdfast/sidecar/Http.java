@@ -50,8 +50,7 @@ final class Http implements AutoCloseable {
 
     Answer send(String method, String path, String body, String... headers) {
         try {
-            return answer(
-                    method, path, client.send(request(method, path, body, headers), BodyHandlers.ofString()));
+            return answer(method, path, client.send(request(method, path, body, headers), BodyHandlers.ofString()));
         } catch (IOException e) {
             throw new UncheckedIOException(method + " " + path, e);
         } catch (InterruptedException e) {

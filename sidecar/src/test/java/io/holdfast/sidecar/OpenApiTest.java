@@ -34,7 +34,9 @@ class OpenApiTest {
     void routes_areInTheDocument_andTheReverse(@TempDir Path state) throws IOException {
         Set<String> routed = new TreeSet<>();
         try (ServedApi api = new ServedApi(
-                state, new Listen("127.0.0.1", 0, List.of(), Optional.empty(), Optional.empty()), HttpLimits.defaults())) {
+                state,
+                new Listen("127.0.0.1", 0, List.of(), Optional.empty(), Optional.empty()),
+                HttpLimits.defaults())) {
             for (Route route : api.router().getRoutes()) {
                 if (route.getPath() != null) {
                     String path = route.getPath().replaceAll(":([a-z]+)", "{$1}");
@@ -57,24 +59,26 @@ class OpenApiTest {
         });
         contract.document()
                 .findValues("$ref")
-                .forEach(reference ->
-                        assertThat(contract.document().at(reference.asText().substring(1)).isMissingNode())
-                                .as(reference.asText())
-                                .isFalse());
+                .forEach(reference -> assertThat(contract.document()
+                                .at(reference.asText().substring(1))
+                                .isMissingNode())
+                        .as(reference.asText())
+                        .isFalse());
     }
 
     @Test
     void pathParameters_areDeclared() {
         contract.document().path("paths").fields().forEachRemaining(path -> {
             Set<String> named = new TreeSet<>();
-            Matcher names =
-                    Pattern.compile("\\{([^}]+)}").matcher(path.getKey());
+            Matcher names = Pattern.compile("\\{([^}]+)}").matcher(path.getKey());
             while (names.find()) {
                 named.add(names.group(1));
             }
             Set<String> declared = new TreeSet<>();
-            path.getValue().path("parameters").forEach(each -> declared.add(
-                    contract.resolved(each).path("name").asText()));
+            path.getValue()
+                    .path("parameters")
+                    .forEach(each ->
+                            declared.add(contract.resolved(each).path("name").asText()));
             assertThat(declared).as(path.getKey()).isEqualTo(named);
         });
     }
@@ -82,17 +86,19 @@ class OpenApiTest {
     @Test
     void examplesOfAnswers_fitTheirSchemas() {
         List<String> seen = new ArrayList<>();
-        operations((name, operation) -> operation.path("responses").fields().forEachRemaining(response -> contract
-                .resolved(response.getValue())
-                .path("content")
-                .forEach(content -> {
-                    if (content.has("example")) {
-                        seen.add(name);
-                        assertThat(contract.faults(content.path("schema"), content.path("example")))
-                                .as("%s %s", name, response.getKey())
-                                .isEmpty();
-                    }
-                })));
+        operations((name, operation) -> operation
+                .path("responses")
+                .fields()
+                .forEachRemaining(response -> contract.resolved(response.getValue())
+                        .path("content")
+                        .forEach(content -> {
+                            if (content.has("example")) {
+                                seen.add(name);
+                                assertThat(contract.faults(content.path("schema"), content.path("example")))
+                                        .as("%s %s", name, response.getKey())
+                                        .isEmpty();
+                            }
+                        })));
         assertThat(seen).hasSizeGreaterThan(15);
     }
 
@@ -102,7 +108,8 @@ class OpenApiTest {
         // Which of them takes messages is the engine's to say.
         try (TestBed bed = TestBed.pinning(state.resolve("a"));
                 TestBed chatting = TestBed.with(TestBed.fast(), state.resolve("b"), "backend: keep_warm")) {
-            JsonNode tokens = example("POST /api/v1/engines/{engine}/holds", "tokens").path("tokens");
+            JsonNode tokens =
+                    example("POST /api/v1/engines/{engine}/holds", "tokens").path("tokens");
             int[] prompt = Stream.iterate(0, i -> i < tokens.size(), i -> i + 1)
                     .mapToInt(i -> tokens.path(i).asInt())
                     .toArray();
@@ -158,7 +165,9 @@ class OpenApiTest {
                     .containsExactly(shown.fieldNames().next());
             shown.fieldNames().forEachRemaining(member -> {
                 boolean always = !Set.of("provenSecondsAgo", "note").contains(member);
-                assertThat(!always || real.has(member)).as("%s answers %s: %s", name, member, real).isTrue();
+                assertThat(!always || real.has(member))
+                        .as("%s answers %s: %s", name, member, real)
+                        .isTrue();
             });
         } catch (IOException e) {
             throw new AssertionError(answer.text(), e);
@@ -168,7 +177,9 @@ class OpenApiTest {
     @Test
     void document_isServed_asItIsAndAsJson(@TempDir Path state) throws IOException {
         try (ServedApi api = new ServedApi(
-                state, new Listen("127.0.0.1", 0, List.of(), Optional.empty(), Optional.empty()), HttpLimits.defaults())) {
+                state,
+                new Listen("127.0.0.1", 0, List.of(), Optional.empty(), Optional.empty()),
+                HttpLimits.defaults())) {
             assertThat(api.http.get("/openapi.yaml").text())
                     .isEqualTo(new String(DocumentRoutes.document(), StandardCharsets.UTF_8));
             assertThat(JSON.readTree(api.http.get("/openapi.json").text())).isEqualTo(contract.document());
@@ -210,9 +221,10 @@ class OpenApiTest {
     }
 
     private void operations(BiConsumer<String, JsonNode> visitor) {
-        contract.document().path("paths").fields().forEachRemaining(path -> path.getValue()
+        contract.document()
+                .path("paths")
                 .fields()
-                .forEachRemaining(each -> {
+                .forEachRemaining(path -> path.getValue().fields().forEachRemaining(each -> {
                     if (METHODS.contains(each.getKey())) {
                         visitor.accept(each.getKey().toUpperCase(Locale.ROOT) + " " + path.getKey(), each.getValue());
                     }
