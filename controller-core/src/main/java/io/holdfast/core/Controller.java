@@ -25,8 +25,10 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Holds;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.hold.Released;
+import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.Matches;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
@@ -70,6 +72,7 @@ import java.util.stream.Stream;
  */
 public final class Controller {
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
+    private static final String DRY = "decided, and not asked of the engine: dry run";
     private static final long IDLE_TICK_NANOS = 500_000_000;
     /** Of what events alone changed. */
     private static final long PICTURE_NANOS = 100_000_000;
@@ -107,12 +110,15 @@ public final class Controller {
     private Optional<String> model = Optional.empty();
     private EngineReadings lastReadings = EngineReadings.unknown("the engine was not asked yet");
     private Optional<String> suspended = Optional.empty();
+    private boolean keepsHeld;
+    private boolean dryRun;
     private Budget budget = Budget.none();
     private Plan plan = new Plan(0, List.of());
     private long seenBatches;
     private long touched;
     private long picturedNanos = -PICTURE_NANOS;
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(true);
+    private volatile List<EngineBlocks> readable;
     private volatile EngineView view;
 
     /**
@@ -146,6 +152,7 @@ public final class Controller {
         this.own = new OwnRequests(backends.sender(), acting, mailbox::outcome);
         this.observers = new EngineObservers(requests, own::isOwn, backends.sendsTokens(), this::engineForgot);
         this.events = observers.first();
+        this.readable = List.of(events.tree());
         this.tree = observers.trees();
         this.settings = settings;
         this.backends = backends;
@@ -197,6 +204,7 @@ public final class Controller {
     public KvEventSink events(int rank) {
         while (observers.count() <= rank) {
             EngineObserver next = observers.add();
+            readable = observers.all().map(EngineObserver::tree).toList();
             guard.add();
             holds.living()
                     .forEach(hold ->
@@ -525,6 +533,47 @@ public final class Controller {
         });
     }
 
+    /**
+     * Pauses holding until {@link #resumeHolding} and keeps what is held: nothing new is pinned, and nothing let go of but
+     * what outlives its lease or is released. What the hard guard demands goes all the same. The end of this process ends
+     * the pause.
+     *
+     * @return whether holding was not paused before; a pause that released everything stays as it is
+     */
+    public CompletionStage<Boolean> keepHolding(String reason) {
+        return ask(answer -> {
+            boolean pauses = suspended.isEmpty();
+            if (pauses) {
+                suspended = Optional.of("paused, and keeps what is held: " + reason);
+                keepsHeld = true;
+                planNow = true;
+                switchback.ifPresent(Switchback::interrupted);
+            }
+            holds.complete(answer, pauses);
+        });
+    }
+
+    /**
+     * Decides everything and asks the engine for nothing, or acts again. What is pinned is let go of first, and its holds
+     * wait; when it acts again, they are held with the next plan. The end of this process ends it.
+     *
+     * @return whether that was not so before
+     */
+    public CompletionStage<Boolean> dryRun(boolean on) {
+        return ask(answer -> {
+            boolean changes = dryRun != on;
+            dryRun = on;
+            planNow = true;
+            if (changes) {
+                switchback.ifPresent(Switchback::interrupted);
+            }
+            if (changes && on) {
+                outcomes.takeBack(DRY);
+            }
+            holds.complete(answer, changes);
+        });
+    }
+
     /** Gives all holds up because this process ends; the next one holds again. */
     public CompletionStage<Released> letGo(String reason) {
         return ask(answer -> {
@@ -533,7 +582,7 @@ public final class Controller {
         });
     }
 
-    /** Ends the pause that {@link #releaseAll} began; answers whether there was one. */
+    /** Ends the pause that {@link #releaseAll} or {@link #keepHolding} began; answers whether there was one. */
     public CompletionStage<Boolean> resumeHolding() {
         return ask(answer -> {
             boolean was = suspended.isPresent();
@@ -546,6 +595,7 @@ public final class Controller {
 
     private void pause(Optional<String> reason) {
         suspended = reason;
+        keepsHeld = false;
         BackendTraits traits = backends.chosen().traits();
         // What is chosen later may need it, also where nothing is chosen yet.
         boolean kept = traits.needsLedger()
@@ -579,6 +629,20 @@ public final class Controller {
      */
     public boolean firstToken(FirstToken report) {
         return mailbox.firstToken(report);
+    }
+
+    /**
+     * How much of a path the cache of one rank has; any thread, and no reader waits for events or keeps them waiting.
+     *
+     * @return false where no such cache is followed
+     */
+    public boolean match(int rank, long[] path, int from, int count, Matches into) {
+        List<EngineBlocks> followed = readable;
+        if (rank >= followed.size()) {
+            return false;
+        }
+        followed.get(rank).match(path, from, count, into);
+        return true;
     }
 
     /** The newest published picture, which may be a tenth of a second behind the events; any thread. */
@@ -708,9 +772,14 @@ public final class Controller {
                 new Saving(events.prefill(), settings.leastSaving()),
                 holds.nextId(),
                 ranks()));
+        if (keepsHeld) {
+            plan = plan.keeping(suspended.orElse(""));
+        }
         byRank.ifPresent(rank -> rank.planned(plan));
         boolean measuring = measured().flatMap(Switchback::off).isPresent();
-        if (guard.stalled(nowNanos)) {
+        if (dryRun) {
+            runner.runDry(plan, DRY, nowNanos);
+        } else if (guard.stalled(nowNanos)) {
             pins.atOnce(() -> runner.run(plan, measuring, nowNanos));
         } else {
             runner.run(plan, measuring, nowNanos);
@@ -863,12 +932,15 @@ public final class Controller {
 
     /** What cannot be let go for a window is not measured. */
     private Optional<Switchback> measured() {
-        return switchback.filter(loop -> backends.chosen().traits().releasable());
+        return switchback.filter(loop -> backends.chosen().traits().releasable() && !keepsHeld && !dryRun);
     }
 
     private String whyNotMeasured() {
         if (silent.isPresent()) {
             return "not measured: nothing is held automatically at an engine without KV events";
+        }
+        if (keepsHeld || dryRun) {
+            return "not measured: " + (dryRun ? "dry run" : suspended.orElse(""));
         }
         return switchback.isEmpty()
                 ? "not measured: ttftWindowSeconds, the length of its windows, is not set"
@@ -880,6 +952,9 @@ public final class Controller {
     private Optional<String> lastLook(Backend backend, long block) {
         if (!backend.equals(backends.chosen().itself())) {
             return Optional.of("another way to hold was chosen meanwhile");
+        }
+        if (dryRun) {
+            return Optional.of(DRY);
         }
         BackendTraits traits = backend.traits();
         Optional<String> hindrance = hindrance();
@@ -954,6 +1029,8 @@ public final class Controller {
                 probing.found().orElse(new Capabilities(false, "the backend was not probed yet")),
                 pins.view(),
                 suspended,
+                keepsHeld,
+                dryRun,
                 readings,
                 budget,
                 holds.views(),

@@ -25,7 +25,9 @@ import java.util.Optional;
  * @param certainty one sentence: why it is, or what is missing and how it heals
  * @param blocks blocks resident on the GPU as far as the events told
  * @param ghosts removed blocks that are still remembered
- * @param paused why nothing is held, until holding is resumed; absent while it is not paused
+ * @param paused why nothing new is held, until holding is resumed; absent while it is not paused
+ * @param keepsHeld whether what is held stays during the pause
+ * @param dryRun whether everything is decided and nothing asked of the engine
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
  * @param sharing what became of requests that went over a shared prefix
  * @param byRank whether anything is held by its rank
@@ -48,6 +50,8 @@ public record EngineView(
         Capabilities capabilities,
         PinsView pins,
         Optional<String> paused,
+        boolean keepsHeld,
+        boolean dryRun,
         EngineReadings readings,
         Budget budget,
         List<HoldView> holds,

@@ -237,11 +237,18 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
      * that saves.
      */
     void changeOver(LongPredicate rests) {
+        takeBack(rests, "another way to hold was chosen: " + backends.chosen().name());
+    }
+
+    /** Has every pin let go of, and keeps the holds: they wait. */
+    void takeBack(String why) {
+        takeBack(id -> false, why);
+    }
+
+    private void takeBack(LongPredicate rests, String why) {
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.HELD || rests.test(hold.id())) {
-                holds.update(hold.waiting(
-                        nowNanos,
-                        "another way to hold was chosen: " + backends.chosen().name()));
+                holds.update(hold.waiting(nowNanos, why));
             }
             if (hold.state() != HoldState.EXPIRING) {
                 // A pin that is under way goes as well, as soon as it is answered.

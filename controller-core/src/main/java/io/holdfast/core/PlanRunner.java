@@ -42,6 +42,17 @@ final class PlanRunner {
         plan.lines().forEach(line -> run(line, measuring, nowNanos));
     }
 
+    /** The same without asking the engine for anything new: what would be pinned says so, and why it is not. */
+    void runDry(Plan plan, String why, long nowNanos) {
+        for (Plan.Line line : plan.lines()) {
+            switch (line.action()) {
+                case PIN, PRIME ->
+                    holds.living(line.holdId()).ifPresent(hold -> waits(hold, why + "; else: " + line.reason()));
+                case UNPIN, KEEP, WAIT, REFUSE -> run(line, false, nowNanos);
+            }
+        }
+    }
+
     /** Gives a hold up that can never be. */
     void refuse(long id, String reason) {
         holds.living(id).ifPresent(hold -> {

@@ -36,8 +36,41 @@ final class ApiJson {
 
     private ApiJson() {}
 
-    static JsonObject error(String sentence) {
-        return new JsonObject().put("error", sentence);
+    /** A refusal as RFC 9457 has it. */
+    static JsonObject problem(int status, String sentence) {
+        return new JsonObject()
+                .put("type", "about:blank")
+                .put("title", title(status))
+                .put("status", status)
+                .put("detail", sentence);
+    }
+
+    private static String title(int status) {
+        return switch (status) {
+            case 400 -> "Bad Request";
+            case 401 -> "Unauthorized";
+            case 403 -> "Forbidden";
+            case 404 -> "Not Found";
+            case 405 -> "Method Not Allowed";
+            case 408 -> "Request Timeout";
+            case 409 -> "Conflict";
+            case 413 -> "Content Too Large";
+            case 414 -> "URI Too Long";
+            case 415 -> "Unsupported Media Type";
+            case 422 -> "Unprocessable Content";
+            case 429 -> "Too Many Requests";
+            case 431 -> "Request Header Fields Too Large";
+            case 500 -> "Internal Server Error";
+            case 503 -> "Service Unavailable";
+            default -> status < 500 ? "Refused" : "Failed";
+        };
+    }
+
+    /** One page of a list, and where the next begins. */
+    static JsonObject page(String name, int count, int from, List<JsonObject> some) {
+        JsonObject answer =
+                new JsonObject().put("count", count).put("from", from).put(name, array(some));
+        return from + some.size() < count ? answer.put("next", from + some.size()) : answer;
     }
 
     /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
@@ -206,6 +239,7 @@ final class ApiJson {
                 .put("ownRequests", ownRequests(view.own()))
                 .put("stalls", view.stalls())
                 .put("hints", hints(view.hints()))
+                .put("touches", touches(view.touches()))
                 .put("byRank", byRank(view.byRank()))
                 .put("plan", plan(view.lastPlan(), why))
                 .put("ttft", ttft(view.ttft()));
@@ -242,6 +276,14 @@ final class ApiJson {
                 .put("secondsWithinAnHour", own.withinAnHour().toMillis() / 1e3);
     }
 
+    private static JsonObject touches(EngineView.Touches touches) {
+        return new JsonObject()
+                .put("told", touches.told())
+                .put("shown", touches.shown())
+                .put("taught", touches.taught())
+                .put("notTaken", touches.notTaken());
+    }
+
     private static JsonObject backend(EngineConfig config, String name, Capabilities capabilities) {
         return new JsonObject()
                 .put("name", name)
@@ -250,7 +292,7 @@ final class ApiJson {
                 .put("why", capabilities.why());
     }
 
-    private static JsonObject readings(EngineReadings readings) {
+    static JsonObject readings(EngineReadings readings) {
         return new JsonObject()
                 .put("capacityTokens", reading(readings.capacityTokens()))
                 .put("blockTokens", reading(readings.blockTokens()))
@@ -292,14 +334,15 @@ final class ApiJson {
 
     /** @param why whether the reader may see reasons */
     static JsonObject prefixes(List<PrefixReport> all, int from, int limit, boolean why) {
-        List<JsonObject> page = all.stream()
-                .skip(from)
-                .limit(limit)
-                .map(report -> prefix(report, why))
-                .toList();
-        JsonObject answer =
-                new JsonObject().put("count", all.size()).put("from", from).put("prefixes", array(page));
-        return from + page.size() < all.size() ? answer.put("next", from + page.size()) : answer;
+        return page(
+                "prefixes",
+                all.size(),
+                from,
+                all.stream()
+                        .skip(from)
+                        .limit(limit)
+                        .map(report -> prefix(report, why))
+                        .toList());
     }
 
     private static JsonObject prefix(PrefixReport report, boolean why) {
@@ -373,7 +416,7 @@ final class ApiJson {
                 .toList());
     }
 
-    private static JsonObject plan(Plan plan, boolean why) {
+    static JsonObject plan(Plan plan, boolean why) {
         List<JsonObject> lines =
                 plan.lines().stream().map(line -> line(line, why)).toList();
         return new JsonObject().put("tick", plan.tick()).put("lines", array(lines));

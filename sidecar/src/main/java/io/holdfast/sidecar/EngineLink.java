@@ -282,7 +282,11 @@ final class EngineLink implements AutoCloseable {
 
     /** The holds as they are, also when the controller does not change them any more. */
     List<HoldView> holds() {
-        List<HoldView> seen = view().holds();
+        return holds(view());
+    }
+
+    private List<HoldView> holds(EngineView view) {
+        List<HoldView> seen = view.holds();
         return emergency
                 .reason()
                 .map(why -> seen.stream().map(hold -> afterTheFault(hold, why)).toList())
@@ -415,7 +419,32 @@ final class EngineLink implements AutoCloseable {
         return answered(() -> controller.letGo("the sidecar shuts down"), emergency::releaseAll);
     }
 
-    /** Ends what {@link #releaseAll} began; answered with whether there was anything to end. */
+    /** Holds nothing new and keeps what is held, before {@link #resume}; answered with whether it was not paused before. */
+    CompletionStage<Boolean> keepHolding() {
+        return inOffice(() -> controller.keepHolding("asked for by one call; only resume lifts that"));
+    }
+
+    /** Decides and does not act, or acts again; answered with whether that was not so before. */
+    CompletionStage<Boolean> dryRun(boolean on) {
+        return inOffice(() -> controller.dryRun(on));
+    }
+
+    private CompletionStage<Boolean> inOffice(Supplier<CompletionStage<Boolean>> asked) {
+        return emergency
+                .reason()
+                .map(failed -> CompletableFuture.<Boolean>failedStage(new ApiError(
+                        503,
+                        "Engine " + id() + " is not looked after any more (" + failed
+                                + "), and nothing of it is held.")))
+                .orElseGet(asked);
+    }
+
+    /** The model that it serves; absent while that is not known. */
+    Optional<String> model() {
+        return binding.engine().flatMap(EngineIdentity::model);
+    }
+
+    /** Ends what {@link #releaseAll} or {@link #keepHolding} began; answered with whether there was anything to end. */
     CompletionStage<Boolean> resume() {
         return controller.resumeHolding();
     }
@@ -528,6 +557,9 @@ final class EngineLink implements AutoCloseable {
                 .filter(found -> !found.canPin())
                 .ifPresent(found -> notes.add("follows, cannot hold: " + found.why()));
         view().paused().ifPresent(notes::add);
+        if (view().dryRun()) {
+            notes.add("decides, and asks the engine for nothing: dry run, switched on through the API");
+        }
         view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
         notes.addAll(lasting.notes());
         PinsView pins = pins();
@@ -602,27 +634,35 @@ final class EngineLink implements AutoCloseable {
 
     /** @param why whether the reader may see the reasons of holds and plans */
     JsonObject json(boolean why) {
+        return json(view(), why);
+    }
+
+    /** The same of a picture that was taken before. */
+    JsonObject json(EngineView view, boolean why) {
         JsonObject heard = limit.isEmpty()
                 ? events.json()
                 : new JsonObject().put("connected", false).put("why", EngineLimit.NO_EVENTS);
-        JsonObject engine = ApiJson.engine(config, backend.name(), view(), heard, why)
-                .put("holds", holdsJson(why))
+        JsonObject engine = ApiJson.engine(config, backend.name(), view, heard, why)
+                .put("holds", holdsJson(view, why))
                 .put("pins", ApiJson.pins(pins()))
                 .put("calls", ApiJson.guards(http.guards()))
                 .put("automaticHolds", config.automaticHolds())
-                .put("paused", view().paused().isPresent());
+                .put("paused", view.paused().isPresent())
+                .put("keepsHeld", view.keepsHeld())
+                .put("dryRun", view.dryRun() || config.dryRun());
         String fault = fault();
         if (!fault.isEmpty()) {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);
         }
-        view().paused().ifPresent(sentence -> engine.put("pausedWhy", sentence));
+        view.paused().ifPresent(sentence -> engine.put("pausedWhy", sentence));
         limit.ifPresent(its -> engine.put("certainty", EngineLimit.NO_EVENTS).put("kvcached", ApiJson.limit(its)));
         return engine;
     }
 
     /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
-    JsonArray holdsJson(boolean why) {
-        return ApiJson.array(holds().stream().map(hold -> holdJson(hold, why)).toList());
+    private JsonArray holdsJson(EngineView view, boolean why) {
+        return ApiJson.array(
+                holds(view).stream().map(hold -> holdJson(hold, why)).toList());
     }
 
     JsonObject holdJson(HoldView hold, boolean why) {

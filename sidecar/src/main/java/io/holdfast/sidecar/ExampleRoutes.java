@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /** The API's routes about examples: somebody sends what is to be held, and is told what was seen. */
-final class ExampleRoutes {
+final class ExampleRoutes implements HttpApi.Routes {
     private static final String EXAMPLES = "/api/v1/engines/:engine/examples";
 
     private final HttpApi api;
@@ -17,7 +17,8 @@ final class ExampleRoutes {
         this.api = api;
     }
 
-    void addTo(Router router) {
+    @Override
+    public void addTo(Router router) {
         router.post(EXAMPLES).handler(this::start);
         router.get(EXAMPLES + "/:example").handler(this::show);
         router.post(EXAMPLES + "/:example/stop").handler(this::stop);

@@ -17,6 +17,8 @@ import java.time.Duration;
  * @param body how long a body may take
  * @param answer how long answering may take from the end of the body on
  * @param idle how long a connection may wait for another request
+ * @param actsPerSecond acting calls; twice as many at once
+ * @param queriesPerSecond queries and reports of routers; twice as many at once
  */
 record HttpLimits(
         int bodyBytes,
@@ -27,7 +29,9 @@ record HttpLimits(
         Duration header,
         Duration body,
         Duration answer,
-        Duration idle) {
+        Duration idle,
+        int actsPerSecond,
+        int queriesPerSecond) {
     private static final long MIB = 1 << 20;
 
     static HttpLimits defaults() {
@@ -40,19 +44,68 @@ record HttpLimits(
                 Duration.ofSeconds(10),
                 Duration.ofSeconds(30),
                 Duration.ofSeconds(60),
-                Duration.ofSeconds(60));
+                Duration.ofSeconds(60),
+                1_000,
+                4_000);
     }
 
     HttpLimits withTimes(Duration each) {
         return new HttpLimits(
-                bodyBytes, bodiesBytes, answersBytes, discardedBytes, connections, each, each, each, each);
+                bodyBytes,
+                bodiesBytes,
+                answersBytes,
+                discardedBytes,
+                connections,
+                each,
+                each,
+                each,
+                each,
+                actsPerSecond,
+                queriesPerSecond);
     }
 
     HttpLimits withConnections(int most) {
-        return new HttpLimits(bodyBytes, bodiesBytes, answersBytes, discardedBytes, most, header, body, answer, idle);
+        return new HttpLimits(
+                bodyBytes,
+                bodiesBytes,
+                answersBytes,
+                discardedBytes,
+                most,
+                header,
+                body,
+                answer,
+                idle,
+                actsPerSecond,
+                queriesPerSecond);
+    }
+
+    HttpLimits withRates(int acts, int queries) {
+        return new HttpLimits(
+                bodyBytes,
+                bodiesBytes,
+                answersBytes,
+                discardedBytes,
+                connections,
+                header,
+                body,
+                answer,
+                idle,
+                acts,
+                queries);
     }
 
     HttpLimits withBodiesBytes(long most) {
-        return new HttpLimits(bodyBytes, most, answersBytes, discardedBytes, connections, header, body, answer, idle);
+        return new HttpLimits(
+                bodyBytes,
+                most,
+                answersBytes,
+                discardedBytes,
+                connections,
+                header,
+                body,
+                answer,
+                idle,
+                actsPerSecond,
+                queriesPerSecond);
     }
 }

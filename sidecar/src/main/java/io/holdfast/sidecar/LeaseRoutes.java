@@ -10,7 +10,6 @@ import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Lease;
 import io.vertx.core.Future;
-import io.vertx.core.WorkerExecutor;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -21,7 +20,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /** The API's routes about how long holds last: a lease is extended, an application says what becomes of a conversation. */
-final class LeaseRoutes {
+final class LeaseRoutes implements HttpApi.Routes {
     static final String NOT_WRITTEN =
             "It is not in the state directory, so that a restart of the sidecar would end it; its log says why.";
     static final String UNSEEN =
@@ -29,16 +28,13 @@ final class LeaseRoutes {
                     + " seen, so whoever sends it can report it by POST …/hints.";
 
     private final HttpApi api;
-    private final RequestBodies bodies;
-    private final WorkerExecutor workers;
 
-    LeaseRoutes(HttpApi api, RequestBodies bodies, WorkerExecutor workers) {
+    LeaseRoutes(HttpApi api) {
         this.api = api;
-        this.bodies = bodies;
-        this.workers = workers;
     }
 
-    void addTo(Router router) {
+    @Override
+    public void addTo(Router router) {
         router.patch("/api/v1/engines/:engine/holds/:hold").handler(this::extend);
         router.post("/api/v1/engines/:engine/hints").handler(this::hint);
     }
@@ -60,9 +56,9 @@ final class LeaseRoutes {
 
     private void extend(RoutingContext context) {
         EngineLink engine = api.engine(context);
-        long id = HttpApi.holdId(context);
+        long id = HoldRoutes.holdId(context);
         HttpApi.requireJson(context.request());
-        bodies.receive(context.request())
+        api.body(context)
                 .map(body -> {
                     try (body) {
                         return Extension.parse(body.bytes());
@@ -83,7 +79,7 @@ final class LeaseRoutes {
                         engine.controller().extend(id, asked.requester(), asked.length()),
                         HttpApi.OUTCOME_SECONDS,
                         HttpApi.controllerSilent(engine))
-                .map(found -> found.orElseThrow(() -> HttpApi.noSuchHold(context, asked.requester())))
+                .map(found -> found.orElseThrow(() -> HoldRoutes.noSuchHold(context, asked.requester())))
                 .map(LeaseRoutes::mayBeExtended)
                 .compose(hold -> kept(engine, hold).map(written -> {
                     JsonObject json = engine.holdJson(hold, true);
@@ -121,9 +117,8 @@ final class LeaseRoutes {
     private void hint(RoutingContext context) {
         EngineLink engine = api.engine(context);
         HttpApi.requireJson(context.request());
-        bodies.receive(context.request())
-                .onSuccess(body -> workers.executeBlocking(
-                                () -> HintBody.parse(body.bytes(), engine.mostBlocks()), false)
+        api.body(context)
+                .onSuccess(body -> api.work(() -> HintBody.parse(body.bytes(), engine.mostBlocks()))
                         .compose(said -> api.resolved(engine, said.source(), Lease.absolute(Lease.LONGEST))
                                 .compose(resolved -> hint(context, engine, said, resolved.request())))
                         .onComplete(done -> body.close())

@@ -13,16 +13,15 @@ import java.io.IOException;
 import java.util.OptionalLong;
 
 /** The API's routes about how much memory an engine's cache may take. */
-final class LimitRoutes {
+final class LimitRoutes implements HttpApi.Routes {
     private final HttpApi api;
-    private final RequestBodies bodies;
 
-    LimitRoutes(HttpApi api, RequestBodies bodies) {
+    LimitRoutes(HttpApi api) {
         this.api = api;
-        this.bodies = bodies;
     }
 
-    void addTo(Router router) {
+    @Override
+    public void addTo(Router router) {
         router.get("/api/v1/engines/:engine/limit").handler(this::show);
         router.put("/api/v1/engines/:engine/limit").handler(this::request);
         router.delete("/api/v1/engines/:engine/limit").handler(this::restore);
@@ -46,7 +45,7 @@ final class LimitRoutes {
     private void request(RoutingContext context) {
         EngineLimit limit = limit(context);
         HttpApi.requireJson(context.request());
-        bodies.receive(context.request())
+        api.body(context)
                 .map(body -> {
                     try (body) {
                         return bytes(body.bytes());

@@ -55,10 +55,7 @@ final class PrefixFields {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 throw badRequest("The body must be a JSON object such as " + example + ".");
             }
-            for (String field = json.nextFieldName(); field != null; field = json.nextFieldName()) {
-                json.nextToken();
-                reader.read(field, json);
-            }
+            fields(json, reader);
             if (json.nextToken() != null) {
                 throw badRequest("Something follows the JSON object; send one object only.");
             }
@@ -73,11 +70,43 @@ final class PrefixFields {
         }
     }
 
+    /** Shows each field of the object at whose beginning the parser stands. */
+    private static void fields(JsonParser json, FieldReader reader) throws IOException {
+        for (String field = json.nextFieldName(); field != null; field = json.nextFieldName()) {
+            json.nextToken();
+            reader.read(field, json);
+        }
+    }
+
+    /** Begins an element of a list of objects, and answers who takes its fields. */
+    interface ElementReader {
+        FieldReader next(int index) throws IOException;
+    }
+
+    /** Shows each object of the list at which the parser stands, of at most so many. */
+    static void list(JsonParser json, String field, int most, ElementReader elements) throws IOException {
+        startArray(json, field);
+        int count = 0;
+        for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
+            if (count == most) {
+                throw badRequest(field + " has more than " + most + " elements; send them in several calls.");
+            }
+            if (token != JsonToken.START_OBJECT) {
+                throw badRequest(field + "[" + count + "] is not an object.");
+            }
+            fields(json, elements.next(count));
+            count++;
+        }
+        if (count == 0) {
+            throw badRequest(field + " is empty; send what there is to tell.");
+        }
+    }
+
     /** Whether this is one of its fields; then it is taken. */
     boolean take(String field, JsonParser json) throws IOException {
         switch (field) {
-            case "tokens" -> sources.put(field, new PrefixSource.Tokens(tokens(json)));
-            case "hashes" -> sources.put(field, new PrefixSource.Hashes(hashes(json, mostBlocks)));
+            case "tokens" -> sources.put(field, new PrefixSource.Tokens(tokens(json, field)));
+            case "hashes" -> sources.put(field, new PrefixSource.Hashes(hashes(json, field, mostBlocks)));
             case "text" -> sources.put(field, new PrefixSource.Text(text(json)));
             case "messages" -> sources.put(field, new PrefixSource.Messages(objects(json, field), Optional.empty()));
             case "example" -> sources.put(field, new PrefixSource.Example(number(json, field, Long.MAX_VALUE), 1));
@@ -162,20 +191,21 @@ final class PrefixFields {
         return list;
     }
 
-    private static int[] tokens(JsonParser json) throws IOException {
-        startArray(json, "tokens");
+    /** Token ids, at which the parser stands. */
+    static int[] tokens(JsonParser json, String field) throws IOException {
+        startArray(json, field);
         int[] tokens = new int[1024];
         int count = 0;
         for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
-            requireRoom(count);
+            requireRoom(field, count);
             if (token != JsonToken.VALUE_NUMBER_INT) {
-                throw badRequest("tokens[" + count + "] is not a whole number; tokens are the engine's token ids.");
+                throw badRequest(field + "[" + count + "] is not a whole number; tokens are the engine's token ids.");
             }
             boolean fits = json.getNumberType() != JsonParser.NumberType.BIG_INTEGER
                     && json.getLongValue() >= 0
                     && json.getLongValue() < 1L << 32;
             if (!fits) {
-                throw badRequest("tokens[" + count + "] is " + shown(json.getText())
+                throw badRequest(field + "[" + count + "] is " + shown(json.getText())
                         + "; a token id is between 0 and 4294967295.");
             }
             if (count == tokens.length) {
@@ -183,34 +213,35 @@ final class PrefixFields {
             }
             tokens[count++] = (int) json.getLongValue();
         }
-        requireSome("tokens", count);
+        requireSome(field, count);
         return Arrays.copyOf(tokens, count);
     }
 
-    private static long[] hashes(JsonParser json, int mostBlocks) throws IOException {
-        startArray(json, "hashes");
+    /** Hashes of blocks, at which the parser stands. */
+    static long[] hashes(JsonParser json, String field, int mostBlocks) throws IOException {
+        startArray(json, field);
         long[] hashes = new long[64];
         int count = 0;
         for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
             if (count == mostBlocks) {
                 throw new ApiError(
-                        409, "hashes has more than " + mostBlocks + " elements, which can never fit this engine.");
+                        409, field + " has more than " + mostBlocks + " elements, which can never fit this engine.");
             }
             if (token != JsonToken.VALUE_NUMBER_INT && token != JsonToken.VALUE_STRING) {
-                throw badRequest("hashes[" + count + "] is neither a whole number nor a string of decimal digits.");
+                throw badRequest(field + "[" + count + "] is neither a whole number nor a string of decimal digits.");
             }
             if (count == hashes.length) {
                 hashes = Arrays.copyOf(hashes, count << 1);
             }
-            hashes[count] = name(json.getText(), count);
+            hashes[count] = name(json.getText(), field, count);
             count++;
         }
-        requireSome("hashes", count);
+        requireSome(field, count);
         return Arrays.copyOf(hashes, count);
     }
 
     /** Engines write the same 64 bits signed or unsigned. */
-    private static long name(String digits, int index) {
+    private static long name(String digits, String field, int index) {
         boolean plain = !digits.startsWith("+") && digits.chars().allMatch(c -> c < 128);
         try {
             if (plain) {
@@ -219,7 +250,7 @@ final class PrefixFields {
         } catch (NumberFormatException e) {
             // Told below.
         }
-        throw badRequest("hashes[" + index + "] is " + shown(digits)
+        throw badRequest(field + "[" + index + "] is " + shown(digits)
                 + "; a hash is a decimal number of 64 bits, signed or unsigned.");
     }
 
@@ -229,9 +260,9 @@ final class PrefixFields {
         }
     }
 
-    private static void requireRoom(int count) {
+    private static void requireRoom(String field, int count) {
         if (count == HoldBody.MOST_TOKENS) {
-            throw badRequest("tokens has more than " + HoldBody.MOST_TOKENS + " elements; no prefix is that long.");
+            throw badRequest(field + " has more than " + HoldBody.MOST_TOKENS + " elements; no prefix is that long.");
         }
     }
 

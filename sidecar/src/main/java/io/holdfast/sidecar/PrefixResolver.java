@@ -95,6 +95,11 @@ final class PrefixResolver {
         return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
     }
 
+    /** The engine's names of the whole blocks of a prompt; any thread. */
+    long[] names(int[] tokens) {
+        return blocks(tokens, knownBlockTokens());
+    }
+
     private long[] blocks(int[] tokens, int blockTokens) {
         try {
             return names.of(tokens, blockTokens);
@@ -116,7 +121,7 @@ final class PrefixResolver {
                 : new HoldRequest(blocks, lease);
     }
 
-    private int knownBlockTokens() {
+    int knownBlockTokens() {
         return switch (view.get().readings().blockTokens()) {
             case Reading.Known known -> (int) known.value();
             case Reading.Unknown unknown ->

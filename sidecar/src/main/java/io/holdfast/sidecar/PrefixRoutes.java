@@ -5,57 +5,41 @@ import static io.holdfast.sidecar.ConfigException.shown;
 
 import io.holdfast.core.hold.Lease;
 import io.vertx.core.Future;
-import io.vertx.core.WorkerExecutor;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 
 /** The API's routes about prefixes: which ones requests share, and what was decided about one and why. */
-final class PrefixRoutes {
+final class PrefixRoutes implements HttpApi.Routes {
     private final HttpApi api;
     private final Access access;
-    private final RequestBodies bodies;
-    private final WorkerExecutor workers;
 
-    PrefixRoutes(HttpApi api, Access access, RequestBodies bodies, WorkerExecutor workers) {
+    PrefixRoutes(HttpApi api, Access access) {
         this.api = api;
         this.access = access;
-        this.bodies = bodies;
-        this.workers = workers;
     }
 
-    void addTo(Router router) {
+    @Override
+    public void addTo(Router router) {
         router.get("/api/v1/engines/:engine/prefixes").handler(this::list);
         router.post("/api/v1/engines/:engine/explain").handler(this::explain);
     }
 
     private void list(RoutingContext context) {
         EngineLink engine = api.engine(context);
-        int from = number(context, "from", 0, 0, 1_000_000);
-        int limit = number(context, "limit", 50, 1, 500);
+        int from = HttpApi.number(context, "from", 0, 0, 1_000_000);
+        int limit = HttpApi.number(context, "limit", 50, 1, 500);
         boolean why = access.mayAct(context.request());
         api.await(engine.controller().prefixes(), HttpApi.OUTCOME_SECONDS, HttpApi.controllerSilent(engine))
                 .onSuccess(prefixes -> api.reply(context, 200, ApiJson.prefixes(prefixes, from, limit, why)))
                 .onFailure(context::fail);
     }
 
-    private static int number(RoutingContext context, String name, int otherwise, int least, int most) {
-        String written = context.request().getParam(name);
-        if (written == null) {
-            return otherwise;
-        }
-        int number = written.matches("[0-9]{1,7}") ? Integer.parseInt(written) : -1;
-        if (number < least || number > most) {
-            throw badRequest(name + " is " + shown(written) + "; write " + least + " to " + most + ".");
-        }
-        return number;
-    }
-
     /** Nothing is changed by it, but a prefix does not fit an address, and reasons are for those who may act. */
     private void explain(RoutingContext context) {
         EngineLink engine = api.engine(context);
         HttpApi.requireJson(context.request());
-        bodies.receive(context.request())
-                .onSuccess(body -> workers.executeBlocking(() -> asked(body.bytes(), engine.mostBlocks()), false)
+        api.body(context)
+                .onSuccess(body -> api.work(() -> asked(body.bytes(), engine.mostBlocks()))
                         .compose(source -> api.resolved(engine, source, Lease.absolute(Lease.LONGEST)))
                         .compose(resolved -> explain(context, engine, resolved))
                         .onComplete(done -> body.close())

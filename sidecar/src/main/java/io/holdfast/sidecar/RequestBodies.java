@@ -37,6 +37,10 @@ final class RequestBodies {
             return bytes.length == length ? bytes : Arrays.copyOf(bytes, length);
         }
 
+        int length() {
+            return length;
+        }
+
         /** Lets go of the bytes; what was made of them counts in their place. */
         void becomes(long bytesOfResult) {
             bytes = new byte[0];

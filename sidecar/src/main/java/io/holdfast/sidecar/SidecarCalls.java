@@ -31,7 +31,7 @@ final class SidecarCalls implements AutoCloseable {
     record Answer(int status, JsonNode json) {
         /** One sentence, as the API gives for whatever it does not do. */
         String error() {
-            return json.path("error").asText("HTTP " + status + " without a word.");
+            return json.path("detail").asText("HTTP " + status + " without a word.");
         }
     }
 

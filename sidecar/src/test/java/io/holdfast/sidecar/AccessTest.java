@@ -57,7 +57,7 @@ class AccessTest {
 
             assertThat(answer)
                     .startsWith("HTTP/1.1 400 ")
-                    .endsWith("{\"error\":\"The request has more than one Host header; send one.\"}");
+                    .endsWith("\"status\":400,\"detail\":\"The request has more than one Host header; send one.\"}");
         }
     }
 

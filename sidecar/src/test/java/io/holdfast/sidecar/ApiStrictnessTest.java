@@ -62,7 +62,8 @@ class ApiStrictnessTest {
         Http.Answer answer = bed.client.http.send(method, path, body == null ? "" : body);
 
         assertThat(answer.status()).as(answer.text()).isEqualTo(status);
-        assertThat(answer.json().fieldNames()).containsExactly("error");
+        assertThat(answer.json().fieldNames()).containsExactly("type", "title", "status", "detail");
+        assertThat(answer.json().getInteger("status")).isEqualTo(status);
         assertThat(answer.error()).startsWith(sentence).matches("[^\\n]+\\.");
     }
 

@@ -1,5 +1,7 @@
 package io.holdfast.sidecar;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -30,7 +32,7 @@ final class Http implements AutoCloseable {
         }
 
         String error() {
-            return json().getString("error");
+            return json().getString("detail");
         }
     }
 
@@ -48,7 +50,7 @@ final class Http implements AutoCloseable {
 
     Answer send(String method, String path, String body, String... headers) {
         try {
-            return answer(client.send(request(method, path, body, headers), BodyHandlers.ofString()));
+            return answer(method, path, client.send(request(method, path, body, headers), BodyHandlers.ofString()));
         } catch (IOException e) {
             throw new UncheckedIOException(method + " " + path, e);
         } catch (InterruptedException e) {
@@ -59,7 +61,7 @@ final class Http implements AutoCloseable {
 
     CompletableFuture<Answer> postLater(String path, String body) {
         return client.sendAsync(request("POST", path, body), BodyHandlers.ofString())
-                .thenApply(Http::answer);
+                .thenApply(response -> answer("POST", path, response));
     }
 
     private HttpRequest request(String method, String path, String body, String... headers) {
@@ -75,7 +77,12 @@ final class Http implements AutoCloseable {
         return request.build();
     }
 
-    private static Answer answer(HttpResponse<String> response) {
+    /** Whatever a test asks a sidecar is held against its document as well. */
+    private static Answer answer(String method, String path, HttpResponse<String> response) {
+        String type = response.headers().firstValue("content-type").orElse("");
+        assertThat(ApiContract.OF_THE_SIDECAR.faults(method, path, response.statusCode(), type, response.body()))
+                .as("%s %s answered %d %s", method, path, response.statusCode(), response.body())
+                .isEmpty();
         return new Answer(response.statusCode(), response.body());
     }
 

@@ -5,6 +5,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
+import io.vertx.ext.web.Router;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
@@ -43,6 +44,10 @@ final class ServedApi implements AutoCloseable {
         http = new Http(uri);
         around.thread.drive(engine.controller(), engine::failed);
         around.thread.start();
+    }
+
+    Router router() {
+        return api.router();
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.holdfast.core.plan;
 
 import java.util.List;
+import java.util.Set;
 
 /** The pins and unpins that one tick decides, and what it decided not to do; every line has its reason. */
 public record Plan(long tick, List<Line> lines) {
@@ -19,6 +20,29 @@ public record Plan(long tick, List<Line> lines) {
         WAIT,
         /** Wanted, and never possible. */
         REFUSE
+    }
+
+    private static final Set<Reason> LET_GO_ALWAYS = Set.of(Reason.OVER, Reason.STALLED, Reason.ABOVE_BOUND);
+
+    /**
+     * The same, but that nothing is let go of whose lease lasts and nobody gave up, except for what the hard guard and
+     * waiting requests demand.
+     */
+    public Plan keeping(String why) {
+        return new Plan(
+                tick,
+                lines.stream()
+                        .map(line -> line.action() == Action.UNPIN && !LET_GO_ALWAYS.contains(line.code())
+                                ? new Line(
+                                        Action.KEEP,
+                                        line.holdId(),
+                                        line.prefix(),
+                                        line.lastBlock(),
+                                        line.blocks(),
+                                        Reason.HELD,
+                                        why)
+                                : line)
+                        .toList());
     }
 
     /**

@@ -129,8 +129,12 @@ final class ControlHttp implements AutoCloseable {
             }
         }
 
-        /** The error that the answer names, or its first line. */
+        /** What the answer says is wrong: a sidecar's problem details, an engine's error, or its first line. */
         String problem() {
+            JsonNode detail = json().path("detail");
+            if (detail.isTextual() && json().path("status").isInt()) {
+                return detail.asText();
+            }
             JsonNode error = json().path("error");
             if (error.isTextual()) {
                 return error.asText();

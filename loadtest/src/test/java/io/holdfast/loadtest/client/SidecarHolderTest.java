@@ -160,7 +160,8 @@ final class SidecarHolderTest {
     @Test
     void errorAnswer_tellsItsSentence() {
         postStatus = 409;
-        posted = () -> "{\"error\":\"The engine cannot pin.\"}";
+        posted = () -> "{\"type\":\"about:blank\",\"title\":\"Conflict\",\"status\":409,\"detail\":\"The engine cannot"
+                + " pin.\"}";
         assertThat(holder.on(prefix(5), SLOT)).isEqualTo(HoldReceipt.notHeld("", 0, "The engine cannot pin."));
     }
 
