@@ -9,6 +9,7 @@ import io.holdfast.core.backend.Room;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.budget.EngineGuard;
+import io.holdfast.core.effect.FirstToken;
 import io.holdfast.core.effect.Switchback;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.example.ExampleView;
@@ -228,6 +229,7 @@ public final class Controller {
         }
         noticeCalls();
         int work = mailbox.drain(this::accept);
+        mailbox.drainFirstTokens(report -> switchback.ifPresent(loop -> loop.firstToken(report, nowNanos)));
         pins.blockTokens(blockTokens(effectiveReadings(clockNanos)));
         pins.poll(nowNanos, observers.certainForNanos());
         if (backends.chosen().traits().fading()) {
@@ -553,6 +555,17 @@ public final class Controller {
     /** Hands in fresh readings; the newest replace those not yet looked at. */
     public void readings(EngineReadings readings) {
         mailbox.readings(readings);
+    }
+
+    /**
+     * Hands in one request's first token, as a router or another sender of requests saw it; any thread. In a window with
+     * enough of them they are used in place of the engine's own counters. Requests of the sidecar's own must not be among
+     * them.
+     *
+     * @return whether it was taken; it is not where thousands wait already
+     */
+    public boolean firstToken(FirstToken report) {
+        return mailbox.firstToken(report);
     }
 
     /** The newest published picture, which may be a tenth of a second behind the events; any thread. */

@@ -1,5 +1,6 @@
 package io.holdfast.core;
 
+import io.holdfast.core.effect.FirstToken;
 import io.holdfast.core.reading.EngineReadings;
 import java.util.Optional;
 import java.util.Queue;
@@ -12,13 +13,14 @@ import java.util.function.Consumer;
  * The one way from other threads to the thread that owns a controller.
  *
  * <p>Commands are bounded and may be refused. Outcomes may not, since losing one would lose a pin; they are as many as
- * calls under way. Of readings only the newest counts.
+ * calls under way. Of readings only the newest counts; first tokens that find it full are not counted.
  */
 final class Mailbox {
     static final int CAPACITY = 1024;
 
     private final Queue<Runnable> commands = new ArrayBlockingQueue<>(CAPACITY);
     private final Queue<Runnable> outcomes = new ConcurrentLinkedQueue<>();
+    private final Queue<FirstToken> firstTokens = new ArrayBlockingQueue<>(4 * CAPACITY);
     private final AtomicReference<Optional<EngineReadings>> readings = new AtomicReference<>(Optional.empty());
     private volatile Runnable wakeup = () -> {};
 
@@ -43,6 +45,17 @@ final class Mailbox {
     void readings(EngineReadings newest) {
         readings.set(Optional.of(newest));
         wakeup.run();
+    }
+
+    /** False when there are as many as may wait: it was not taken. Nothing hurries, so nobody is woken. */
+    boolean firstToken(FirstToken report) {
+        return firstTokens.offer(report);
+    }
+
+    void drainFirstTokens(Consumer<FirstToken> onReport) {
+        for (FirstToken report = firstTokens.poll(); report != null; report = firstTokens.poll()) {
+            onReport.accept(report);
+        }
     }
 
     /** Handles what is there, at most one full mailbox of commands, and answers how much it was. */

@@ -39,16 +39,11 @@ public final class Switchback {
     private boolean quadReady;
     private int window = -1;
     private long startedNanos;
-    private Optional<Sample> first = Optional.empty();
-    private Optional<Sample> last = Optional.empty();
-    private boolean spoilt;
+    private Window measured = new Window();
     private boolean held;
     private int readyWindows;
     private int idleWindows;
     private TtftEffect effect = TtftEffect.unproven("measuring: no window is over yet");
-
-    /** The two TTFT counters at one moment. */
-    private record Sample(double sumSeconds, double count) {}
 
     public Switchback(long windowNanos, RandomGenerator random) {
         this.windowNanos = windowNanos;
@@ -68,28 +63,25 @@ public final class Switchback {
     }
 
     public void reading(EngineReadings readings, long nowNanos) {
-        if (window < 0 || nowNanos - startedNanos < windowNanos / 4 || nowNanos - startedNanos > windowNanos) {
-            return;
+        if (counts(nowNanos)) {
+            measured.reading(readings);
         }
-        OptionalDouble sum = readings.ttftSumSeconds().number();
-        OptionalDouble count = readings.ttftCount().number();
-        if (sum.isEmpty() || count.isEmpty()) {
-            spoilt = true;
-            return;
+    }
+
+    /** A request's first token, as who sent it saw it. */
+    public void firstToken(FirstToken report, long nowNanos) {
+        if (counts(nowNanos)) {
+            measured.report(report);
         }
-        Sample sample = new Sample(sum.getAsDouble(), count.getAsDouble());
-        if (last.isPresent() && sample.count < last.get().count) {
-            spoilt = true;
-        }
-        if (first.isEmpty()) {
-            first = Optional.of(sample);
-        }
-        last = Optional.of(sample);
+    }
+
+    private boolean counts(long nowNanos) {
+        return window >= 0 && nowNanos - startedNanos >= windowNanos / 4 && nowNanos - startedNanos <= windowNanos;
     }
 
     /** The engine's cache or process was replaced: this window measures neither arm. */
     public void interrupted() {
-        spoilt = true;
+        measured.spoilt("the engine's cache was replaced");
     }
 
     /** Why automatic holds are off now; absent when they are on. */
@@ -111,9 +103,7 @@ public final class Switchback {
 
     private void start(long nowNanos) {
         startedNanos = nowNanos;
-        first = Optional.empty();
-        last = Optional.empty();
-        spoilt = false;
+        measured = new Window();
         held = false;
     }
 
@@ -139,12 +129,9 @@ public final class Switchback {
     }
 
     private OptionalDouble meanTtft() {
-        if (spoilt || first.isEmpty() || last.isEmpty()) {
-            return OptionalDouble.empty();
-        }
-        double count = last.get().count - first.get().count;
-        double sum = last.get().sumSeconds - first.get().sumSeconds;
-        return count >= FEWEST_REQUESTS && sum > 0 ? OptionalDouble.of(sum / count) : OptionalDouble.empty();
+        return measured.measured(FEWEST_REQUESTS).stream()
+                .mapToDouble(Window.Measured::seconds)
+                .findFirst();
     }
 
     private void addQuad() {

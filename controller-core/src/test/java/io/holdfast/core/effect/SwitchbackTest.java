@@ -104,6 +104,18 @@ final class SwitchbackTest {
     }
 
     @Test
+    void reports_ofFirstTokens_areUsedInPlaceOfTheCounters() {
+        Switchback loop = new Switchback(WINDOW * SECOND, new SplittableRandom(1));
+        for (int t = 0; t <= 80 * WINDOW; t++) {
+            loop.tick(t * SECOND, true);
+            loop.reading(EngineReadings.unknown("no answer"), t * SECOND);
+            loop.firstToken(FirstToken.of(loop.off().isEmpty() ? 0.1 : 0.2, 1_000), t * SECOND);
+        }
+        assertThat(loop.effect().state()).isEqualTo(TtftEffect.State.PROVEN);
+        assertThat(loop.effect().effectPercent().orElseThrow()).isCloseTo(-50, Assertions.within(5.0));
+    }
+
+    @Test
     void window_inWhichTheEngineRestarted_isNotReady() {
         Switchback loop = new Switchback(WINDOW * SECOND, new SplittableRandom(1));
         for (int t = 0; t <= WINDOW; t++) {

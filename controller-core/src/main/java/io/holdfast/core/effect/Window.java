@@ -1,0 +1,167 @@
+package io.holdfast.core.effect;
+
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+
+/** What is measured in one window: from the first reading that counts to the last, or by the reports that came meanwhile. */
+final class Window {
+    /*
+     * The engine's counters only grow, so a window's mean is the difference of two readings. A counter that fell belongs to
+     * another life of the engine, and one that was missing may have fallen unseen; both spoil the window, and nothing is
+     * filled in. What a router reports is each request by itself, so it needs no differences; where there is enough of it,
+     * it is used in place of the counters, and it knows classes.
+     */
+    static final int MOST_CLASSES = 8;
+
+    private Optional<Counters> first = Optional.empty();
+    private Optional<Counters> last = Optional.empty();
+    private final Sums reported = new Sums();
+    private final Map<String, Sums> byClass = new TreeMap<>();
+    private final Level running = new Level();
+    private final Level waiting = new Level();
+    private Optional<String> spoilt = Optional.empty();
+    private Optional<String> untold = Optional.empty();
+
+    /** Counters of the engine at one moment; what it does not tell is absent. */
+    private record Counters(double seconds, double count, OptionalDouble promptTokens, OptionalDouble cachedTokens) {
+        /** Absent without the two that matter. */
+        static Optional<Counters> of(EngineReadings readings) {
+            OptionalDouble sum = readings.ttftSumSeconds().number();
+            OptionalDouble count = readings.ttftCount().number();
+            return sum.isEmpty() || count.isEmpty()
+                    ? Optional.empty()
+                    : Optional.of(new Counters(
+                            sum.getAsDouble(),
+                            count.getAsDouble(),
+                            readings.promptTokens().number(),
+                            readings.cachedTokens().number()));
+        }
+    }
+
+    /** Requests that were reported. */
+    private static final class Sums {
+        private double seconds;
+        private double promptTokens;
+        private double cachedTokens;
+        private int count;
+        private int toldCached;
+
+        private void add(FirstToken report) {
+            seconds += report.seconds();
+            promptTokens += report.promptTokens();
+            cachedTokens += report.cachedTokens().orElse(0);
+            toldCached += report.cachedTokens().isPresent() ? 1 : 0;
+            count++;
+        }
+
+        private Measured measured() {
+            return new Measured(
+                    count,
+                    seconds / count,
+                    OptionalDouble.of(promptTokens / count),
+                    toldCached == count ? OptionalDouble.of(cachedTokens / count) : OptionalDouble.empty());
+        }
+    }
+
+    /** The mean of a reading that goes up and down. */
+    private static final class Level {
+        private double sum;
+        private int count;
+
+        private void add(Reading reading) {
+            reading.number().ifPresent(value -> {
+                sum += value;
+                count++;
+            });
+        }
+
+        private OptionalDouble mean() {
+            return count == 0 ? OptionalDouble.empty() : OptionalDouble.of(sum / count);
+        }
+    }
+
+    /**
+     * Means over requests.
+     *
+     * @param cachedTokens absent where nobody told
+     */
+    record Measured(int requests, double seconds, OptionalDouble promptTokens, OptionalDouble cachedTokens) {}
+
+    void reading(EngineReadings readings) {
+        Optional<Counters> counters = Counters.of(readings);
+        if (counters.isEmpty()) {
+            untold = Optional.of("the engine did not tell its times to first token");
+            return;
+        }
+        if (last.filter(before -> counters.get().count < before.count).isPresent()) {
+            spoilt("the engine began to count anew");
+        }
+        if (first.isEmpty()) {
+            first = counters;
+        }
+        last = counters;
+        running.add(readings.runningRequests());
+        waiting.add(readings.waitingRequests());
+    }
+
+    void report(FirstToken report) {
+        reported.add(report);
+        report.requestClass()
+                .filter(name -> byClass.containsKey(name) || byClass.size() < MOST_CLASSES)
+                .ifPresent(
+                        name -> byClass.computeIfAbsent(name, key -> new Sums()).add(report));
+    }
+
+    /** It measures neither arm. */
+    void spoilt(String why) {
+        spoilt = Optional.of(why);
+    }
+
+    /** What spoilt it, if anything did; reports stand where only counters are missing. */
+    Optional<String> trouble() {
+        return spoilt.or(() -> untold);
+    }
+
+    OptionalDouble load() {
+        return running.mean();
+    }
+
+    OptionalDouble waiting() {
+        return waiting.mean();
+    }
+
+    /** By the reports where there are at least so many, and otherwise by the counters; absent where neither has as many. */
+    Optional<Measured> measured(int fewest) {
+        if (spoilt.isPresent()) {
+            return Optional.empty();
+        }
+        if (reported.count >= fewest) {
+            return Optional.of(reported.measured());
+        }
+        if (untold.isPresent() || first.isEmpty() || last.isEmpty()) {
+            return Optional.empty();
+        }
+        Counters from = first.get();
+        Counters to = last.get();
+        double count = to.count - from.count;
+        double seconds = to.seconds - from.seconds;
+        if (count < Math.max(1, fewest) || !(seconds > 0)) {
+            return Optional.empty();
+        }
+        return Optional.of(new Measured(
+                (int) count,
+                seconds / count,
+                mean(from.promptTokens, to.promptTokens, count),
+                mean(from.cachedTokens, to.cachedTokens, count)));
+    }
+
+    private static OptionalDouble mean(OptionalDouble from, OptionalDouble to, double count) {
+        return from.isPresent() && to.isPresent() && to.getAsDouble() >= from.getAsDouble()
+                ? OptionalDouble.of((to.getAsDouble() - from.getAsDouble()) / count)
+                : OptionalDouble.empty();
+    }
+}
