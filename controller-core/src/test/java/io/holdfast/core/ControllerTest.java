@@ -10,6 +10,7 @@ import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.budget.StallWatch;
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
@@ -42,7 +43,7 @@ final class ControllerTest {
             ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),
             ControllerSettings.OWN_REQUESTS_AN_HOUR,
-            Optional.empty());
+            Optional.of(EffectSettings.DEFAULTS));
 
     private final ControllerHarness harness = ControllerHarness.ready();
 
@@ -457,7 +458,7 @@ final class ControllerTest {
                 ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
-                Optional.empty()));
+                Optional.of(EffectSettings.DEFAULTS)));
         for (long block = 1; block <= 200; block++) {
             own.stored(block);
         }
@@ -1060,7 +1061,7 @@ final class ControllerTest {
                 ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
-                Optional.of(Duration.ofSeconds(4))));
+                Optional.of(EffectSettings.DEFAULTS.withWindow(Duration.ofSeconds(4)))));
         shareAndLose(own);
         own.stored(1, 2, 34);
         own.stored(5, 6);
