@@ -1093,7 +1093,7 @@ final class ControllerTest {
         ControllerHarness own = measuring();
         serve(
                 own,
-                8,
+                7,
                 0.2,
                 () -> assertThat(own.engine.pins).as("steady at first").containsKeys(34L, 6L, 8L));
         int[] held = new int[1];
