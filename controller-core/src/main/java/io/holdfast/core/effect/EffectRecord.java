@@ -100,10 +100,11 @@ final class EffectRecord {
         if (ttft.filter(Look::loss).isPresent()) {
             return Verdict.LOSS;
         }
-        if (ttft.filter(Look::gain).isPresent()) {
-            return Verdict.GAIN;
+        // Before a gain: one that is surely there and surely too small is none that is worth having.
+        if (ttft.filter(Look::noGain).isPresent()) {
+            return Verdict.NO_GAIN;
         }
-        return ttft.filter(Look::noGain).isPresent() ? Verdict.NO_GAIN : Verdict.OPEN;
+        return ttft.filter(Look::gain).isPresent() ? Verdict.GAIN : Verdict.OPEN;
     }
 
     /** From now on, whether windows are still as the newest look says. */
