@@ -105,10 +105,12 @@ public final class SglangReadings {
             Reading ttftCount,
             Reading prompt,
             Reading cached,
-            List<RankLoad> ranks) {
+            List<RankLoad> ranks,
+            Reading itlSum,
+            Reading itlCount) {
         static Load unknown(String why) {
             Reading unknown = Reading.unknown(why);
-            return new Load(unknown, unknown, unknown, unknown, unknown, unknown, unknown, List.of());
+            return new Load(unknown, unknown, unknown, unknown, unknown, unknown, unknown, List.of(), unknown, unknown);
         }
     }
 
@@ -123,7 +125,9 @@ public final class SglangReadings {
                 counter(metrics, "sglang:time_to_first_token_seconds_count", now),
                 counter(metrics, "sglang:prompt_tokens_total", now),
                 metric(total.isPresent() ? total : metrics.sum(cached), cached, now),
-                ranks(metrics, now));
+                ranks(metrics, now),
+                counter(metrics, "sglang:inter_token_latency_seconds_sum", now),
+                counter(metrics, "sglang:inter_token_latency_seconds_count", now));
     }
 
     /** What the metrics tell of each rank; empty where they tell of one cache. */
@@ -196,7 +200,9 @@ public final class SglangReadings {
                     unknown.ttftCount,
                     unknown.prompt,
                     unknown.cached,
-                    ranks(ranks, now));
+                    ranks(ranks, now),
+                    unknown.itlSum,
+                    unknown.itlCount);
         } catch (JsonProcessingException e) {
             return unknown;
         }
@@ -248,6 +254,8 @@ public final class SglangReadings {
                 .promptTokens(load.prompt)
                 .cachedTokens(load.cached)
                 .ranks(load.ranks)
+                .itlSumSeconds(load.itlSum)
+                .itlCount(load.itlCount)
                 .build();
     }
 

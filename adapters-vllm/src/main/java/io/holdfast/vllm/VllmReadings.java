@@ -82,6 +82,8 @@ public final class VllmReadings {
                 .promptTokens(sum(metrics, "vllm:prompt_tokens_total", now))
                 .cachedTokens(cached(metrics, now))
                 .preemptions(sum(metrics, "vllm:num_preemptions_total", now))
+                .itlSumSeconds(sum(metrics, "vllm:inter_token_latency_seconds_sum", now))
+                .itlCount(sum(metrics, "vllm:inter_token_latency_seconds_count", now))
                 .build();
     }
 

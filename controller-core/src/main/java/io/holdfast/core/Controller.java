@@ -9,9 +9,10 @@ import io.holdfast.core.backend.Room;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.budget.EngineGuard;
+import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.effect.FirstToken;
-import io.holdfast.core.effect.Switchback;
 import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.effect.TtftLoop;
 import io.holdfast.core.example.ExampleView;
 import io.holdfast.core.head.UnstableHead;
 import io.holdfast.core.head.UnstableHeads;
@@ -94,7 +95,7 @@ public final class Controller {
     private final EngineCaches tree;
     private final Holds holds;
     private final Pins pins;
-    private final Optional<Switchback> switchback;
+    private final Optional<TtftLoop> ttft;
     private final EngineGuard guard = new EngineGuard();
     private final Optional<HoldsByRank> byRank;
     private final Explainer explainer;
@@ -177,7 +178,7 @@ public final class Controller {
                 ? Optional.of(new HoldsByRank(events, holds, backends, settings.automaticLease()))
                 : Optional.empty();
         this.explainer = new Explainer(events, tree, byRank);
-        this.switchback = settings.switchbackWindow().map(window -> new Switchback(window.toNanos(), random));
+        this.ttft = settings.effect().map(effect -> new TtftLoop(effect, random, measuredCache()));
         this.view = picture(lastReadings);
     }
 
@@ -238,7 +239,7 @@ public final class Controller {
         }
         noticeCalls();
         int work = mailbox.drain(this::accept) + mailbox.drainTouches(this::accept);
-        mailbox.drainFirstTokens(report -> switchback.ifPresent(loop -> loop.firstToken(report, nowNanos)));
+        mailbox.drainFirstTokens(report -> ttft.ifPresent(loop -> loop.firstToken(report, nowNanos)));
         pins.blockTokens(blockTokens(effectiveReadings(clockNanos)));
         pins.poll(nowNanos, observers.certainForNanos());
         if (backends.chosen().traits().fading()) {
@@ -671,7 +672,7 @@ public final class Controller {
         probing.answering(readings.runningRequests().number().isPresent());
         observers.readings(lastReadings, originNanos);
         lookAt(plausible(lastReadings));
-        switchback.ifPresent(loop -> loop.reading(lastReadings, nowNanos));
+        ttft.ifPresent(loop -> loop.reading(lastReadings, nowNanos));
     }
 
     private void accept(Prefix used) {
@@ -724,15 +725,17 @@ public final class Controller {
             probing.engineRestarted();
         }
         outcomes.engineForgot(rank, restarted);
-        switchback.ifPresent(Switchback::interrupted);
+        ttft.ifPresent(TtftLoop::interrupted);
     }
 
     private void tick(long clockNanos) {
         planNow = false;
         nextTickNanos = nowNanos + Math.max(settings.tick().toNanos(), idle() ? IDLE_TICK_NANOS : 0);
         tick++;
-        boolean holding = holds.living().stream().anyMatch(hold -> hold.automatic() && hold.state() == HoldState.HELD);
-        measured().ifPresent(loop -> loop.tick(nowNanos, holding));
+        boolean holding = holds.living().stream().anyMatch(hold -> hold.measured() && hold.state() == HoldState.HELD);
+        measured()
+                .ifPresent(loop -> loop.tick(
+                        nowNanos, holding, guard.stalled(nowNanos) ? Optional.of(Planner.STALLED) : Optional.empty()));
         priming.notice(this::pinnable, nowNanos);
         outcomes.tellOfQueued();
         silent.ifPresent(cache -> cache.keepOnly(heldEnds()));
@@ -760,7 +763,7 @@ public final class Controller {
                 hindrance(),
                 pins.traits(),
                 probing.found(),
-                measured().flatMap(Switchback::off),
+                measured().flatMap(TtftLoop::off),
                 priming.hindrance(observers.certain() || silent.isPresent(), readings, nowNanos),
                 events.tokens().largest(),
                 pins.leaving(),
@@ -776,13 +779,12 @@ public final class Controller {
             plan = plan.keeping(suspended.orElse(""));
         }
         byRank.ifPresent(rank -> rank.planned(plan));
-        boolean measuring = measured().flatMap(Switchback::off).isPresent();
         if (dryRun) {
             runner.runDry(plan, DRY, nowNanos);
         } else if (guard.stalled(nowNanos)) {
-            pins.atOnce(() -> runner.run(plan, measuring, nowNanos));
+            pins.atOnce(() -> runner.run(plan, nowNanos));
         } else {
-            runner.run(plan, measuring, nowNanos);
+            runner.run(plan, nowNanos);
         }
         for (Hold hold : holds.outOfPatience()) {
             holds.withdrawn(
@@ -930,9 +932,23 @@ public final class Controller {
                 : Optional.empty();
     }
 
+    private TtftLoop.Cache measuredCache() {
+        return new TtftLoop.Cache() {
+            @Override
+            public Optional<Duration> residence() {
+                return events.traffic().residence().median();
+            }
+
+            @Override
+            public PrefillCost prefill() {
+                return events.prefill();
+            }
+        };
+    }
+
     /** What cannot be let go for a window is not measured. */
-    private Optional<Switchback> measured() {
-        return switchback.filter(loop -> backends.chosen().traits().releasable() && !keepsHeld && !dryRun);
+    private Optional<TtftLoop> measured() {
+        return ttft.filter(loop -> backends.chosen().traits().releasable() && !keepsHeld && !dryRun);
     }
 
     private String whyNotMeasured() {
@@ -942,8 +958,8 @@ public final class Controller {
         if (keepsHeld || dryRun) {
             return "not measured: " + (dryRun ? "dry run" : suspended.orElse(""));
         }
-        return switchback.isEmpty()
-                ? "not measured: ttftWindowSeconds, the length of its windows, is not set"
+        return ttft.isEmpty()
+                ? "not measured: ttftLoop, which measures it, is switched off"
                 : "not measured: what " + backends.chosen().name()
                         + " holds cannot be let go, so that there is nothing to compare it with";
     }
@@ -1035,7 +1051,7 @@ public final class Controller {
                 budget,
                 holds.views(),
                 plan,
-                measured().map(Switchback::effect).orElse(TtftEffect.unproven(whyNotMeasured())),
+                measured().map(TtftLoop::effect).orElse(TtftEffect.unproven(whyNotMeasured())),
                 events.prefixes().sharing(),
                 byRank.map(HoldsByRank::view).orElse(EngineView.ByRank.OFF),
                 holds.hints(),

@@ -1,6 +1,7 @@
 package io.holdfast.core;
 
 import io.holdfast.core.budget.BudgetSettings;
+import io.holdfast.core.effect.EffectSettings;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -13,7 +14,7 @@ import java.util.Optional;
  * @param leastSaving what an automatic hold has to save a request that finds it, where that was measured
  * @param tick how often the planner runs
  * @param ownRequestsAnHour how long requests of our own may take within an hour, where a backend makes many
- * @param switchbackWindow length of the alternating windows that measure the TTFT effect; absent: not measured
+ * @param effect how what holds do to time to first token is measured and acted upon; absent: not at all
  */
 public record ControllerSettings(
         String engineId,
@@ -23,7 +24,7 @@ public record ControllerSettings(
         Duration leastSaving,
         Duration tick,
         Duration ownRequestsAnHour,
-        Optional<Duration> switchbackWindow) {
+        Optional<EffectSettings> effect) {
     /** What is allowed unless somebody decides otherwise. */
     public static final Duration OWN_REQUESTS_AN_HOUR = Duration.ofMinutes(2);
 
@@ -36,7 +37,6 @@ public record ControllerSettings(
         if (leastSaving.isNegative()) {
             throw new IllegalArgumentException("leastSaving must not be negative, it is " + leastSaving + ".");
         }
-        switchbackWindow.ifPresent(window -> requirePositive("switchbackWindow", window));
     }
 
     private static void requirePositive(String name, Duration duration) {
@@ -54,6 +54,6 @@ public record ControllerSettings(
                 LEAST_SAVING,
                 Duration.ofMillis(100),
                 OWN_REQUESTS_AN_HOUR,
-                Optional.empty());
+                Optional.of(EffectSettings.DEFAULTS));
     }
 }

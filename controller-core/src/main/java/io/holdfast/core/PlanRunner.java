@@ -11,9 +11,14 @@ import io.holdfast.core.pin.Pins;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Reason;
 import java.time.Duration;
+import java.util.Set;
 
 /** Carries plans out: changes the holds as their lines say, and has the engine asked for what that takes. */
 final class PlanRunner {
+    /** What goes for another reason than want of room. */
+    private static final Set<Reason> ROOM_IS_THERE =
+            Set.of(Reason.ONE_MORE_RANK, Reason.MEASURING, Reason.NO_BENEFIT, Reason.HARMFUL);
+
     private final Holds holds;
     private final Pins pins;
     private final Priming priming;
@@ -37,9 +42,8 @@ final class PlanRunner {
         this.automaticLease = automaticLease;
     }
 
-    /** {@code measuring} says that automatic holds are let go to be compared with, and not for want of room. */
-    void run(Plan plan, boolean measuring, long nowNanos) {
-        plan.lines().forEach(line -> run(line, measuring, nowNanos));
+    void run(Plan plan, long nowNanos) {
+        plan.lines().forEach(line -> run(line, nowNanos));
     }
 
     /** The same without asking the engine for anything new: what would be pinned says so, and why it is not. */
@@ -61,7 +65,7 @@ final class PlanRunner {
         });
     }
 
-    private void run(Plan.Line line, boolean measuring, long nowNanos) {
+    private void run(Plan.Line line, long nowNanos) {
         switch (line.action()) {
             case PIN -> pin(line);
             case UNPIN ->
@@ -69,8 +73,7 @@ final class PlanRunner {
                     if (line.code() == Reason.OUTRANKED || line.code() == Reason.NOT_LICENSED) {
                         holds.update(hold.expiring(line.reason()));
                     } else if (hold.state() == HoldState.HELD) {
-                        boolean moves = line.code() == Reason.ONE_MORE_RANK;
-                        long wait = moves || measuring ? 0 : backOff(hold);
+                        long wait = ROOM_IS_THERE.contains(line.code()) ? 0 : backOff(hold);
                         holds.update(hold.waiting(nowNanos + wait, line.reason()));
                     }
                     pins.leave(line.holdId());

@@ -9,6 +9,7 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldView;
@@ -45,7 +46,7 @@ public final class ControllerHarness {
             ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),
             ControllerSettings.OWN_REQUESTS_AN_HOUR,
-            Optional.empty());
+            Optional.of(EffectSettings.DEFAULTS));
 
     public final List<String> log = new ArrayList<>();
     public final Disk disk;

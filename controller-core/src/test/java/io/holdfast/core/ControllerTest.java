@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
@@ -10,6 +11,8 @@ import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.budget.StallWatch;
+import io.holdfast.core.effect.EffectSettings;
+import io.holdfast.core.effect.FirstToken;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
@@ -19,6 +22,8 @@ import io.holdfast.core.hold.Holds;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.plan.Plan;
+import io.holdfast.core.plan.Reason;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.reading.Samples;
@@ -42,7 +47,7 @@ final class ControllerTest {
             ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),
             ControllerSettings.OWN_REQUESTS_AN_HOUR,
-            Optional.empty());
+            Optional.of(EffectSettings.DEFAULTS));
 
     private final ControllerHarness harness = ControllerHarness.ready();
 
@@ -457,7 +462,7 @@ final class ControllerTest {
                 ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
-                Optional.empty()));
+                Optional.of(EffectSettings.DEFAULTS)));
         for (long block = 1; block <= 200; block++) {
             own.stored(block);
         }
@@ -1050,8 +1055,8 @@ final class ControllerTest {
         assertThat(answer.join().reason()).endsWith("dry run: would pin 2 blocks");
     }
 
-    @Test
-    void switchback_offWindow_letsAutomaticHoldsGoAndTakesThemBack() {
+    /** A controller with an automatic hold of 34, a requested one of 6, and one of 8 that may be let go to be measured. */
+    private static ControllerHarness measuring() {
         ControllerHarness own = ControllerHarness.ready(new ControllerSettings(
                 "e",
                 new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
@@ -1060,32 +1065,79 @@ final class ControllerTest {
                 ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
-                Optional.of(Duration.ofSeconds(4))));
+                Optional.of(EffectSettings.DEFAULTS.withWindow(Duration.ofSeconds(4)))));
         shareAndLose(own);
         own.stored(1, 2, 34);
         own.stored(5, 6);
-        var asked = own.ask(Duration.ofHours(1), 5, 6);
+        own.stored(7, 8);
+        own.ask(Duration.ofHours(1), 5, 6);
+        own.controller.request(new HoldRequest(new long[] {7, 8}, Duration.ofHours(1)).toBeMeasured());
         own.settle();
-        assertThat(asked.join().state()).isEqualTo(HoldState.HELD);
-        int heldSeconds = 0;
-        boolean on = false;
-        boolean off = false;
-        for (int second = 0; second < 80; second++) {
-            own.pass(Duration.ofSeconds(1));
-            assertThat(own.engine.pins).as("requested holds are never touched").containsKey(6L);
-            boolean measuringWithout = own.controller.view().lastPlan().lines().stream()
-                    .anyMatch(line -> line.reason().startsWith("measuring: "));
-            if (own.engine.pins.containsKey(34L)) {
-                on = true;
-                heldSeconds++;
-            } else if (measuringWithout) {
-                off = true;
+        assertThat(own.engine.pins).containsKeys(34L, 6L, 8L);
+        return own;
+    }
+
+    /** Some seconds of traffic whose first tokens come so soon with holds, and in 0.2 s without. */
+    private static void serve(ControllerHarness own, int seconds, double withHolds, Runnable each) {
+        for (int second = 0; second < seconds; second++) {
+            for (int request = 0; request < 30; request++) {
+                own.controller.firstToken(FirstToken.of(own.engine.pins.containsKey(34L) ? withHolds : 0.2, 100));
             }
+            own.pass(Duration.ofSeconds(1));
+            each.run();
         }
-        assertThat(on && off).isTrue();
-        assertThat(heldSeconds)
+    }
+
+    @Test
+    void offWindow_letsGoOfWhatMayBe_andTakesItBack() {
+        ControllerHarness own = measuring();
+        serve(
+                own,
+                7,
+                0.2,
+                () -> assertThat(own.engine.pins).as("steady at first").containsKeys(34L, 6L, 8L));
+        int[] held = new int[1];
+        serve(own, 40, 0.2, () -> {
+            assertThat(own.engine.pins).as("never touched").containsKey(6L);
+            assertThat(own.engine.pins.containsKey(34L)).as("both alike").isEqualTo(own.engine.pins.containsKey(8L));
+            held[0] += own.engine.pins.containsKey(34L) ? 1 : 0;
+        });
+        assertThat(held[0])
                 .as("half of the windows hold, and from their beginning")
-                .isEqualTo(40);
-        assertThat(own.controller.view().ttft().state()).isEqualTo(TtftEffect.State.UNPROVEN);
+                .isEqualTo(20);
+    }
+
+    @Test
+    void holdsThatHelp_areProvenAndHeldNearlyAlways() {
+        ControllerHarness own = measuring();
+        serve(own, 60, 0.1, () -> {});
+        TtftEffect effect = own.controller.view().ttft();
+        assertThat(effect.state()).isEqualTo(TtftEffect.State.PROVEN);
+        assertThat(effect.effectPercent().orElseThrow()).isCloseTo(-50, within(1.0));
+        int[] off = new int[1];
+        serve(own, 320, 0.1, () -> off[0] += own.engine.pins.containsKey(34L) ? 0 : 1);
+        assertThat(own.controller.view().ttft().state()).isEqualTo(TtftEffect.State.PROVEN);
+        assertThat(off[0]).as("of 80 windows of 4 s").isBetween(12, 20);
+    }
+
+    @Test
+    void holdsThatHarm_areLetGoAndTriedAgainLater() {
+        ControllerHarness own = measuring();
+        serve(own, 60, 0.4, () -> {});
+        TtftEffect effect = own.controller.view().ttft();
+        assertThat(effect.state()).isEqualTo(TtftEffect.State.HARMFUL);
+        assertThat(effect.nextTry()).isPresent();
+        assertThat(own.engine.pins).containsOnlyKeys(6L);
+        assertThat(own.controller.view().holds())
+                .filteredOn(hold -> hold.state() == HoldState.REQUESTED)
+                .isNotEmpty()
+                .allSatisfy(hold -> assertThat(hold.reason()).startsWith("holds lengthen time to first token"));
+        assertThat(own.controller.view().lastPlan().lines())
+                .filteredOn(line -> line.action() == Plan.Action.WAIT)
+                .extracting(Plan.Line::code)
+                .containsOnly(Reason.HARMFUL);
+        boolean[] again = new boolean[1];
+        serve(own, 100, 0.4, () -> again[0] |= own.engine.pins.containsKey(34L));
+        assertThat(again[0]).as("tried again").isTrue();
     }
 }

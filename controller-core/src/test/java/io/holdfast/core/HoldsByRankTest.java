@@ -7,6 +7,7 @@ import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
@@ -39,7 +40,7 @@ final class HoldsByRankTest {
             ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),
             ControllerSettings.OWN_REQUESTS_AN_HOUR,
-            Optional.empty());
+            Optional.of(EffectSettings.DEFAULTS));
 
     private final ControllerHarness harness = ControllerHarness.ready(SETTINGS);
     private final EvictingEngine users = new EvictingEngine(600, 1, harness.controller.events());

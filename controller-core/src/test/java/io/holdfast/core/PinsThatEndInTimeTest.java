@@ -10,6 +10,7 @@ import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
@@ -43,7 +44,7 @@ final class PinsThatEndInTimeTest {
                 SETTINGS.leastSaving(),
                 Duration.ofMillis(100),
                 SETTINGS.ownRequestsAnHour(),
-                Optional.empty());
+                Optional.of(EffectSettings.DEFAULTS));
         ControllerHarness fresh = new ControllerHarness(settings, disk, engine);
         fresh.controller.hasToken(1_000_000);
         fresh.idle();

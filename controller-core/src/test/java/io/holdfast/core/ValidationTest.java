@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.hold.HoldRequest;
 import java.time.Duration;
 import java.util.Optional;
@@ -41,9 +42,7 @@ final class ValidationTest {
                 () -> settings(1, Duration.ZERO, SECOND, SECOND));
         assertRefused(
                 "tick must be longer than zero, it is PT-1S.", () -> settings(1, SECOND, SECOND.negated(), SECOND));
-        assertRefused(
-                "switchbackWindow must be longer than zero, it is PT0S.",
-                () -> settings(1, SECOND, SECOND, Duration.ZERO));
+        assertRefused("window must be longer than zero, it is PT0S.", () -> settings(1, SECOND, SECOND, Duration.ZERO));
     }
 
     @Test
@@ -77,6 +76,6 @@ final class ValidationTest {
                 ControllerSettings.LEAST_SAVING,
                 tick,
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
-                Optional.of(window));
+                Optional.of(EffectSettings.DEFAULTS.withWindow(window)));
     }
 }

@@ -10,6 +10,7 @@ import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
@@ -46,7 +47,7 @@ final class WithoutUnpinTest {
                 SETTINGS.leastSaving(),
                 Duration.ofMillis(100),
                 SETTINGS.ownRequestsAnHour(),
-                Optional.empty());
+                Optional.of(EffectSettings.DEFAULTS));
         ControllerHarness fresh = new ControllerHarness(settings, disk, engine);
         fresh.stampMicros = NOON;
         fresh.controller.hasToken(1_000_000);

@@ -18,6 +18,7 @@ import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.rank.PrefixRank;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
+import io.holdfast.evidence.Interval;
 import io.holdfast.http.GuardState;
 import io.holdfast.kvcached.LimitView;
 import io.holdfast.kvcached.SegmentReading.Segment;
@@ -29,6 +30,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
 
 /** The JSON of the HTTP API. */
 final class ApiJson {
@@ -114,6 +117,9 @@ final class ApiJson {
     }
 
     private static JsonObject putLease(JsonObject json, ClaimView claim) {
+        if (claim.measured()) {
+            json.put("measure", true);
+        }
         return claim.lease().refreshOnHit()
                 ? json.put("refreshOnHit", true).put("atMostSeconds", seconds(claim.leftAtMost()))
                 : json;
@@ -303,6 +309,8 @@ final class ApiJson {
                 .put("usedTokens", reading(readings.usedTokens()))
                 .put("ttftSumSeconds", reading(readings.ttftSumSeconds()))
                 .put("ttftCount", reading(readings.ttftCount()))
+                .put("itlSumSeconds", reading(readings.itlSumSeconds()))
+                .put("itlCount", reading(readings.itlCount()))
                 .put("promptTokens", reading(readings.promptTokens()))
                 .put("cachedTokens", reading(readings.cachedTokens()));
     }
@@ -432,14 +440,34 @@ final class ApiJson {
     }
 
     private static JsonObject ttft(TtftEffect ttft) {
-        JsonObject json = new JsonObject().put("state", lower(ttft.state())).put("windows", ttft.windows());
-        ttft.effectPercent()
-                .ifPresentOrElse(effect -> json.put("effectPercent", effect), () -> json.putNull("effectPercent"));
-        ttft.interval95Percent()
-                .ifPresentOrElse(
-                        interval -> json.put("interval95Percent", JsonArray.of(interval.low(), interval.high())),
-                        () -> json.putNull("interval95Percent"));
-        return json.put("reason", ttft.reason());
+        JsonObject json = effect(
+                new JsonObject().put("state", lower(ttft.state())).put("windows", ttft.windows()),
+                ttft.effectPercent(),
+                ttft.interval95Percent());
+        json.put("reason", ttft.reason()).put("offSeconds", seconds(ttft.offTime()));
+        ttft.offPrefill().ifPresent(cost -> json.put("offPrefillSeconds", seconds(cost)));
+        ttft.itlPercent().ifPresent(change -> json.put("interTokenPercent", change));
+        ttft.guard().ifPresent(guard -> json.put("guard", guard));
+        ttft.nextTry().ifPresent(left -> json.put("nextTrySeconds", seconds(left)));
+        if (!ttft.classes().isEmpty()) {
+            json.put(
+                    "classes",
+                    array(ttft.classes().stream()
+                            .map(each -> effect(
+                                    new JsonObject().put("class", each.name()).put("windows", each.windows()),
+                                    each.effectPercent(),
+                                    each.interval95Percent()))
+                            .toList()));
+        }
+        return json;
+    }
+
+    private static JsonObject effect(JsonObject json, OptionalDouble percent, Optional<Interval> interval95) {
+        percent.ifPresentOrElse(effect -> json.put("effectPercent", effect), () -> json.putNull("effectPercent"));
+        interval95.ifPresentOrElse(
+                interval -> json.put("interval95Percent", JsonArray.of(interval.low(), interval.high())),
+                () -> json.putNull("interval95Percent"));
+        return json;
     }
 
     static JsonObject segment(Path file, Segment segment) {

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.kvcached.LimitSettings;
 import io.holdfast.sidecar.EngineConfig.EngineType;
@@ -57,7 +58,10 @@ final class ConfigFile {
             "largestPromptTokens",
             "readingsMillis",
             "tickMillis",
+            "ttftLoop",
             "ttftWindowSeconds",
+            "ttftOffShare",
+            "ttftLeastGain",
             "kvcachedSegment",
             "kvcachedCachedTokens",
             "kvcachedLimit",
@@ -72,7 +76,7 @@ final class ConfigFile {
     private static final Set<String> LMCACHE = Set.of("url", "model", "worldSize");
     private static final Set<String> DEVICE =
             Set.of("id", "memory", "utilization", "weights", "activations", "reserve");
-    private static final Set<String> HOLD = Set.of("name", "text", "file", "messages", "tools", "tokens");
+    private static final Set<String> HOLD = Set.of("name", "text", "file", "messages", "tools", "tokens", "measure");
 
     private ConfigFile() {}
 
@@ -242,9 +246,7 @@ final class ConfigFile {
                         .mapToObj(Duration::ofMillis)
                         .findFirst()
                         .orElse(defaults.tick()),
-                mapping.wholeNumber("ttftWindowSeconds").stream()
-                        .mapToObj(Duration::ofSeconds)
-                        .findFirst(),
+                effect(mapping),
                 mapping.text("kvcachedSegment"),
                 mapping.wholeNumber("kvcachedCachedTokens"),
                 mapping.mapping("kvcachedLimit", LIMIT, ConfigFile::limit),
@@ -284,7 +286,36 @@ final class ConfigFile {
         if (tools.isPresent() && messages.isEmpty()) {
             throw new ConfigException("tools", "are a part of a conversation; write messages, or leave the key out");
         }
-        return ways.getFirst();
+        return mapping.flag("measure", false) ? ways.getFirst().toBeMeasured() : ways.getFirst();
+    }
+
+    private static Optional<EffectSettings> effect(ConfigMapping mapping) {
+        EffectSettings defaults = EffectSettings.DEFAULTS;
+        Duration window = mapping.wholeNumber("ttftWindowSeconds").stream()
+                .mapToObj(Duration::ofSeconds)
+                .findFirst()
+                .orElse(defaults.window());
+        double offShare = mapping.number("ttftOffShare").orElse(defaults.offShare());
+        double leastGain = mapping.number("ttftLeastGain").orElse(defaults.leastGain());
+        // Before the record is made, whose own sentences name no keys.
+        ConfigException.require(
+                window.compareTo(Duration.ofSeconds(1)) >= 0 && window.compareTo(Duration.ofDays(1)) <= 0,
+                "ttftWindowSeconds",
+                window.toSeconds(),
+                "write 1 to 86400");
+        ConfigException.require(
+                offShare >= 0 && offShare <= EffectSettings.MOST_OFF,
+                "ttftOffShare",
+                offShare,
+                "write a number from 0, for none, to " + EffectSettings.MOST_OFF + ", such as 0.05");
+        ConfigException.require(
+                leastGain >= 0 && leastGain <= EffectSettings.MOST_GAIN,
+                "ttftLeastGain",
+                leastGain,
+                "write a part of the time to first token, from 0 to " + EffectSettings.MOST_GAIN + ", such as 0.03");
+        return mapping.flag("ttftLoop", true)
+                ? Optional.of(new EffectSettings(window, offShare, leastGain))
+                : Optional.empty();
     }
 
     private static Path path(String key, String written) {

@@ -17,19 +17,30 @@ public final class DeclaredHold {
     private final String name;
     private final Optional<PrefixSource> written;
     private final Optional<Path> file;
+    private final boolean measured;
 
-    private DeclaredHold(String name, Optional<PrefixSource> written, Optional<Path> file) {
+    private DeclaredHold(String name, Optional<PrefixSource> written, Optional<Path> file, boolean measured) {
         this.name = name;
         this.written = written;
         this.file = file;
+        this.measured = measured;
     }
 
     static DeclaredHold of(String name, PrefixSource source) {
-        return new DeclaredHold(name, Optional.of(source), Optional.empty());
+        return new DeclaredHold(name, Optional.of(source), Optional.empty(), false);
     }
 
     static DeclaredHold ofFile(String name, Path text) {
-        return new DeclaredHold(name, Optional.empty(), Optional.of(text));
+        return new DeclaredHold(name, Optional.empty(), Optional.of(text), false);
+    }
+
+    /** The same where it may be let go now and then, to measure what it does. */
+    DeclaredHold toBeMeasured() {
+        return new DeclaredHold(name, written, file, true);
+    }
+
+    boolean measured() {
+        return measured;
     }
 
     /** What the configuration calls it. */

@@ -8,6 +8,7 @@ import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.lmcache.LmcacheBackend;
 import java.net.URI;
@@ -38,8 +39,8 @@ import java.util.regex.Pattern;
  * @param requestSizes the largest prompt and answer, by the operator's word; absent: what the engine accepts
  * @param readings how often the engine's own numbers are read
  * @param tick how often the planner runs
- * @param ttftWindow length of the alternating windows that measure the TTFT effect of automatic holds, so only with them;
- *     absent: not measured
+ * @param effect how it is measured what automatic holds, and requested ones that offer it, do to time to first token, and
+ *     when they are let go for it; absent: not measured
  * @param kvcachedSegment the kvcached memory segment of this engine, where it has one; such an engine publishes no events,
  *     so that nothing is held automatically
  * @param kvcachedCachedTokens the most tokens that kvcached keeps of prompts ({@code KVCACHED_MAX_CACHED_TOKENS}), -1 for
@@ -70,7 +71,7 @@ public record EngineConfig(
         Optional<RequestSizes> requestSizes,
         Duration readings,
         Duration tick,
-        Optional<Duration> ttftWindow,
+        Optional<EffectSettings> effect,
         Optional<String> kvcachedSegment,
         OptionalInt kvcachedCachedTokens,
         Optional<LimitConfig> kvcachedLimit,
@@ -172,12 +173,6 @@ public record EngineConfig(
         require(share > 0 && share <= 1, "share", share, "write a number above 0 and at most 1, such as 0.5");
         requireBetween("readingsMillis", readings, 50, 60_000, 1);
         requireBetween("tickMillis", tick, 10, 10_000, 1);
-        ttftWindow.ifPresent(window -> requireBetween("ttftWindowSeconds", window, 1, 86_400, 1_000));
-        ttftWindow.ifPresent(window -> require(
-                automaticHolds,
-                "ttftWindowSeconds",
-                window.toSeconds(),
-                "nothing would be measured without automatic holds: write automaticHolds: true, or leave the key out"));
         kvcachedSegment.ifPresent(segment -> require(
                 !segment.isBlank(),
                 "kvcachedSegment",
@@ -240,7 +235,7 @@ public record EngineConfig(
                 Optional.empty(),
                 readings(BackendRegistry.names(type.family()).getFirst()),
                 Duration.ofMillis(100),
-                Optional.empty(),
+                Optional.of(EffectSettings.DEFAULTS),
                 Optional.empty(),
                 OptionalInt.empty(),
                 Optional.empty(),
@@ -274,7 +269,7 @@ public record EngineConfig(
                 leastSaving,
                 tick,
                 ownRequestsAnHour,
-                ttftWindow.filter(window -> publishes()));
+                effect.filter(settings -> publishes()));
     }
 
     /** Whether the engine has KV events to tell; under kvcached it has none. */

@@ -16,12 +16,14 @@ final class HoldBody {
     private final PrefixSource source;
     private final Lease lease;
     private final int weight;
+    private final boolean measure;
     private final Optional<String> requester;
 
-    private HoldBody(PrefixSource source, Lease lease, int weight, Optional<String> requester) {
+    private HoldBody(PrefixSource source, Lease lease, int weight, boolean measure, Optional<String> requester) {
         this.source = source;
         this.lease = lease;
         this.weight = weight;
+        this.measure = measure;
         this.requester = requester;
     }
 
@@ -35,7 +37,7 @@ final class HoldBody {
 
     /** The same wish for whoever asks. */
     HoldRequest asked(HoldRequest prefix) {
-        HoldRequest weighed = prefix.withWeight(weight);
+        HoldRequest weighed = measure ? prefix.withWeight(weight).toBeMeasured() : prefix.withWeight(weight);
         return requester.map(weighed::by).orElse(weighed);
     }
 
@@ -50,10 +52,10 @@ final class HoldBody {
         PrefixFields.each(bytes, "{\"tokens\":[1,2,3],\"leaseSeconds\":60}", (field, json) -> {
             if (!prefix.take(field, json) && !lease.take(field, json)) {
                 throw badRequest("The field " + shown(field) + " is unknown; a hold has " + PrefixFields.WAYS
-                        + ", leaseSeconds, and perhaps refreshOnHit, atMostSeconds, weight and requester.");
+                        + ", leaseSeconds, and perhaps refreshOnHit, atMostSeconds, weight, measure and requester.");
             }
         });
         PrefixSource source = prefix.source();
-        return new HoldBody(source, lease.lease(), lease.weight(), lease.requester());
+        return new HoldBody(source, lease.lease(), lease.weight(), lease.measure(), lease.requester());
     }
 }

@@ -79,6 +79,7 @@ final class HoldLines {
                     .put("atMostMillis", claim.lease().atMost().toMillis())
                     .put("refreshOnHit", claim.lease().refreshOnHit())
                     .put("weight", claim.weight())
+                    .put("measure", claim.measured())
                     .put("untilMillis", claim.until().toEpochMilli())
                     .put("lastMillis", claim.last().toEpochMilli());
         }
@@ -166,6 +167,7 @@ final class HoldLines {
                                 each.path("refreshOnHit").asBoolean(),
                                 Duration.ofMillis(each.get("atMostMillis").longValue())),
                         Math.clamp(each.get("weight").longValue(), 1, HoldRequest.MOST_WEIGHT),
+                        each.path("measure").asBoolean(false),
                         millis(each, "untilMillis"),
                         millis(each, "lastMillis")));
             } catch (IllegalArgumentException noLease) {

@@ -9,29 +9,40 @@ import java.time.Instant;
  * What one requester wants of a hold, by the clock on the wall.
  *
  * @param requester empty for somebody without a name
+ * @param measured whether it lets the hold go now and then to be measured
  * @param until when its lease ends
  * @param last it is never prolonged beyond
  */
-record KeptClaim(String requester, Lease lease, int weight, Instant until, Instant last) {
+record KeptClaim(String requester, Lease lease, int weight, boolean measured, Instant until, Instant last) {
     private static final Duration LEAST_GRAIN = Duration.ofSeconds(1);
     private static final Duration MOST_GRAIN = Duration.ofSeconds(60);
     private static final int GRAINS_A_LEASE = 20;
 
     /** Of somebody without a name, and of which nothing is known but its end. */
     static KeptClaim until(Instant end) {
-        return new KeptClaim("", Lease.absolute(Lease.LONGEST), 1, end, end.plus(Lease.LONGEST));
+        return until(end, false);
+    }
+
+    /** The same of one who may let it be measured. */
+    static KeptClaim until(Instant end, boolean measured) {
+        return new KeptClaim("", Lease.absolute(Lease.LONGEST), 1, measured, end, end.plus(Lease.LONGEST));
     }
 
     static KeptClaim of(ClaimView claim, Instant now) {
         return new KeptClaim(
-                claim.requester(), claim.lease(), claim.weight(), now.plus(claim.left()), now.plus(claim.leftAtMost()));
+                claim.requester(),
+                claim.lease(),
+                claim.weight(),
+                claim.measured(),
+                now.plus(claim.left()),
+                now.plus(claim.leftAtMost()));
     }
 
     /** The same where a lease can last so long from now; else cut to the longest that there is. */
     KeptClaim within(Instant now) {
         Instant end = earlier(until, now.plus(Lease.LONGEST));
         Instant cap = earlier(last.isBefore(end) ? end : last, end.plus(Lease.LONGEST));
-        return new KeptClaim(requester, lease, weight, end, cap);
+        return new KeptClaim(requester, lease, weight, measured, end, cap);
     }
 
     private static Instant earlier(Instant one, Instant other) {
@@ -39,7 +50,8 @@ record KeptClaim(String requester, Lease lease, int weight, Instant until, Insta
     }
 
     ClaimView left(Instant now) {
-        return new ClaimView(requester, lease, weight, Duration.between(now, until), Duration.between(now, last));
+        return new ClaimView(
+                requester, lease, weight, measured, Duration.between(now, until), Duration.between(now, last));
     }
 
     /**
@@ -53,6 +65,7 @@ record KeptClaim(String requester, Lease lease, int weight, Instant until, Insta
         return requester.equals(other.requester)
                 && lease.equals(other.lease)
                 && weight == other.weight
+                && measured == other.measured
                 && Duration.between(until, other.until).abs().compareTo(far) <= 0
                 && Duration.between(last, other.last).abs().compareTo(MOST_GRAIN) <= 0;
     }

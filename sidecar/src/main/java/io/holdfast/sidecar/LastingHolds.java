@@ -128,7 +128,7 @@ final class LastingHolds {
 
     private void restore(KeptHold hold) {
         Instant now = wall.instant();
-        List<ClaimView> claims = (hold.declared() ? declared(now) : hold.claims())
+        List<ClaimView> claims = (hold.declared() ? List.of(declared(hold.name(), now)) : hold.claims())
                 .stream()
                         .filter(claim -> claim.until().isAfter(now))
                         .map(claim -> claim.left(now))
@@ -142,8 +142,10 @@ final class LastingHolds {
         }
     }
 
-    private static List<KeptClaim> declared(Instant now) {
-        return List.of(KeptClaim.until(now.plus(DECLARED_LEASE.length())));
+    private KeptClaim declared(String name, Instant now) {
+        return KeptClaim.until(
+                now.plus(DECLARED_LEASE.length()),
+                config.holds().stream().anyMatch(hold -> hold.name().equals(name) && hold.measured()));
     }
 
     private static HoldRequest request(KeptHold hold) {
@@ -454,7 +456,7 @@ final class LastingHolds {
         if (due(declared, digest, model)) {
             prefixes.resolve(source, DECLARED_LEASE)
                     .thenCompose(resolved -> controller
-                            .request(resolved.request())
+                            .request(declared.measured() ? resolved.request().toBeMeasured() : resolved.request())
                             .thenAcceptAsync(
                                     hold -> asked(declared, digest, source, resolved.request(), hold), executor))
                     .whenComplete((done, failure) -> {

@@ -18,6 +18,7 @@ final class LeaseFields {
     private Optional<Duration> atMost = Optional.empty();
     private Optional<String> requester = Optional.empty();
     private boolean refreshOnHit;
+    private boolean measure;
     private int weight = 1;
 
     /** Whether this is one of its fields; then it is taken. */
@@ -26,6 +27,7 @@ final class LeaseFields {
             case "leaseSeconds" -> length = Optional.of(seconds(json, field, HoldBody.LONGEST_LEASE));
             case "atMostSeconds" -> atMost = Optional.of(seconds(json, field, Lease.LONGEST));
             case "refreshOnHit" -> refreshOnHit = bool(json, field);
+            case "measure" -> measure = bool(json, field);
             case "weight" -> weight = weight(json);
             case "requester" -> requester = Optional.of(requester(json));
             default -> {
@@ -54,6 +56,11 @@ final class LeaseFields {
 
     int weight() {
         return weight;
+    }
+
+    /** Whether it may be let go now and then to measure what it does. */
+    boolean measure() {
+        return measure;
     }
 
     Optional<String> requester() {

@@ -4,6 +4,7 @@ import io.holdfast.core.EngineView;
 import io.holdfast.core.EngineView.Counters;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget.AlarmKind;
+import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldState;
@@ -13,6 +14,7 @@ import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.Subscription;
+import io.holdfast.evidence.Interval;
 import io.holdfast.http.GuardState;
 import io.holdfast.kvcached.LimitView;
 import io.holdfast.kvcached.SegmentReading.Segment;
@@ -156,6 +158,60 @@ final class Metrics {
                 "holdfast.context.tokens",
                 "Most tokens of a request, prompt and answer",
                 EngineReadings::contextTokens);
+        for (TtftEffect.State state : TtftEffect.State.values()) {
+            Gauge.builder(
+                            "holdfast.ttft.state",
+                            engine,
+                            link -> link.view().ttft().state() == state ? 1 : 0)
+                    .description("Whether what holds do to time to first token is in a state")
+                    .tags(tags(engine))
+                    .tag("state", lower(state))
+                    .register(registry);
+        }
+        gauge(
+                engine,
+                "holdfast.ttft.effect.percent",
+                "Change of time to first token when holding, below zero where it is faster",
+                link -> link.view().ttft().effectPercent().orElse(Double.NaN));
+        gauge(
+                engine,
+                "holdfast.ttft.effect.low.percent",
+                "The lower end of its 95 % interval",
+                link -> link.view()
+                        .ttft()
+                        .interval95Percent()
+                        .map(Interval::low)
+                        .orElse(Double.NaN));
+        gauge(
+                engine,
+                "holdfast.ttft.effect.high.percent",
+                "The upper end of its 95 % interval",
+                link -> link.view()
+                        .ttft()
+                        .interval95Percent()
+                        .map(Interval::high)
+                        .orElse(Double.NaN));
+        gauge(
+                engine,
+                "holdfast.ttft.windows",
+                "Windows that the estimate is made of",
+                link -> link.view().ttft().windows());
+        FunctionCounter.builder(
+                        "holdfast.ttft.off.seconds",
+                        engine,
+                        link -> link.view().ttft().offTime().toMillis() / 1e3)
+                .description("How long holds were off to be compared with")
+                .tags(tags(engine))
+                .register(registry);
+        gauge(
+                engine,
+                "holdfast.ttft.off.prefill.seconds",
+                "Prefill that this cost, as far as is known what prefill costs",
+                link -> link.view()
+                        .ttft()
+                        .offPrefill()
+                        .map(cost -> cost.toMillis() / 1e3)
+                        .orElse(Double.NaN));
         reading(engine, "holdfast.used.tokens", "Tokens that cannot be evicted now", EngineReadings::usedTokens);
         reading(engine, "holdfast.running.requests", "Requests running", EngineReadings::runningRequests);
         reading(engine, "holdfast.waiting.requests", "Requests waiting", EngineReadings::waitingRequests);

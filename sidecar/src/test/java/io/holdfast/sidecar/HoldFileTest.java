@@ -89,10 +89,16 @@ class HoldFileTest {
                 "router-a",
                 new Lease(Duration.ofMinutes(5), true, Duration.ofHours(1)),
                 7,
+                true,
                 NOW.plusSeconds(300),
                 NOW.plusSeconds(3600));
         KeptClaim second = new KeptClaim(
-                "router-b", Lease.absolute(Duration.ofMinutes(9)), 1, NOW.plusSeconds(540), NOW.plusSeconds(540));
+                "router-b",
+                Lease.absolute(Duration.ofMinutes(9)),
+                1,
+                false,
+                NOW.plusSeconds(540),
+                NOW.plusSeconds(540));
         try (HoldFile file = open()) {
             file.keep(hold(1, new PrefixSource.Text("a")).claimedBy(List.of(first)));
             file.keep(hold(2, new PrefixSource.Text("b")));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.kvcached.LimitSettings;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import java.io.IOException;
@@ -66,6 +67,8 @@ class SidecarConfigTest {
                 readingsMillis: 50
                 tickMillis: 10
                 ttftWindowSeconds: 20
+                ttftOffShare: 0.1
+                ttftLeastGain: 0.02
                 apiKeyEnv: KEY
                 adminKeyEnv: ADMIN_KEY
               - {id: v, type: vllm, url: "http://[::1]:8000", kvcachedSegment: kvcached_1, automaticHolds: true,
@@ -116,8 +119,8 @@ class SidecarConfigTest {
                 .returns(Duration.ofMillis(12), settings -> settings.leastSaving())
                 .returns(Duration.ofMillis(10), settings -> settings.tick())
                 .returns(
-                        Duration.ofSeconds(20),
-                        settings -> settings.switchbackWindow().orElseThrow());
+                        new EffectSettings(Duration.ofSeconds(20), 0.1, 0.02),
+                        settings -> settings.effect().orElseThrow());
         assertThat(config.engines().getLast().backend()).isEqualTo("auto");
     }
 
@@ -168,7 +171,9 @@ class SidecarConfigTest {
         {E}, holds: [{name: a, messages: [a]}]}] | engines[0].holds[0].messages[0] is the text 'a'; write a mapping
         {E}, holds: [{name: a, tokens: [-1]}]}] | engines[0].holds[0].tokens[0] is the value '-1'; write a token id
         {E}, ttftWindowSeconds: -1}]  | engines[0].ttftWindowSeconds is '-1'; write 1 to 86400
-        {E}, ttftWindowSeconds: 20}]  | engines[0].ttftWindowSeconds is '20'; nothing would be measured without automatic holds
+        {E}, ttftOffShare: 0.6}]      | engines[0].ttftOffShare is '0.6'; write a number from 0, for none, to 0.5
+        {E}, ttftLeastGain: 3}]       | engines[0].ttftLeastGain is '3.0'; write a part of the time to first token, from 0
+        {E}, ttftLoop: never}]        | engines[0].ttftLoop is the text 'never'; write true or false
         {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true or false
         {E}, backend: pin_block}]     | engines[0].backend is 'pin_block'; did you mean pin_blocks?
         {E}, backend: magic}]         | engines[0].backend is 'magic'; write auto or session_hold or pin_blocks or priority_touch or keep_warm or pin_prefix or lmcache or dry_run

@@ -22,12 +22,17 @@ final class Window {
     private final Sums reported = new Sums();
     private final Map<String, Sums> byClass = new TreeMap<>();
     private final Level running = new Level();
-    private final Level waiting = new Level();
     private Optional<String> spoilt = Optional.empty();
     private Optional<String> untold = Optional.empty();
 
     /** Counters of the engine at one moment; what it does not tell is absent. */
-    private record Counters(double seconds, double count, OptionalDouble promptTokens, OptionalDouble cachedTokens) {
+    private record Counters(
+            double seconds,
+            double count,
+            OptionalDouble promptTokens,
+            OptionalDouble cachedTokens,
+            OptionalDouble itlSeconds,
+            OptionalDouble itlCount) {
         /** Absent without the two that matter. */
         static Optional<Counters> of(EngineReadings readings) {
             OptionalDouble sum = readings.ttftSumSeconds().number();
@@ -38,7 +43,9 @@ final class Window {
                             sum.getAsDouble(),
                             count.getAsDouble(),
                             readings.promptTokens().number(),
-                            readings.cachedTokens().number()));
+                            readings.cachedTokens().number(),
+                            readings.itlSumSeconds().number(),
+                            readings.itlCount().number()));
         }
     }
 
@@ -89,7 +96,14 @@ final class Window {
      *
      * @param cachedTokens absent where nobody told
      */
-    record Measured(int requests, double seconds, OptionalDouble promptTokens, OptionalDouble cachedTokens) {}
+    record Measured(int requests, double seconds, OptionalDouble promptTokens, OptionalDouble cachedTokens) {
+        /** The part of the prompts' tokens that was not cached. */
+        OptionalDouble computed() {
+            return promptTokens.orElse(0) > 0 && cachedTokens.isPresent()
+                    ? OptionalDouble.of(1 - Math.min(1, cachedTokens.getAsDouble() / promptTokens.getAsDouble()))
+                    : OptionalDouble.empty();
+        }
+    }
 
     void reading(EngineReadings readings) {
         Optional<Counters> counters = Counters.of(readings);
@@ -105,7 +119,6 @@ final class Window {
         }
         last = counters;
         running.add(readings.runningRequests());
-        waiting.add(readings.waitingRequests());
     }
 
     void report(FirstToken report) {
@@ -121,17 +134,40 @@ final class Window {
         spoilt = Optional.of(why);
     }
 
-    /** What spoilt it, if anything did; reports stand where only counters are missing. */
-    Optional<String> trouble() {
-        return spoilt.or(() -> untold);
+    /** What spoilt it, if anything did. */
+    Optional<String> spoilt() {
+        return spoilt;
+    }
+
+    /** What is missing of the counters, which nobody needs where there are reports. */
+    Optional<String> untold() {
+        return untold;
     }
 
     OptionalDouble load() {
         return running.mean();
     }
 
-    OptionalDouble waiting() {
-        return waiting.mean();
+    /** Mean time between tokens; absent where the engine does not tell. */
+    Optional<Double> itlSeconds() {
+        if (first.isEmpty() || last.isEmpty()) {
+            return Optional.empty();
+        }
+        double count = last.get().itlCount.orElse(0) - first.get().itlCount.orElse(0);
+        double seconds =
+                last.get().itlSeconds.orElse(0) - first.get().itlSeconds.orElse(0);
+        return count >= 1 && seconds > 0 ? Optional.of(seconds / count) : Optional.empty();
+    }
+
+    /** What was reported of each class that has at least so many requests. */
+    Map<String, Measured> classes(int fewest) {
+        Map<String, Measured> measured = new TreeMap<>();
+        byClass.forEach((name, sums) -> {
+            if (sums.count >= fewest) {
+                measured.put(name, sums.measured());
+            }
+        });
+        return measured;
     }
 
     /** By the reports where there are at least so many, and otherwise by the counters; absent where neither has as many. */

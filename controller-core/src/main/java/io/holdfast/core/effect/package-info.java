@@ -1,10 +1,10 @@
 /**
  * What holding does to time to first token.
  *
- * <p>Lives here: the alternating windows and what they show. Must not: statistics, which are evidence, and acting on the
- * result.
+ * <p>Lives here: the windows with holds and without, what they show, and when holds are let go for it. Must not: statistics,
+ * which are evidence, and how holds are let go, which the plan says.
  *
- * <p>An embedder reads {@code TtftEffect}.
+ * <p>An embedder sets {@code EffectSettings}, reports {@code FirstToken} and reads {@code TtftEffect}.
  */
 @NullMarked
 package io.holdfast.core.effect;

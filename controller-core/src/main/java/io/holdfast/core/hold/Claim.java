@@ -6,17 +6,27 @@ import java.time.Duration;
  * What one requester wants of a hold.
  *
  * @param requester empty where it has no name
+ * @param measured whether it lets the hold go to be measured
  * @param runs for how long it ran when its end was last set
  * @param setNanos when that was
  * @param lastNanos its end is never set beyond
  */
-record Claim(String requester, Lease lease, int weight, Duration runs, long setNanos, long endNanos, long lastNanos) {
+record Claim(
+        String requester,
+        Lease lease,
+        int weight,
+        boolean measured,
+        Duration runs,
+        long setNanos,
+        long endNanos,
+        long lastNanos) {
 
-    static Claim of(String requester, Lease lease, int weight, long nowNanos) {
+    static Claim of(String requester, Lease lease, int weight, boolean measured, long nowNanos) {
         return new Claim(
                 requester,
                 lease,
                 weight,
+                measured,
                 lease.length(),
                 nowNanos,
                 nowNanos + lease.length().toNanos(),
@@ -28,6 +38,7 @@ record Claim(String requester, Lease lease, int weight, Duration runs, long setN
                 kept.requester(),
                 kept.lease(),
                 kept.weight(),
+                kept.measured(),
                 kept.left(),
                 nowNanos,
                 nowNanos + kept.left().toNanos(),
@@ -40,12 +51,19 @@ record Claim(String requester, Lease lease, int weight, Duration runs, long setN
     }
 
     /** Asked for once more: the newest word counts, but nobody gets less than was promised. */
-    Claim renewed(Lease newLease, int newWeight, long nowNanos) {
-        Claim fresh = of(requester, newLease, newWeight, nowNanos);
+    Claim renewed(Lease newLease, int newWeight, boolean nowMeasured, long nowNanos) {
+        Claim fresh = of(requester, newLease, newWeight, nowMeasured, nowNanos);
         return fresh.endNanos >= endNanos
                 ? fresh
                 : new Claim(
-                        requester, newLease, newWeight, runs, nowNanos, endNanos, Math.max(fresh.lastNanos, endNanos));
+                        requester,
+                        newLease,
+                        newWeight,
+                        nowMeasured,
+                        runs,
+                        nowNanos,
+                        endNanos,
+                        Math.max(fresh.lastNanos, endNanos));
     }
 
     /** From now on it runs for so long, whether that is more or less than before. */
@@ -59,7 +77,7 @@ record Claim(String requester, Lease lease, int weight, Duration runs, long setN
     }
 
     private Claim runs(Duration length, long nanos, long end) {
-        return new Claim(requester, lease, weight, length, nanos, end, lastNanos);
+        return new Claim(requester, lease, weight, measured, length, nanos, end, lastNanos);
     }
 
     boolean over(long nowNanos) {
@@ -87,6 +105,7 @@ record Claim(String requester, Lease lease, int weight, Duration runs, long setN
                 requester,
                 lease,
                 weight,
+                measured,
                 Duration.ofNanos(Math.max(0, endNanos - nowNanos)),
                 Duration.ofNanos(Math.max(0, lastNanos - nowNanos)));
     }

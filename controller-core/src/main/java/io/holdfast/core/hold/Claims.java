@@ -19,7 +19,8 @@ public final class Claims {
     }
 
     static Claims of(HoldRequest request, long nowNanos) {
-        return new Claims(List.of(Claim.of(request.requester(), request.lease(), request.weight(), nowNanos)));
+        return new Claims(List.of(
+                Claim.of(request.requester(), request.lease(), request.weight(), request.measured(), nowNanos)));
     }
 
     static Claims restored(List<ClaimView> kept, long nowNanos) {
@@ -45,10 +46,10 @@ public final class Claims {
         if (has(request.requester())) {
             return each(
                     claim -> claim.requester().equals(request.requester()),
-                    claim -> claim.renewed(request.lease(), request.weight(), nowNanos));
+                    claim -> claim.renewed(request.lease(), request.weight(), request.measured(), nowNanos));
         }
         List<Claim> more = new ArrayList<>(all);
-        more.add(Claim.of(request.requester(), request.lease(), request.weight(), nowNanos));
+        more.add(Claim.of(request.requester(), request.lease(), request.weight(), request.measured(), nowNanos));
         return new Claims(more);
     }
 
@@ -78,6 +79,11 @@ public final class Claims {
     /** Whether a use prolongs any. */
     boolean refreshed() {
         return all.stream().anyMatch(claim -> claim.lease().refreshOnHit());
+    }
+
+    /** Whether all let the hold go to be measured. */
+    boolean measured() {
+        return all.stream().allMatch(Claim::measured);
     }
 
     Claim last() {

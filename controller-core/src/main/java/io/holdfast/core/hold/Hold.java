@@ -150,6 +150,11 @@ public record Hold(
         return origin == HoldOrigin.AUTOMATIC;
     }
 
+    /** Whether it may be let go for a while, to measure what holding does or because it does nothing. */
+    public boolean measured() {
+        return automatic() || claims.measured();
+    }
+
     /** Of what is wanted, blocks that are pinned. */
     public int heldBlocks() {
         return Math.min(pinnedBlocks, request.blocks());

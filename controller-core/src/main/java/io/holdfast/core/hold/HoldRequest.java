@@ -18,6 +18,7 @@ public final class HoldRequest implements Prefix {
     private final Lease lease;
     private final int weight;
     private final String requester;
+    private final boolean measured;
 
     /** A prefix of which only the names of its blocks are known, for so long. */
     public HoldRequest(long[] blocks, Duration lease) {
@@ -26,7 +27,7 @@ public final class HoldRequest implements Prefix {
 
     /** The same with a lease of any kind. */
     public HoldRequest(long[] blocks, Lease lease) {
-        this(blocks.clone(), Optional.empty(), lease, 1, "");
+        this(blocks.clone(), Optional.empty(), lease, 1, "", false);
     }
 
     /**
@@ -40,14 +41,15 @@ public final class HoldRequest implements Prefix {
 
     /** The same with a lease of any kind. */
     public HoldRequest(long[] blocks, int[] tokens, Lease lease) {
-        this(blocks.clone(), Optional.of(tokens.clone()), lease, 1, "");
+        this(blocks.clone(), Optional.of(tokens.clone()), lease, 1, "", false);
         if (tokens.length == 0 || tokens.length % blocks.length != 0) {
             throw new IllegalArgumentException(tokens.length + " tokens do not fill " + blocks.length
                     + " blocks: leave out those beyond the last whole block.");
         }
     }
 
-    private HoldRequest(long[] blocks, Optional<int[]> tokens, Lease lease, int weight, String requester) {
+    private HoldRequest(
+            long[] blocks, Optional<int[]> tokens, Lease lease, int weight, String requester, boolean measured) {
         if (blocks.length == 0) {
             throw new IllegalArgumentException(
                     "A hold needs at least one full block: the prefix is shorter than the engine's block size.");
@@ -57,6 +59,7 @@ public final class HoldRequest implements Prefix {
         this.lease = lease;
         this.weight = weight;
         this.requester = requester;
+        this.measured = measured;
     }
 
     /**
@@ -69,7 +72,7 @@ public final class HoldRequest implements Prefix {
             throw new IllegalArgumentException(
                     "The weight of a hold is 1 to " + MOST_WEIGHT + ", and " + newWeight + " is asked for.");
         }
-        return new HoldRequest(blocks, tokens, lease, newWeight, requester);
+        return new HoldRequest(blocks, tokens, lease, newWeight, requester, measured);
     }
 
     /**
@@ -82,7 +85,7 @@ public final class HoldRequest implements Prefix {
             throw new IllegalArgumentException(
                     "A requester's name is 1 to " + LONGEST_REQUESTER + " printable characters; give it another one.");
         }
-        return new HoldRequest(blocks, tokens, lease, weight, name);
+        return new HoldRequest(blocks, tokens, lease, weight, name, measured);
     }
 
     /** Whether a requester may call itself that: 1 to 64 printable characters, not all of them blank. */
@@ -117,7 +120,15 @@ public final class HoldRequest implements Prefix {
 
     /** The same with its tokens, which fill its blocks. */
     public HoldRequest withTokens(int[] known) {
-        return new HoldRequest(blocks, Optional.of(known.clone()), lease, weight, requester);
+        return new HoldRequest(blocks, Optional.of(known.clone()), lease, weight, requester, measured);
+    }
+
+    /**
+     * The same for somebody who lets it go now and then, so that what it does to time to first token is measured, and for
+     * longer where it does not help.
+     */
+    public HoldRequest toBeMeasured() {
+        return new HoldRequest(blocks, tokens, lease, weight, requester, true);
     }
 
     /** The largest of its token ids, as a number without sign; -1 where they are not known. */
@@ -162,6 +173,11 @@ public final class HoldRequest implements Prefix {
     /** Who asks; empty for somebody without a name. */
     public String requester() {
         return requester;
+    }
+
+    /** Whether it may be let go for a while to measure what it does. */
+    public boolean measured() {
+        return measured;
     }
 
     /** Whether both are the same blocks. */

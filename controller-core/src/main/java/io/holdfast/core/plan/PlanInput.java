@@ -21,7 +21,7 @@ import java.util.Set;
  * @param hindrance why nothing new may be pinned, whatever it is: suspended, a gap, leftovers, no probe yet
  * @param traits what the backend needs of a prefix and what its pins are
  * @param capabilities what the backend can do; absent before it was probed
- * @param measuring why automatic holds are off in this window; absent when they are on
+ * @param letGo why automatic holds, and those that may be let go as they are, are off now; absent when they are on
  * @param notPrimed why no prefix is stored by a request of our own now; empty when one may be
  * @param largestToken the largest token id that the engine is known to have; -1 while none is
  * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be pinned
@@ -47,7 +47,7 @@ public record PlanInput(
         Optional<String> hindrance,
         BackendTraits traits,
         Optional<Capabilities> capabilities,
-        Optional<String> measuring,
+        Optional<Why> letGo,
         Optional<String> notPrimed,
         long largestToken,
         Set<Long> leaving,
@@ -72,7 +72,7 @@ public record PlanInput(
             Optional<String> hindrance,
             BackendTraits traits,
             Optional<Capabilities> capabilities,
-            Optional<String> measuring,
+            Optional<Why> letGo,
             Optional<String> notPrimed,
             long largestToken,
             Set<Long> leaving,
@@ -94,7 +94,7 @@ public record PlanInput(
                 hindrance,
                 traits,
                 capabilities,
-                measuring,
+                letGo,
                 notPrimed,
                 largestToken,
                 leaving,

@@ -38,7 +38,8 @@ public final class Planner {
      * -----
      * Letting go comes first: holds that are over; all hard pins when requests wait while nothing runs (the one state that
      * a pin may have caused and that costs everything); what stands above the hard bound, automatic holds before requested
-     * ones, of those lighter before heavier, and younger before older; automatic holds in a window that measures without them. A hold that was let go by the
+     * ones, of those lighter before heavier, and younger before older; automatic holds, and those whose owners allow it, in a window that measures without them or after it was found that
+     * they do not help. A hold that was let go by the
      * last three is not over: it waits, and is pinned again when it fits.
      *
      * Then wishes, requested before automatic, of those heavier before lighter, and older before younger. A weight takes
@@ -95,8 +96,8 @@ public final class Planner {
                                         Reason.ABOVE_BOUND,
                                         "let go: the pins exceed the bound: "
                                                 + in.budget().hardWhy()));
-                    } else if (hold.automatic() && in.measuring().isPresent()) {
-                        unpin(hold, new Why(Reason.MEASURING, in.measuring().get()));
+                    } else if (hold.measured() && in.letGo().isPresent()) {
+                        unpin(hold, in.letGo().get());
                     } else if (hold.automatic()
                             && !stays(hold.end())
                             && in.traits().letsGo()) {
@@ -119,7 +120,7 @@ public final class Planner {
         }
         wishes(HoldOrigin.REQUESTED, stalled);
         wishes(HoldOrigin.AUTOMATIC, stalled);
-        if (in.automaticHolds() && !stalled && in.measuring().isEmpty()) {
+        if (in.automaticHolds() && !stalled && in.letGo().isEmpty()) {
             candidates();
         }
         return new Plan(in.tick(), lines);
@@ -202,8 +203,8 @@ public final class Planner {
         if (hindrance.isPresent()) {
             return wait(hold, hindrance.get());
         }
-        if (hold.automatic() && in.measuring().isPresent()) {
-            return wait(hold, Reason.MEASURING, in.measuring().get());
+        if (hold.measured() && in.letGo().isPresent()) {
+            return wait(hold, in.letGo().get());
         }
         if (in.nowNanos() < hold.retryNanos()) {
             return wait(hold, Reason.TRIED, hold.reason());

@@ -30,6 +30,10 @@ public enum Reason {
     ABOVE_BOUND,
     /** Automatic holds are off in this window, so that their effect can be measured. */
     MEASURING,
+    /** Holds were found not to shorten time to first token enough, and are let go until that is tried again. */
+    NO_BENEFIT,
+    /** Holds were found to do harm, and are let go until that is tried again. */
+    HARMFUL,
     /** It is let go for a moment, since more of it can be held now. */
     HELD_ANEW,
 

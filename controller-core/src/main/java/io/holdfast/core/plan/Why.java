@@ -1,7 +1,7 @@
 package io.holdfast.core.plan;
 
 /** A reason of the closed list, with its numbers. */
-record Why(Reason code, String said) {
+public record Why(Reason code, String said) {
     Why after(String before) {
         return new Why(code, before + said);
     }

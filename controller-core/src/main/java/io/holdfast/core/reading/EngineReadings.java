@@ -18,6 +18,8 @@ import java.util.List;
  * @param cachedTokens of those, tokens found in the cache
  * @param ranks the load of each data-parallel rank, whose sums the readings above are, while sizes are of each; empty where
  *     the engine has one cache, or tells of all only together
+ * @param itlSumSeconds sum of the times between two tokens of an answer, ever growing
+ * @param itlCount how many times that sum covers
  * @param preemptions how often a running request was taken back into the queue for want of memory, ever growing
  */
 public record EngineReadings(
@@ -33,7 +35,9 @@ public record EngineReadings(
         Reading promptTokens,
         Reading cachedTokens,
         List<RankLoad> ranks,
-        Reading preemptions) {
+        Reading preemptions,
+        Reading itlSumSeconds,
+        Reading itlCount) {
     public EngineReadings {
         ranks = List.copyOf(ranks);
     }
@@ -66,6 +70,8 @@ public record EngineReadings(
                 .cachedTokens(unknown)
                 .ranks(List.of())
                 .preemptions(unknown)
+                .itlSumSeconds(unknown)
+                .itlCount(unknown)
                 .build();
     }
 
@@ -75,7 +81,7 @@ public record EngineReadings(
         Reading unknown = Reading.unknown(why);
         return new EngineReadings(
                 unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown,
-                List.of(), unknown);
+                List.of(), unknown, unknown, unknown);
     }
 
     /**
@@ -167,6 +173,8 @@ public record EngineReadings(
         private Reading cachedTokens;
         private List<RankLoad> ranks;
         private Reading preemptions;
+        private Reading itlSumSeconds;
+        private Reading itlCount;
 
         private Builder(EngineReadings from) {
             capacityTokens = from.capacityTokens;
@@ -182,6 +190,8 @@ public record EngineReadings(
             cachedTokens = from.cachedTokens;
             ranks = from.ranks;
             preemptions = from.preemptions;
+            itlSumSeconds = from.itlSumSeconds;
+            itlCount = from.itlCount;
         }
 
         public Builder capacityTokens(Reading reading) {
@@ -244,6 +254,16 @@ public record EngineReadings(
             return this;
         }
 
+        public Builder itlSumSeconds(Reading reading) {
+            itlSumSeconds = reading;
+            return this;
+        }
+
+        public Builder itlCount(Reading reading) {
+            itlCount = reading;
+            return this;
+        }
+
         public Builder ranks(List<RankLoad> loads) {
             ranks = loads;
             return this;
@@ -263,7 +283,9 @@ public record EngineReadings(
                     promptTokens,
                     cachedTokens,
                     ranks,
-                    preemptions);
+                    preemptions,
+                    itlSumSeconds,
+                    itlCount);
         }
     }
 }

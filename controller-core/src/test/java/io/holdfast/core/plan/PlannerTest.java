@@ -77,7 +77,7 @@ final class PlannerTest {
     private Optional<String> hindrance = Optional.empty();
     private Optional<Capabilities> capabilities = Optional.of(ABLE);
     private BackendTraits traits = HARD;
-    private Optional<String> measuring = Optional.empty();
+    private Optional<Why> letGo = Optional.empty();
     private final Set<Long> tokensKnown = new HashSet<>();
     private long largestToken = Long.MAX_VALUE;
     private Saving saving = UNKNOWN;
@@ -703,7 +703,7 @@ final class PlannerTest {
         held(1, 1, 2);
         held(2, HoldOrigin.AUTOMATIC, 3, 4);
         holds.add(wished(3, HoldOrigin.AUTOMATIC, 5, 6));
-        measuring = Optional.of("measuring: a window without");
+        letGo = Optional.of(new Why(Reason.MEASURING, "measuring: a window without"));
         Plan plan = plan();
         assertThat(plan.lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.UNPIN, Action.WAIT);
         assertThat(plan.lines().subList(1, 3))
@@ -879,7 +879,7 @@ final class PlannerTest {
                 hindrance,
                 traits,
                 capabilities,
-                measuring,
+                letGo,
                 notPrimed,
                 largestToken,
                 leaving,

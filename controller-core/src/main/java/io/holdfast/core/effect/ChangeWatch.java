@@ -1,0 +1,67 @@
+package io.holdfast.core.effect;
+
+import io.holdfast.evidence.CumulativeSum;
+import io.holdfast.evidence.SequentialComparison;
+import io.holdfast.evidence.SwitchbackFit;
+import io.holdfast.evidence.WindowValue;
+import java.util.Optional;
+
+/** Notices, while holds are proven to help and seldom off, that this may be so no longer. */
+final class ChangeWatch {
+    /*
+     * Holds that stop to help show in the on-windows, which come slower than they were when it was proven, all that was
+     * measured besides being equal: a cumulative sum of how far they stray. A false alarm costs measuring anew and no more, so
+     * nothing else that may have slowed them is looked for. Where the off-windows came faster instead, only they show it, and
+     * they are few: each is compared with the on-windows around it, so that what moves both is no change.
+     *
+     * Strays of neighbours are alike; what one strays beyond what was expected after the last one is independent, and is what
+     * is summed up.
+     */
+    private static final double ON_SLACK = 1;
+    private static final double ON_LIMIT = 5;
+    private static final double OFF_SLACK = 1;
+    private static final double OFF_LIMIT = 2.5;
+    private static final double MEMORY = 0.3;
+
+    private final SwitchbackFit fit;
+    private final CumulativeSum slower = new CumulativeSum(ON_SLACK, ON_LIMIT);
+    private final CumulativeSum offFaster = new CumulativeSum(OFF_SLACK, OFF_LIMIT);
+    private Optional<String> change = Optional.empty();
+    private long lastPosition = Long.MIN_VALUE;
+    private double lastStray;
+    private double level;
+    private int seen;
+
+    ChangeWatch(SwitchbackFit fit) {
+        this.fit = fit;
+    }
+
+    void add(WindowValue window) {
+        double stray = fit.strays(window);
+        seen++;
+        if (!window.on()) {
+            // The level around it strays as well, by less than a window.
+            if (offFaster.add((level - stray) / Math.sqrt(1 + MEMORY))) {
+                change = Optional.of("it is measured anew, since windows without holds come faster than they did");
+            }
+            return;
+        }
+        boolean neighbour = window.position() == lastPosition + 1;
+        double alike = neighbour ? fit.correlation() : 0;
+        if (slower.add((stray - alike * lastStray) / Math.sqrt(1 - alike * alike))) {
+            change = Optional.of("it is measured anew, since windows with holds come slower than they did");
+        }
+        level += MEMORY * (stray - level);
+        lastStray = stray;
+        lastPosition = window.position();
+    }
+
+    Optional<String> change() {
+        return change;
+    }
+
+    /** Whether traffic may have become another one since, without a change. */
+    boolean old() {
+        return seen >= SequentialComparison.SPAN;
+    }
+}

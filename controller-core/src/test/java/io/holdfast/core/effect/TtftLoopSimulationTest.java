@@ -1,0 +1,159 @@
+package io.holdfast.core.effect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.effect.TtftEffect.State;
+import io.holdfast.evidence.Interval;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongToDoubleFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** How often the loop is right and wrong, over seeded runs of traffic; all of them with {@code -Dholdfast.scale=deep}. */
+final class TtftLoopSimulationTest {
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+    private static final int RUNS = DEEP ? 400 : 40;
+    private static final double SD = 0.05;
+    private static final int SPAN = 80;
+    private static final double HARM = Math.log(1.1);
+    private static final double GAIN = Math.log(0.9);
+
+    /** When a run first was in each state, in windows since measuring began; and what each look showed until then. */
+    private record Run(Map<State, Integer> first, List<Look> looks) {
+        boolean by(State state, int window) {
+            return first.getOrDefault(state, Integer.MAX_VALUE) <= window;
+        }
+
+        boolean released(int window) {
+            return by(State.HARMFUL, window) || by(State.NO_BENEFIT, window);
+        }
+    }
+
+    private record Look(int window, Interval percent) {}
+
+    private static Run run(long seed, double sd, int windows, LongToDoubleFunction effect) {
+        SimulatedTraffic traffic = new SimulatedTraffic(seed, sd, effect);
+        Map<State, Integer> first = new EnumMap<>(State.class);
+        List<Look> looks = new ArrayList<>();
+        Optional<Interval> last = Optional.empty();
+        while (traffic.measuringWindows() < windows) {
+            traffic.window();
+            TtftEffect now = traffic.loop().effect();
+            first.putIfAbsent(now.state(), traffic.measuringWindows());
+            if (!now.interval95Percent().equals(last)) {
+                last = now.interval95Percent();
+                last.ifPresent(interval -> looks.add(new Look(traffic.measuringWindows(), interval)));
+            }
+        }
+        return new Run(first, looks);
+    }
+
+    private static List<Run> runs(double sd, int windows, LongToDoubleFunction effect) {
+        List<Run> runs = new ArrayList<>();
+        for (int seed = 0; seed < RUNS; seed++) {
+            runs.add(run(1_000 + seed, sd, windows, effect));
+        }
+        return runs;
+    }
+
+    private static int count(String what, double sd, List<Run> runs, java.util.function.Predicate<Run> which) {
+        int count = (int) runs.stream().filter(which).count();
+        System.out.printf("sd %.2f: %s: %d of %d%n", sd, what, count, RUNS);
+        return count;
+    }
+
+    /** A bar of so many among 400, for as many runs as there are; a slice may miss it by chance a little. */
+    private static int atMost(int of400) {
+        return DEEP ? of400 : (int) Math.ceil(of400 * RUNS / 400.0 + 2 * Math.sqrt(of400 * RUNS / 400.0));
+    }
+
+    private static int atLeast(int of400) {
+        return RUNS - atMost(400 - of400);
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {SD, 0.08})
+    void noEffect_isSeldomTakenForOneAndFoundToBeNone(double sd) {
+        List<Run> runs = runs(sd, SPAN, window -> 0);
+        int proven = count("no effect, PROVEN within 80 windows", sd, runs, run -> run.by(State.PROVEN, SPAN));
+        int harmful = count("no effect, HARMFUL within 80 windows", sd, runs, run -> run.by(State.HARMFUL, SPAN));
+        int none = count("no effect, NO_BENEFIT within 80 windows", sd, runs, run -> run.by(State.NO_BENEFIT, SPAN));
+        if (sd == SD) {
+            assertThat(proven).isLessThanOrEqualTo(atMost(8));
+            assertThat(harmful).isLessThanOrEqualTo(atMost(32));
+            assertThat(none).isGreaterThanOrEqualTo(atLeast(348));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {SD, 0.08})
+    void harm_isReleasedSoon(double sd) {
+        List<Run> runs = runs(sd, 40, window -> HARM);
+        int released = count("10 % harm, released within 20 windows", sd, runs, run -> run.released(20));
+        count("10 % harm, released within 40 windows", sd, runs, run -> run.released(40));
+        if (sd == SD) {
+            assertThat(released).isGreaterThanOrEqualTo(atLeast(372));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {SD, 0.08})
+    void gain_isProven(double sd) {
+        List<Run> runs = runs(sd, 40, window -> GAIN);
+        int proven = count("10 % gain, PROVEN within 40 windows", sd, runs, run -> run.by(State.PROVEN, 40));
+        count("10 % gain, PROVEN within 20 windows", sd, runs, run -> run.by(State.PROVEN, 20));
+        if (sd == SD) {
+            assertThat(proven).isGreaterThanOrEqualTo(atLeast(372));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {0, 0.02, 0.1, -0.1})
+    void interval_ofAConstantEffect_coversAtEveryLook(double change) {
+        double effect = Math.log1p(change);
+        List<Run> runs = runs(SD, SPAN, window -> effect);
+        int all = count(
+                "effect " + 100 * change + " %, the interval covers at all looks",
+                SD,
+                runs,
+                run -> run.looks().stream().allMatch(look -> look.percent().contains(100 * change)));
+        assertThat(all).isGreaterThanOrEqualTo(atLeast(370));
+    }
+
+    @Test
+    void effect_thatFlipsItsSign_isNoticed() {
+        for (double sd : new double[] {SD, 0.08}) {
+            int noticed = 0;
+            int released = 0;
+            int proven = 0;
+            for (int seed = 0; seed < RUNS; seed++) {
+                SimulatedTraffic traffic = new SimulatedTraffic(5_000 + seed, sd, window -> window < 60 ? GAIN : HARM);
+                boolean was = false;
+                boolean left = false;
+                boolean gone = false;
+                while (traffic.measuringWindows() < 120) {
+                    traffic.window();
+                    State state = traffic.loop().effect().state();
+                    was |= state == State.PROVEN && traffic.measuringWindows() == 60;
+                    left |= was && state != State.PROVEN && traffic.measuringWindows() <= 100;
+                    gone |= was && state == State.HARMFUL;
+                }
+                proven += was ? 1 : 0;
+                noticed += left ? 1 : 0;
+                released += gone ? 1 : 0;
+            }
+            System.out.printf(
+                    "sd %.2f: 10 %% gain that becomes 10 %% harm: PROVEN before in %d, noticed within 40 windows in %d,"
+                            + " released within 60 in %d of %d%n",
+                    sd, proven, noticed, released, RUNS);
+            if (sd == SD) {
+                assertThat(noticed).isGreaterThanOrEqualTo(atLeast(348));
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.rules.fault.Fault;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.sidecar.SharedServices.Seams;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a sidecar finds out about its holds beside an emulated engine, as its API tells it. */
+final class TtftStatesTest {
+    /*
+     * Engine and sidecar live by a clock that goes so many times as fast as the machine's, so that a window takes about a
+     * second. What the machine takes for itself weighs as many times more; so holds that help save most of a pass, those
+     * that harm treble it, and a gain that is missed is one of a third: nothing here hangs on how busy the machine is.
+     */
+    private static final double PACE = 20;
+    private static final int MOST_REQUESTS = 60_000;
+    private static final int[] PREFIX = EngineClient.prompt(1, 6_000);
+
+    @TempDir
+    Path state;
+
+    private int next = 100;
+
+    /** A sidecar that may measure, an engine with this much memory, and somebody who sends it requests. */
+    private final class Bed implements AutoCloseable {
+        private final FastClock clock = new FastClock(PACE);
+        private final Vertx vertx = Vertx.vertx();
+        private final Emulator emulator;
+        private final Sidecar sidecar;
+        private final EngineClient engine;
+        private final SidecarClient client;
+
+        Bed(int capacityTokens, List<Fault> faults, String keys) {
+            EmulatorSettings settings = EmulatorSettings.defaults()
+                    .withVariant(Variant.PIN_GPU)
+                    .withCapacityTokens(capacityTokens)
+                    .withPageTokens(TestBed.BLOCK)
+                    .withPrefillMicrosPerToken(200)
+                    .withFirstTokenMicros(60_000)
+                    .withDecodeMillis(1)
+                    .withFaults(faults);
+            emulator = Emulator.start(vertx, settings, clock);
+            sidecar = Sidecar.start(
+                    vertx,
+                    SidecarConfig.parse("""
+                        listen: {port: 0}
+                        stateDirectory: '%s'
+                        engines:
+                          - {id: demo, type: sglang, url: '%s', backend: pin_blocks, maxOutputTokens: 16,
+                             largestPromptTokens: 6400, ttftWindowSeconds: 30, ttftLeastGain: 0.3, %s}
+                        """.formatted(state, emulator.uri(), keys), "test.yaml"),
+                    new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
+                    Seams.none()
+                            .withHangLimit(Duration.ofMinutes(5))
+                            .withClock(clock::nanos)
+                            .withPace(PACE));
+            engine = new EngineClient(emulator.uri());
+            client = new SidecarClient(sidecar.uri());
+            client.meet(engine);
+        }
+
+        JsonObject ttft() {
+            return client.engine().getJsonObject("ttft");
+        }
+
+        /** Has the prefix held by somebody who offers it to be measured. */
+        String holdMeasured() {
+            engine.generate(PREFIX);
+            Http.Answer answer = client.http.post(
+                    SidecarClient.HOLDS,
+                    new JsonObject()
+                            .put("tokens", EngineClient.array(PREFIX))
+                            .put("leaseSeconds", 86_400)
+                            .put("measure", true)
+                            .encode());
+            assertThat(answer.status()).as(answer.text()).isEqualTo(201);
+            return answer.json().getString("id");
+        }
+
+        /** Serves rounds of requests until the loop is in one of these states, and answers what it says of it then. */
+        JsonObject serveUntil(Set<String> states, Runnable round) {
+            JsonObject seen = ttft();
+            for (int sent = 0; !states.contains(seen.getString("state")); sent += 8) {
+                assertThat(sent).as("never came; last seen: %s", seen).isLessThan(MOST_REQUESTS);
+                round.run();
+                seen = ttft();
+            }
+            return seen;
+        }
+
+        @Override
+        public void close() {
+            client.close();
+            engine.close();
+            sidecar.close();
+            emulator.close();
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+    }
+
+    /** A text after the prefix that nobody sent before. */
+    private int[] afterPrefix() {
+        int[] text = EngineClient.prompt(next++, 48);
+        int[] request = Arrays.copyOf(PREFIX, PREFIX.length + text.length);
+        System.arraycopy(text, 0, request, PREFIX.length, text.length);
+        return request;
+    }
+
+    @Test
+    void automaticHoldsThatHelp_areProven() {
+        try (Bed bed = new Bed(16_384, List.of(), "automaticHolds: true, share: 0.5")) {
+            JsonObject found = bed.serveUntil(Set.of("proven", "no_benefit", "harmful"), () -> {
+                bed.engine.generate(afterPrefix());
+                for (int i = 0; i < 11; i++) {
+                    bed.engine.generate(EngineClient.prompt(next++, 1_000));
+                }
+            });
+            assertThat(found.getString("state")).as(found.encode()).isEqualTo("proven");
+            assertThat(found.getJsonArray("interval95Percent").getDouble(1)).isNegative();
+            assertThat(found.getDouble("offSeconds")).isPositive();
+            assertThat(bed.client.metric("holdfast_ttft_state{engine=\"demo\",state=\"proven\"}"))
+                    .isEqualTo(1);
+        }
+    }
+
+    @Test
+    void holdInAmpleMemory_isNoBenefitAndLetGo() {
+        try (Bed bed = new Bed(65_536, List.of(), "priming: false")) {
+            String id = bed.holdMeasured();
+            JsonObject found = bed.serveUntil(Set.of("proven", "no_benefit", "harmful"), () -> recurring(bed));
+            assertThat(found.getString("state")).as(found.encode()).isEqualTo("no_benefit");
+            assertLetGo(bed, id, found, "no_benefit", "holds do not shorten time to first token");
+        }
+    }
+
+    @Test
+    void holdThatSlowsTheEngine_isHarmfulAndLetGo() {
+        try (Bed bed = new Bed(65_536, List.of(Fault.parse("holds-slow=50")), "priming: false")) {
+            String id = bed.holdMeasured();
+            JsonObject found = bed.serveUntil(Set.of("proven", "no_benefit", "harmful"), () -> recurring(bed));
+            assertThat(found.getString("state")).as(found.encode()).isEqualTo("harmful");
+            assertThat(found.getJsonArray("interval95Percent").getDouble(0)).isPositive();
+            assertLetGo(bed, id, found, "harmful", "holds lengthen time to first token");
+        }
+    }
+
+    @Test
+    void automaticHoldsInAmpleMemory_holdNothingAndSaySo() {
+        try (Bed bed = new Bed(65_536, List.of(), "automaticHolds: true")) {
+            for (int i = 0; i < 40; i++) {
+                recurring(bed);
+            }
+            JsonObject seen = Eventually.see(
+                    "a window is over",
+                    bed::ttft,
+                    ttft -> !ttft.getString("reason").contains("no window is over yet"));
+            assertThat(seen.getString("state")).isEqualTo("unproven");
+            assertThat(seen.getString("reason")).contains("nothing was held that may be let go");
+            assertThat(seen.getDouble("offSeconds")).isZero();
+        }
+    }
+
+    /** Prompts that all fit the cache. */
+    private static void recurring(Bed bed) {
+        for (int i = 0; i < 7; i++) {
+            bed.engine.generate(EngineClient.prompt(50 + i, 256));
+        }
+        bed.engine.generate(PREFIX);
+    }
+
+    private static void assertLetGo(Bed bed, String id, JsonObject found, String code, String because) {
+        assertThat(found.getDouble("nextTrySeconds")).isPositive();
+        JsonObject hold = bed.client.holdIn(id, "requested");
+        assertThat(hold.getString("reason")).startsWith(because);
+        assertThat(hold.getBoolean("measure")).isTrue();
+        JsonObject line =
+                bed.client.engine().getJsonObject("plan").getJsonArray("lines").getJsonObject(0);
+        assertThat(line.getString("code")).isEqualTo(code);
+        Eventually.see("nothing is pinned", bed.engine::usedTokens, used -> used == 0);
+    }
+}
