@@ -72,6 +72,7 @@ final class EngineLink implements AutoCloseable {
     private final PrefixResolver prefixes;
     private final HoldFile holdFile;
     private final LastingHolds lasting;
+    private final LearnedSnapshots snapshots;
     private final boolean showText;
     private final EventThread thread;
     private final Executor executor;
@@ -86,7 +87,7 @@ final class EngineLink implements AutoCloseable {
 
     private EngineLink(
             EngineConfig config,
-            Path ledgerFile,
+            Path stateDirectory,
             FileLedgerStore store,
             HoldFile holdFile,
             StrayLedgers strays,
@@ -130,7 +131,7 @@ final class EngineLink implements AutoCloseable {
             controller.publishesNothing();
         }
         this.binding =
-                new LedgerBinding(config, ledger, ledgerFile, http, controller, shared.executor(), shared.clock());
+                new LedgerBinding(config, ledger, store.file(), http, controller, shared.executor(), shared.clock());
         this.emergency = new EmergencyRelease(
                 config.id(), ledger, calls, binding::engine, shared.clock(), shared.executor(), shared.watch());
         BlockNaming naming = config.family().naming(config);
@@ -157,6 +158,15 @@ final class EngineLink implements AutoCloseable {
                 controller,
                 prefixes,
                 binding::engine,
+                shared.seams().wall(),
+                shared.executor());
+        this.snapshots = new LearnedSnapshots(
+                config.id(),
+                new LearnedFile(stateDirectory, config.id(), shared.seams().files()),
+                controller,
+                binding::engine,
+                shared.snapshots(),
+                shared.clock(),
                 shared.seams().wall(),
                 shared.executor());
         leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
@@ -200,7 +210,7 @@ final class EngineLink implements AutoCloseable {
                     shared.seams().wall().instant());
             EngineLink link = new EngineLink(
                     config,
-                    store.file(),
+                    stateDirectory,
                     store,
                     holdFile,
                     strays,
@@ -334,6 +344,12 @@ final class EngineLink implements AutoCloseable {
             events.ask();
         }
         lasting.look();
+        snapshots.look();
+    }
+
+    /** Keeps what was learned because the process ends; completed when that is done, or cannot be. */
+    CompletableFuture<Void> keepLearned() {
+        return fault().isEmpty() ? snapshots.last() : CompletableFuture.completedFuture(null);
     }
 
     /** Asks for a hold; turned away while everything is let go of. */
@@ -528,6 +544,7 @@ final class EngineLink implements AutoCloseable {
         view().paused().ifPresent(notes::add);
         view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
         notes.addAll(lasting.notes());
+        snapshots.note().ifPresent(notes::add);
         PinsView pins = pins();
         if (pins.unsure() > 0) {
             notes.add(pins.unsure() + " pins may still be there: a call about them had no clear answer");
@@ -608,7 +625,8 @@ final class EngineLink implements AutoCloseable {
                 .put("pins", ApiJson.pins(pins()))
                 .put("calls", ApiJson.guards(http.guards()))
                 .put("automaticHolds", config.automaticHolds())
-                .put("paused", view().paused().isPresent());
+                .put("paused", view().paused().isPresent())
+                .put("learned", snapshots.json());
         String fault = fault();
         if (!fault.isEmpty()) {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);

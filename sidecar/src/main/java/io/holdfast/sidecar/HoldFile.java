@@ -6,19 +6,14 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,9 +35,7 @@ final class HoldFile implements Closeable {
 
     private static final Logger LOG = LoggerFactory.getLogger(HoldFile.class);
     private static final long SMALL_BYTES = 1 << 20;
-    private static final Set<PosixFilePermission> OWNER = PosixFilePermissions.fromString("rw-------");
 
-    private final Path directory;
     private final Path file;
     private final LedgerFiles files;
     private final Map<Long, KeptHold> kept = new LinkedHashMap<>();
@@ -52,7 +45,6 @@ final class HoldFile implements Closeable {
     private long rewriteAt = SMALL_BYTES;
 
     private HoldFile(Path directory, String engineId, LedgerFiles files) {
-        this.directory = directory;
         this.file = directory.resolve(engineId + ".holds");
         this.files = files;
     }
@@ -198,7 +190,8 @@ final class HoldFile implements Closeable {
         Optional<FileChannel> fresh = Optional.empty();
         long size = 0;
         try {
-            makeForOwner(next);
+            // Texts of prompts are in it.
+            WholeFile.makeForOwner(next);
             FileChannel channel = files.open(next, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);
             fresh = Optional.of(channel);
             size += write(channel, size, HoldLines.head());
@@ -206,10 +199,7 @@ final class HoldFile implements Closeable {
                 size += write(channel, size, HoldLines.kept(hold));
             }
             channel.force(true);
-            Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-            try (FileChannel renamed = files.open(directory, StandardOpenOption.READ)) {
-                renamed.force(true);
-            }
+            WholeFile.moveDurably(next, file, files);
         } catch (IOException e) {
             if (fresh.isPresent()) {
                 fresh.get().close();
@@ -220,22 +210,6 @@ final class HoldFile implements Closeable {
         writing = fresh;
         end = size;
         rewriteAt = Math.max(SMALL_BYTES, 2 * size);
-    }
-
-    /** Texts of prompts are in it. */
-    private static void makeForOwner(Path path) throws IOException {
-        boolean posix = path.getFileSystem().supportedFileAttributeViews().contains("posix");
-        try {
-            if (posix) {
-                Files.createFile(path, PosixFilePermissions.asFileAttribute(OWNER));
-            } else {
-                Files.createFile(path);
-            }
-        } catch (FileAlreadyExistsException e) {
-            if (posix) {
-                Files.setPosixFilePermissions(path, OWNER);
-            }
-        }
     }
 
     private static int write(FileChannel channel, long position, byte[] bytes) throws IOException {

@@ -27,8 +27,7 @@ final class ShadowGate {
             firstSeconds = seconds;
             lastSeconds = seconds;
         }
-        double memory = Math.max(LEAST_MEMORY_SECONDS, Math.min(MOST_MEMORY_SECONDS, RESIDENCES * residence));
-        double kept = Math.exp(-(seconds - lastSeconds) / memory);
+        double kept = kept(seconds - lastSeconds, residence);
         lastSeconds = seconds;
         hitsWithout = hitsWithout * kept + without;
         hitsWith = hitsWith * kept + with;
@@ -46,6 +45,40 @@ final class ShadowGate {
             changes++;
         }
         return open;
+    }
+
+    /** What outlives this process. */
+    LearnedRank.LearnedEvidence learned(double seconds) {
+        boolean none = Double.isNaN(firstSeconds);
+        return new LearnedRank.LearnedEvidence(
+                hitsWithout,
+                hitsWith,
+                references,
+                none ? 0 : lastSeconds - firstSeconds,
+                none ? 0 : Math.max(0, seconds - lastSeconds));
+    }
+
+    /**
+     * Takes up what an earlier process found, faded by the time since. The licence is not taken up: it takes the margin to
+     * open again.
+     */
+    void restore(LearnedRank.LearnedEvidence learned, double seconds, double awaySeconds, double residence) {
+        if (learned.references() == 0) {
+            return;
+        }
+        double begun = Double.isNaN(firstSeconds) ? seconds : firstSeconds;
+        lastSeconds = Double.isNaN(firstSeconds) ? seconds : lastSeconds;
+        double ended = seconds - awaySeconds - learned.idleSeconds();
+        double kept = kept(Math.max(0, lastSeconds - ended), residence);
+        hitsWithout += learned.without() * kept;
+        hitsWith += learned.with() * kept;
+        references += learned.references() * kept;
+        firstSeconds = Math.min(begun, ended - learned.forSeconds());
+    }
+
+    private static double kept(double seconds, double residence) {
+        double memory = Math.max(LEAST_MEMORY_SECONDS, Math.min(MOST_MEMORY_SECONDS, RESIDENCES * residence));
+        return Math.exp(-seconds / memory);
     }
 
     /** What both models found of recent requests. */
