@@ -25,6 +25,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -203,11 +204,13 @@ final class EngineLink implements AutoCloseable {
                 .map(its -> new EngineHttp(
                         EngineHttpSettings.of(its.url()), shared.executor(), shared.timer(), shared.clock()));
         try {
+            Instant now = shared.seams().wall().instant();
             HoldFile holdFile = HoldFile.open(
                     stateDirectory,
                     config.id(),
                     shared.seams().files(),
-                    shared.seams().wall().instant());
+                    now,
+                    HoldFile.setBack(stateDirectory, config.id(), now));
             EngineLink link = new EngineLink(
                     config,
                     stateDirectory,

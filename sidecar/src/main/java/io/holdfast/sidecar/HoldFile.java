@@ -9,6 +9,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,7 +27,8 @@ final class HoldFile implements Closeable {
      * somebody asked to have kept.
      *
      * A time that no lease reaches (the machine's clock was wrong when it was written, or somebody edited the file) is cut to
-     * the longest lease that there is.
+     * the longest lease that there is. Where the file itself was written in the future, the clock was set back since, and
+     * every lease ends so much earlier by it.
      *
      * Opening writes what is alive into a second file and renames it over the first, and so does a line behind which the
      * file would be twice what it was then; where the disk takes no write, what was read counts all the same, and every later line says why it is not
@@ -53,12 +55,17 @@ final class HoldFile implements Closeable {
      * The file of one engine, made at its first line.
      *
      * @param now holds whose leases ended before are left out
+     * @param setBack by how much the clock on the wall was set back since it was written
      * @throws IOException with one sentence, when what is there is no such file or cannot be read
      */
-    static HoldFile open(Path directory, String engineId, LedgerFiles files, Instant now) throws IOException {
+    static HoldFile open(Path directory, String engineId, LedgerFiles files, Instant now, Duration setBack)
+            throws IOException {
         HoldFile opened = new HoldFile(directory, engineId, files);
         if (Files.exists(opened.file)) {
             opened.read();
+            opened.kept.replaceAll((_, hold) -> hold.claimedBy(hold.claims().stream()
+                    .map(claim -> claim.setBack(setBack))
+                    .toList()));
             opened.kept
                     .values()
                     .removeIf(hold -> !hold.declared() && !hold.until().isAfter(now));
@@ -71,6 +78,18 @@ final class HoldFile implements Closeable {
             }
         }
         return opened;
+    }
+
+    /** By how much the clock on the wall was set back since, at least: what was written in the future tells. */
+    static Duration setBack(Path directory, String engineId, Instant now) {
+        Path written = new HoldFile(directory, engineId, LedgerFiles.SYSTEM).file;
+        try {
+            Duration back =
+                    Duration.between(now, Files.getLastModifiedTime(written).toInstant());
+            return back.isNegative() ? Duration.ZERO : back;
+        } catch (IOException e) {
+            return Duration.ZERO;
+        }
     }
 
     /** How many holds the file of one engine has by now, whoever writes it; 0 where there is none that can be read. */

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -143,7 +144,7 @@ final class LearnedSnapshots {
     }
 
     private void takeUp(EngineIdentity here, Found found) {
-        Instant now = wall.instant();
+        Instant now = now();
         switch (found) {
             case Found.Nothing _ -> state.updateAndGet(at -> at.begun(here, now, Optional.empty(), Optional.empty()));
             case Found.Aside aside -> {
@@ -167,6 +168,11 @@ final class LearnedSnapshots {
         }
     }
 
+    /** As the file has it. */
+    private Instant now() {
+        return wall.instant().truncatedTo(ChronoUnit.MILLIS);
+    }
+
     private static Duration within(Duration away) {
         return away.isNegative() ? Duration.ZERO : away.compareTo(LONGEST_AWAY) > 0 ? LONGEST_AWAY : away;
     }
@@ -174,14 +180,14 @@ final class LearnedSnapshots {
     private void dropped(String why) {
         String sentence = "what an earlier process learned is not taken up as it is: " + why;
         LOG.warn("Engine {}: {}.", engineId, sentence);
-        state.updateAndGet(at -> at.dropped(wall.instant(), sentence));
+        state.updateAndGet(at -> at.dropped(now(), sentence));
     }
 
     private void another(EngineIdentity before, EngineIdentity here) {
         String sentence = "the engine was the one at " + before.shown() + " and is the one at " + here.shown()
                 + " now, so learning begins anew";
         LOG.info("Engine {}: {}.", engineId, sentence);
-        state.updateAndGet(at -> at.begun(here, wall.instant(), at.taken, Optional.of(sentence)));
+        state.updateAndGet(at -> at.begun(here, now(), at.taken, Optional.of(sentence)));
     }
 
     private CompletableFuture<Void> take() {
@@ -191,7 +197,7 @@ final class LearnedSnapshots {
                 .learned()
                 .thenAcceptAsync(
                         learned -> learned.ifPresent(known -> write(
-                                new Snapshot(now.of.orElseThrow(), now.since.orElseThrow(), wall.instant(), known))),
+                                new Snapshot(now.of.orElseThrow(), now.since.orElseThrow(), now(), known))),
                         executor));
     }
 
@@ -229,7 +235,7 @@ final class LearnedSnapshots {
         JsonObject json = new JsonObject().put("snapshots", now.written);
         now.since.ifPresent(since -> json.put("since", since.toString()));
         now.taken
-                .map(taken -> Duration.between(taken, wall.instant()).toSeconds())
+                .map(taken -> Duration.between(taken, now()).toSeconds())
                 .ifPresent(age -> json.put("snapshotAgeSeconds", Math.max(0, age)));
         now.notTakenUp.ifPresent(why -> json.put("notTakenUp", why));
         now.notWritten.ifPresent(why -> json.put("notWritten", why));

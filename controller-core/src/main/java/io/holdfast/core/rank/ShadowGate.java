@@ -59,21 +59,21 @@ final class ShadowGate {
     }
 
     /**
-     * Takes up what an earlier process found, faded by the time since. The licence is not taken up: it takes the margin to
-     * open again.
+     * Takes up what an earlier process found, faded by the time since; after so long that all of it has faded, nothing. The
+     * licence is not taken up: it takes the margin to open again.
      */
     void restore(LearnedRank.LearnedEvidence learned, double seconds, double awaySeconds, double residence) {
-        if (learned.references() == 0) {
+        double since = awaySeconds + learned.idleSeconds();
+        if (learned.references() == 0 || since > MOST_MEMORY_SECONDS) {
             return;
         }
-        double begun = Double.isNaN(firstSeconds) ? seconds : firstSeconds;
-        lastSeconds = Double.isNaN(firstSeconds) ? seconds : lastSeconds;
-        double ended = seconds - awaySeconds - learned.idleSeconds();
-        double kept = kept(Math.max(0, lastSeconds - ended), residence);
+        boolean first = Double.isNaN(firstSeconds);
+        firstSeconds = Math.min(first ? seconds : firstSeconds, seconds - learned.forSeconds());
+        lastSeconds = first ? seconds : lastSeconds;
+        double kept = kept(Math.max(0, since - (seconds - lastSeconds)), residence);
         hitsWithout += learned.without() * kept;
         hitsWith += learned.with() * kept;
         references += learned.references() * kept;
-        firstSeconds = Math.min(begun, ended - learned.forSeconds());
     }
 
     private static double kept(double seconds, double residence) {
