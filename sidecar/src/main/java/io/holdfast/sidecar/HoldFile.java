@@ -63,9 +63,8 @@ final class HoldFile implements Closeable {
         HoldFile opened = new HoldFile(directory, engineId, files);
         if (Files.exists(opened.file)) {
             opened.read();
-            opened.kept.replaceAll((_, hold) -> hold.claimedBy(hold.claims().stream()
-                    .map(claim -> claim.setBack(setBack))
-                    .toList()));
+            opened.kept.replaceAll((_, hold) -> hold.claimedBy(
+                    hold.claims().stream().map(claim -> claim.setBack(setBack)).toList()));
             opened.kept
                     .values()
                     .removeIf(hold -> !hold.declared() && !hold.until().isAfter(now));

@@ -196,8 +196,8 @@ final class LearnedSnapshots {
         return noted(controller
                 .learned()
                 .thenAcceptAsync(
-                        learned -> learned.ifPresent(known -> write(
-                                new Snapshot(now.of.orElseThrow(), now.since.orElseThrow(), now(), known))),
+                        learned -> learned.ifPresent(known ->
+                                write(new Snapshot(now.of.orElseThrow(), now.since.orElseThrow(), now(), known))),
                         executor));
     }
 

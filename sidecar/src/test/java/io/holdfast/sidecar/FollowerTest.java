@@ -43,8 +43,7 @@ class FollowerTest {
     }
 
     private Follower follower(Path config) {
-        return new Follower(
-                vertx, SidecarConfig.load(config), new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+        return new Follower(vertx, SidecarConfig.load(config), new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
     }
 
     /** As its process does. */
@@ -65,7 +64,9 @@ class FollowerTest {
             id = client.held(PREFIX);
             assertThat(follower.tryToStart()).as("somebody is there").isEmpty();
             assertThat(follower.tryToStart()).isEmpty();
-            assertThat(client.http.get("/readyz").status()).as("and not disturbed").isEqualTo(200);
+            assertThat(client.http.get("/readyz").status())
+                    .as("and not disturbed")
+                    .isEqualTo(200);
         }
         try (Sidecar next = whenItTakesOver(follower);
                 SidecarClient client = new SidecarClient(next.uri())) {

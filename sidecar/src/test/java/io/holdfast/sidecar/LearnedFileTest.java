@@ -28,10 +28,7 @@ class LearnedFileTest {
     private static final EngineIdentity ENGINE =
             new EngineIdentity("http://a:1", "http://10.0.0.1:1", Optional.of("m"));
     private static final Snapshot SNAPSHOT = new Snapshot(
-            ENGINE,
-            Instant.ofEpochMilli(1_000),
-            Instant.ofEpochMilli(1_790_000_000_123L),
-            LearnedSamples.most(1));
+            ENGINE, Instant.ofEpochMilli(1_000), Instant.ofEpochMilli(1_790_000_000_123L), LearnedSamples.most(1));
 
     @TempDir
     Path directory;
@@ -92,8 +89,8 @@ class LearnedFileTest {
         byte[] before = Files.readAllBytes(path());
         for (String failing : List.of("write demo.learned.next", "force demo.learned.next", "open to write ")) {
             disk.trouble(WatchedDisk.failing(call -> call.startsWith(failing)));
-            assertThatThrownBy(() -> file().write(
-                            new Snapshot(ENGINE, Instant.EPOCH, Instant.EPOCH, LearnedSamples.most(2))))
+            assertThatThrownBy(() ->
+                            file().write(new Snapshot(ENGINE, Instant.EPOCH, Instant.EPOCH, LearnedSamples.most(2))))
                     .isInstanceOf(IOException.class);
             disk.trouble(call -> {});
             assertThat(Files.readAllBytes(path())).as(failing).isEqualTo(before);
@@ -133,11 +130,14 @@ class LearnedFileTest {
     private void assertAside(String what) throws IOException {
         Files.deleteIfExists(aside());
         byte[] content = Files.readAllBytes(path());
-        assertThat(file().read(ENGINE)).as(what).isInstanceOfSatisfying(Found.Aside.class, found -> assertThat(
-                        found.why())
-                .startsWith("what an earlier process learned (" + path() + ") ")
-                .endsWith(": it is left aside in " + aside() + ", and learning begins anew")
-                .doesNotContain("\n"));
+        assertThat(file().read(ENGINE))
+                .as(what)
+                .isInstanceOfSatisfying(
+                        Found.Aside.class,
+                        found -> assertThat(found.why())
+                                .startsWith("what an earlier process learned (" + path() + ") ")
+                                .endsWith(": it is left aside in " + aside() + ", and learning begins anew")
+                                .doesNotContain("\n"));
         assertThat(path()).doesNotExist();
         assertThat(Files.readAllBytes(aside())).as(what).isEqualTo(content);
     }

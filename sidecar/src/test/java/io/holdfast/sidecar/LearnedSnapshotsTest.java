@@ -41,8 +41,7 @@ class LearnedSnapshotsTest {
     }
 
     private Sidecar sidecar(Emulator emulator, String keys, Seams seams) {
-        String yaml = TestBed.yaml(state, emulator.uri(), keys)
-                .replace("engines:", "snapshotSeconds: 1\nengines:");
+        String yaml = TestBed.yaml(state, emulator.uri(), keys).replace("engines:", "snapshotSeconds: 1\nengines:");
         return Sidecar.start(
                 vertx,
                 SidecarConfig.parse(yaml, "test.yaml"),
@@ -70,10 +69,8 @@ class LearnedSnapshotsTest {
     }
 
     private static int ways(SidecarClient client) {
-        JsonArray prefixes = client.http
-                .get("/api/v1/engines/demo/prefixes")
-                .json()
-                .getJsonArray("prefixes");
+        JsonArray prefixes =
+                client.http.get("/api/v1/engines/demo/prefixes").json().getJsonArray("prefixes");
         return prefixes.isEmpty() ? 0 : prefixes.getJsonObject(0).getInteger("continuations");
     }
 
@@ -111,7 +108,8 @@ class LearnedSnapshotsTest {
     void shutdown_writesWhatWasLearnedSinceTheLastSnapshot() {
         try (Emulator emulator = Emulator.start(vertx, SETTINGS);
                 EngineClient engine = new EngineClient(emulator.uri())) {
-            String yaml = TestBed.yaml(state, emulator.uri(), "").replace("engines:", "snapshotSeconds: 86400\nengines:");
+            String yaml =
+                    TestBed.yaml(state, emulator.uri(), "").replace("engines:", "snapshotSeconds: 86400\nengines:");
             try (Sidecar first = Sidecar.start(vertx, SidecarConfig.parse(yaml, "test.yaml"));
                     SidecarClient client = new SidecarClient(first.uri())) {
                 share(client, engine);
@@ -142,7 +140,9 @@ class LearnedSnapshotsTest {
                             + ", and learning begins anew");
             assertThat(learned.getString("since")).isGreaterThan(since);
             assertThat(ways(client)).isZero();
-            assertThat(client.http.get("/readyz").status()).as("no reason to be unready").isEqualTo(200);
+            assertThat(client.http.get("/readyz").status())
+                    .as("no reason to be unready")
+                    .isEqualTo(200);
         }
     }
 
@@ -179,8 +179,8 @@ class LearnedSnapshotsTest {
             port = emulator.uri().getPort();
             share(client, engine);
         }
-        try (Emulator emulator = Emulator.start(
-                        vertx, SETTINGS.withPageTokens(32).withHttpPort(port));
+        try (Emulator emulator =
+                        Emulator.start(vertx, SETTINGS.withPageTokens(32).withHttpPort(port));
                 Sidecar next = sidecar(emulator);
                 SidecarClient client = new SidecarClient(next.uri())) {
             assertThat(Eventually.see(
@@ -205,9 +205,12 @@ class LearnedSnapshotsTest {
             Http.Answer ready = Eventually.see(
                     "the note",
                     () -> client.http.get("/readyz"),
-                    answer -> answer.text().contains("what is learned is not on the disk (No space left on device), so"
-                            + " that a start would learn it anew: free space on the disk of the state directory"));
-            assertThat(ready.status()).as("it looks after its engine all the same").isEqualTo(200);
+                    answer -> answer.text()
+                            .contains("what is learned is not on the disk (No space left on device), so that a start"
+                                    + " would learn it anew: free space on the disk of the state directory"));
+            assertThat(ready.status())
+                    .as("it looks after its engine all the same")
+                    .isEqualTo(200);
             engine.generate(PinnedEngine.PREFIX);
             client.held(PinnedEngine.PREFIX);
             assertThat(learned(client).getString("notWritten")).contains("No space left on device");

@@ -50,7 +50,9 @@ final class ShadowGateTest {
         ShadowGate young = new ShadowGate();
         young.request(0, 0, 0, 970, 60);
         young.restore(new LearnedRank.LearnedEvidence(100, 200, 10_000, 20, 0), 980, 0, 60);
-        assertThat(young.decide(980)).as("both lives saw it for less than a minute").isFalse();
+        assertThat(young.decide(980))
+                .as("both lives saw it for less than a minute")
+                .isFalse();
         assertThat(young.decide(1_020)).isTrue();
     }
 
