@@ -1,5 +1,6 @@
 package io.holdfast.app;
 
+import io.holdfast.sidecar.Follower;
 import io.holdfast.sidecar.Sidecar;
 import io.holdfast.sidecar.SidecarConfig;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -37,6 +38,11 @@ final class SidecarCommand implements Callable<Integer> {
             description = "Show those who may act by what texts, messages and tokens holds were asked for.")
     private boolean showText;
 
+    @Option(
+            names = "--standby",
+            description = "Wait while another sidecar has the state directory, and take over when that one has ended.")
+    private boolean standby;
+
     SidecarCommand() {}
 
     @Override
@@ -57,14 +63,42 @@ final class SidecarCommand implements Callable<Integer> {
         }
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         Vertx vertx = Sidecar.instrumented(registry);
-        try (UntilStopped stop = new UntilStopped();
-                Sidecar sidecar = Sidecar.start(vertx, read.withShowText(showText), registry)) {
-            spec.commandLine().getOut().println("holdfast sidecar listens on " + sidecar.uri());
-            stop.await();
-            spec.commandLine().getOut().println("holdfast sidecar lets go of what it holds, and ends");
+        SidecarConfig shown = read.withShowText(showText);
+        try (UntilStopped stop = new UntilStopped()) {
+            Optional<Sidecar> started = standby
+                    ? takeOver(new Follower(vertx, shown, registry), stop)
+                    : Optional.of(Sidecar.start(vertx, shown, registry));
+            if (started.isPresent()) {
+                serve(started.get(), stop);
+            }
         } finally {
             vertx.close().await();
         }
         return ExitCode.OK;
+    }
+
+    /** Absent when the process was told to stop before it could. */
+    private Optional<Sidecar> takeOver(Follower follower, UntilStopped stop) throws InterruptedException {
+        Optional<Sidecar> started = follower.tryToStart();
+        if (started.isEmpty()) {
+            say("holdfast sidecar stands by: another one has the state directory");
+        }
+        while (started.isEmpty() && !stop.await(Follower.LOOKS_EACH)) {
+            started = follower.tryToStart();
+        }
+        return started;
+    }
+
+    private void serve(Sidecar started, UntilStopped stop) throws InterruptedException {
+        try (Sidecar sidecar = started) {
+            say("holdfast sidecar listens on " + sidecar.uri());
+            stop.await();
+            say("holdfast sidecar lets go of what it holds, and ends");
+        }
+    }
+
+    private void say(String line) {
+        spec.commandLine().getOut().println(line);
+        spec.commandLine().getOut().flush();
     }
 }

@@ -99,6 +99,7 @@ public final class Controller {
     private final EngineGuard guard = new EngineGuard();
     private final Optional<HoldsByRank> byRank;
     private final Explainer explainer;
+    private final Learning learning;
     private Optional<SilentCache> silent = Optional.empty();
 
     private long originNanos;
@@ -178,6 +179,7 @@ public final class Controller {
                 ? Optional.of(new HoldsByRank(events, holds, backends, settings.automaticLease()))
                 : Optional.empty();
         this.explainer = new Explainer(events, tree, byRank);
+        this.learning = new Learning(observers);
         this.ttft = settings.effect().map(effect -> new TtftLoop(effect, random, measuredCache()));
         this.view = picture(lastReadings);
     }
@@ -285,6 +287,7 @@ public final class Controller {
         mailbox.outcome(() -> {
             if (model.isPresent() && identity.model().isPresent() && !model.equals(identity.model())) {
                 events.tokens().forget();
+                learning.forget().ifPresent(this::learned);
             }
             model = identity.model().or(() -> model);
             pins.engineIs(identity);
@@ -524,6 +527,24 @@ public final class Controller {
     }
 
     /**
+     * Answers what was learned and outlives this process; absent while what an earlier one learned waits for the engine, or
+     * nobody knows yet how large a block is.
+     */
+    public CompletionStage<Optional<Learned>> learned() {
+        return ask(answer -> holds.complete(answer, learning.learned(plausible(lastReadings))));
+    }
+
+    /**
+     * Takes up what an earlier process learned, which ended so long ago, as soon as the engine has told of what size its
+     * blocks and its cache are; any thread. Answered then, with why it was dropped, or a part of it, where it was.
+     */
+    public CompletionStage<Optional<String>> restoreLearned(Learned earlier, Duration away) {
+        CompletableFuture<Optional<String>> answer = new CompletableFuture<>();
+        mailbox.outcome(() -> learning.restore(earlier, away, answer, nowNanos));
+        return answer;
+    }
+
+    /**
      * Gives all holds up, those that an earlier life left included, and pauses holding until {@link #resumeHolding}, through
      * restarts; answered once every unpin has an outcome. What is pending then stays in the ledger.
      */
@@ -548,7 +569,7 @@ public final class Controller {
                 suspended = Optional.of("paused, and keeps what is held: " + reason);
                 keepsHeld = true;
                 planNow = true;
-                switchback.ifPresent(Switchback::interrupted);
+                ttft.ifPresent(TtftLoop::interrupted);
             }
             holds.complete(answer, pauses);
         });
@@ -566,7 +587,7 @@ public final class Controller {
             dryRun = on;
             planNow = true;
             if (changes) {
-                switchback.ifPresent(Switchback::interrupted);
+                ttft.ifPresent(TtftLoop::interrupted);
             }
             if (changes && on) {
                 outcomes.takeBack(DRY);
@@ -671,6 +692,7 @@ public final class Controller {
         planNow |= idle();
         probing.answering(readings.runningRequests().number().isPresent());
         observers.readings(lastReadings, originNanos);
+        learning.readings(plausible(lastReadings), nowNanos).ifPresent(this::learned);
         lookAt(plausible(lastReadings));
         ttft.ifPresent(loop -> loop.reading(lastReadings, nowNanos));
     }
@@ -682,6 +704,10 @@ public final class Controller {
         if (!tree.several() && silent.isEmpty()) {
             events.touches().touched(used);
         }
+    }
+
+    private void learned(Learning.Done done) {
+        holds.complete(done.answer(), done.dropped());
     }
 
     private void noticeCalls() {

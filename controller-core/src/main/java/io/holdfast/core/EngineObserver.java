@@ -458,6 +458,35 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         pinnedRemoved.add(block);
     }
 
+    /** What outlives this process. */
+    Learned learned(int tokensOfABlock, long capacityTokens) {
+        return new Learned(
+                tokensOfABlock,
+                capacityTokens,
+                prefixes.learned(),
+                times.learned(),
+                costs.learned(),
+                prompts.learned(nowNanos),
+                ranked.flatMap(RankedPrefixes::learned).stream().toList());
+    }
+
+    /** Takes up what an earlier process learned, which ended so long ago. */
+    void restore(Learned learned, long awayNanos) {
+        prefixes.restore(learned.prefixes(), awayNanos);
+        times.restore(learned.times());
+        costs.restore(learned.prefill());
+        prompts.restore(learned.prompts(), nowNanos);
+        ranked.ifPresent(prefix -> learned.ranks().forEach(rank -> prefix.restore(rank, awayNanos)));
+    }
+
+    /** Another engine is followed from now on; only sizes of prompts stay, which err to the safe side. */
+    void forgetLearned() {
+        prefixes.forgetUnwanted();
+        times.forget();
+        costs.forget();
+        ranked.ifPresent(RankedPrefixes::forget);
+    }
+
     private static OptionalLong whole(Reading reading) {
         OptionalDouble number = reading.number();
         return number.isPresent() ? OptionalLong.of(Math.round(number.getAsDouble())) : OptionalLong.empty();

@@ -37,7 +37,7 @@ import java.util.stream.Stream;
 /** The YAML form of a {@link SidecarConfig}. */
 final class ConfigFile {
     private static final long MOST_BYTES = 1 << 20;
-    private static final Set<String> ROOT = Set.of("listen", "stateDirectory", "devices", "engines");
+    private static final Set<String> ROOT = Set.of("listen", "stateDirectory", "snapshotSeconds", "devices", "engines");
     private static final Set<String> LISTEN = Set.of("host", "port", "allowedHosts", "readTokenEnv", "actTokenEnv");
     private static final Set<String> ENGINE = Set.of(
             "id",
@@ -158,6 +158,10 @@ final class ConfigFile {
         return new SidecarConfig(
                 listen,
                 state,
+                root.wholeNumber("snapshotSeconds").stream()
+                        .mapToObj(Duration::ofSeconds)
+                        .findFirst()
+                        .orElse(SidecarConfig.SNAPSHOTS),
                 required(
                         "engines",
                         root.mappings("engines", ENGINE, ConfigFile::engine),

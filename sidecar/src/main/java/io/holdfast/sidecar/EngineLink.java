@@ -27,6 +27,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -74,6 +75,7 @@ final class EngineLink implements AutoCloseable {
     private final PrefixResolver prefixes;
     private final HoldFile holdFile;
     private final LastingHolds lasting;
+    private final LearnedSnapshots snapshots;
     private final boolean showText;
     private final EventThread thread;
     private final Executor executor;
@@ -88,7 +90,7 @@ final class EngineLink implements AutoCloseable {
 
     private EngineLink(
             EngineConfig config,
-            Path ledgerFile,
+            Path stateDirectory,
             FileLedgerStore store,
             HoldFile holdFile,
             StrayLedgers strays,
@@ -132,7 +134,7 @@ final class EngineLink implements AutoCloseable {
             controller.publishesNothing();
         }
         this.binding =
-                new LedgerBinding(config, ledger, ledgerFile, http, controller, shared.executor(), shared.clock());
+                new LedgerBinding(config, ledger, store.file(), http, controller, shared.executor(), shared.clock());
         this.emergency = new EmergencyRelease(
                 config.id(), ledger, calls, binding::engine, shared.clock(), shared.executor(), shared.watch());
         BlockNaming naming = config.family().naming(config);
@@ -159,6 +161,15 @@ final class EngineLink implements AutoCloseable {
                 controller,
                 prefixes,
                 binding::engine,
+                shared.seams().wall(),
+                shared.executor());
+        this.snapshots = new LearnedSnapshots(
+                config.id(),
+                new LearnedFile(stateDirectory, config.id(), shared.seams().files()),
+                controller,
+                binding::engine,
+                shared.snapshots(),
+                shared.clock(),
                 shared.seams().wall(),
                 shared.executor());
         leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
@@ -195,14 +206,16 @@ final class EngineLink implements AutoCloseable {
                 .map(its -> new EngineHttp(
                         EngineHttpSettings.of(its.url()), shared.executor(), shared.timer(), shared.clock()));
         try {
+            Instant now = shared.seams().wall().instant();
             HoldFile holdFile = HoldFile.open(
                     stateDirectory,
                     config.id(),
                     shared.seams().files(),
-                    shared.seams().wall().instant());
+                    now,
+                    HoldFile.setBack(stateDirectory, config.id(), now));
             EngineLink link = new EngineLink(
                     config,
-                    store.file(),
+                    stateDirectory,
                     store,
                     holdFile,
                     strays,
@@ -340,6 +353,12 @@ final class EngineLink implements AutoCloseable {
             events.ask();
         }
         lasting.look();
+        snapshots.look();
+    }
+
+    /** Keeps what was learned because the process ends; completed when that is done, or cannot be. */
+    CompletableFuture<Void> keepLearned() {
+        return fault().isEmpty() ? snapshots.last() : CompletableFuture.completedFuture(null);
     }
 
     /** Asks for a hold; turned away while everything is let go of. */
@@ -562,6 +581,7 @@ final class EngineLink implements AutoCloseable {
         }
         view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
         notes.addAll(lasting.notes());
+        snapshots.note().ifPresent(notes::add);
         PinsView pins = pins();
         if (pins.unsure() > 0) {
             notes.add(pins.unsure() + " pins may still be there: a call about them had no clear answer");
@@ -649,7 +669,8 @@ final class EngineLink implements AutoCloseable {
                 .put("automaticHolds", config.automaticHolds())
                 .put("paused", view.paused().isPresent())
                 .put("keepsHeld", view.keepsHeld())
-                .put("dryRun", view.dryRun() || config.dryRun());
+                .put("dryRun", view.dryRun() || config.dryRun())
+                .put("learned", snapshots.json());
         String fault = fault();
         if (!fault.isEmpty()) {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);

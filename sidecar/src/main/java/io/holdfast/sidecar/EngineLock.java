@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
 final class EngineLock implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLock.class);
 
-    private static final long AGAIN_NANOS = 5_000_000_000L;
+    private static final long AGAIN_NANOS = 1_000_000_000L;
     private static final String ANOTHER =
             "another sidecar of this machine holds prefixes at this engine, and two could stop"
                     + " it together: this one follows, and holds when that one has ended";
@@ -37,11 +37,13 @@ final class EngineLock implements AutoCloseable {
     private final LongSupplier clock;
     private final Path directory;
     private final Supplier<Optional<EngineIdentity>> engine;
-    private Optional<FileChannel> held = Optional.empty();
+    private Optional<Held> held = Optional.empty();
     private boolean unlockable;
     private volatile Optional<Refused> refused = Optional.empty();
 
     private record Refused(String why, long atNanos) {}
+
+    private record Held(Path file, FileChannel channel) {}
 
     /** @param engine which one it is; absent while that is not known, and then nothing is pinned either */
     EngineLock(Path directory, Supplier<Optional<EngineIdentity>> engine, LongSupplier clock) {
@@ -59,12 +61,17 @@ final class EngineLock implements AutoCloseable {
     /** Why this process may not pin now; absent when it may, which then stays so. */
     synchronized Optional<String> refusal() {
         Optional<EngineIdentity> here = engine.get();
-        if (held.isPresent() || unlockable || here.isEmpty()) {
+        if (unlockable || here.isEmpty()) {
             return Optional.empty();
         }
+        // The name of an engine may lead to another machine one day, where another sidecar may hold.
         Path file = file(here.get());
+        if (held.filter(last -> last.file.equals(file)).isPresent()) {
+            return Optional.empty();
+        }
         try {
-            held = taken(file);
+            close();
+            held = taken(file).map(channel -> new Held(file, channel));
         } catch (IOException e) {
             // Somebody else's file on a machine of many users: what cannot be known must not stop a lone sidecar.
             unlockable = true;
@@ -111,7 +118,7 @@ final class EngineLock implements AutoCloseable {
     @Override
     public synchronized void close() throws IOException {
         if (held.isPresent()) {
-            held.get().close();
+            held.get().channel.close();
             held = Optional.empty();
         }
     }

@@ -7,19 +7,15 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,7 +28,8 @@ final class HoldFile implements Closeable {
      * somebody asked to have kept.
      *
      * A time that no lease reaches (the machine's clock was wrong when it was written, or somebody edited the file) is cut to
-     * the longest lease that there is.
+     * the longest lease that there is. Where the file itself was written in the future, the clock was set back since, and
+     * every lease ends so much earlier by it.
      *
      * Opening writes what is alive into a second file and renames it over the first, and so does a line behind which the
      * file would be twice what it was then; where the disk takes no write, what was read counts all the same, and every later line says why it is not
@@ -41,9 +38,7 @@ final class HoldFile implements Closeable {
 
     private static final Logger LOG = LoggerFactory.getLogger(HoldFile.class);
     private static final long SMALL_BYTES = 1 << 20;
-    private static final Set<PosixFilePermission> OWNER = PosixFilePermissions.fromString("rw-------");
 
-    private final Path directory;
     private final Path file;
     private final LedgerFiles files;
     private final Map<Long, KeptHold> kept = new LinkedHashMap<>();
@@ -53,7 +48,6 @@ final class HoldFile implements Closeable {
     private long rewriteAt = SMALL_BYTES;
 
     private HoldFile(Path directory, String engineId, LedgerFiles files) {
-        this.directory = directory;
         this.file = directory.resolve(engineId + ".holds");
         this.files = files;
     }
@@ -62,12 +56,16 @@ final class HoldFile implements Closeable {
      * The file of one engine, made at its first line.
      *
      * @param now holds whose leases ended before are left out
+     * @param setBack by how much the clock on the wall was set back since it was written
      * @throws IOException with one sentence, when what is there is no such file or cannot be read
      */
-    static HoldFile open(Path directory, String engineId, LedgerFiles files, Instant now) throws IOException {
+    static HoldFile open(Path directory, String engineId, LedgerFiles files, Instant now, Duration setBack)
+            throws IOException {
         HoldFile opened = new HoldFile(directory, engineId, files);
         if (Files.exists(opened.file)) {
             opened.read();
+            opened.kept.replaceAll((_, hold) -> hold.claimedBy(
+                    hold.claims().stream().map(claim -> claim.setBack(setBack)).toList()));
             opened.kept
                     .values()
                     .removeIf(hold -> !hold.declared() && !hold.until().isAfter(now));
@@ -80,6 +78,18 @@ final class HoldFile implements Closeable {
             }
         }
         return opened;
+    }
+
+    /** By how much the clock on the wall was set back since, at least: what was written in the future tells. */
+    static Duration setBack(Path directory, String engineId, Instant now) {
+        Path written = new HoldFile(directory, engineId, LedgerFiles.SYSTEM).file;
+        try {
+            Duration back =
+                    Duration.between(now, Files.getLastModifiedTime(written).toInstant());
+            return back.isNegative() ? Duration.ZERO : back;
+        } catch (IOException e) {
+            return Duration.ZERO;
+        }
     }
 
     /** How many holds the file of one engine has by now, whoever writes it; 0 where there is none that can be read. */
@@ -199,7 +209,8 @@ final class HoldFile implements Closeable {
         Optional<FileChannel> fresh = Optional.empty();
         long size = 0;
         try {
-            makeForOwner(next);
+            // Texts of prompts are in it.
+            WholeFile.makeForOwner(next);
             FileChannel channel = files.open(next, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);
             fresh = Optional.of(channel);
             size += write(channel, size, HoldLines.head());
@@ -207,10 +218,7 @@ final class HoldFile implements Closeable {
                 size += write(channel, size, HoldLines.kept(hold));
             }
             channel.force(true);
-            Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-            try (FileChannel renamed = files.open(directory, StandardOpenOption.READ)) {
-                renamed.force(true);
-            }
+            WholeFile.moveDurably(next, file, files);
         } catch (IOException e) {
             if (fresh.isPresent()) {
                 fresh.get().close();
@@ -221,22 +229,6 @@ final class HoldFile implements Closeable {
         writing = fresh;
         end = size;
         rewriteAt = Math.max(SMALL_BYTES, 2 * size);
-    }
-
-    /** Texts of prompts are in it. */
-    private static void makeForOwner(Path path) throws IOException {
-        boolean posix = path.getFileSystem().supportedFileAttributeViews().contains("posix");
-        try {
-            if (posix) {
-                Files.createFile(path, PosixFilePermissions.asFileAttribute(OWNER));
-            } else {
-                Files.createFile(path);
-            }
-        } catch (FileAlreadyExistsException e) {
-            if (posix) {
-                Files.setPosixFilePermissions(path, OWNER);
-            }
-        }
     }
 
     private static int write(FileChannel channel, long position, byte[] bytes) throws IOException {

@@ -3,13 +3,9 @@ package io.holdfast.sidecar;
 import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.kvcached.LimitRecord;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
@@ -26,12 +22,10 @@ final class LimitFile {
             + "to ([0-9]{1,18})\\n"
             + "requested ([0-9]{1,18}|none)\\n");
 
-    private final Path stateDirectory;
     private final Path file;
     private final LedgerFiles files;
 
     LimitFile(Path stateDirectory, String engineId, LedgerFiles files) {
-        this.stateDirectory = stateDirectory;
         this.file = stateDirectory.resolve(engineId + ".limit");
         this.files = files;
     }
@@ -65,20 +59,8 @@ final class LimitFile {
         String text = "holdfast limit 1\nstartup " + move.startupBytes() + "\nfrom " + move.from() + "\nto " + move.to()
                 + "\nrequested "
                 + (move.requested().isPresent() ? Long.toString(move.requested().getAsLong()) : "none") + "\n";
-        Path next = file.resolveSibling(file.getFileName() + ".next");
         try {
-            try (FileChannel channel = files.open(
-                    next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
-                ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
-                while (bytes.hasRemaining()) {
-                    channel.write(bytes);
-                }
-                channel.force(true);
-            }
-            Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-            try (FileChannel directory = files.open(stateDirectory, StandardOpenOption.READ)) {
-                directory.force(true);
-            }
+            WholeFile.replace(file, text.getBytes(StandardCharsets.UTF_8), files);
         } catch (IOException e) {
             throw new IOException(
                     "The ledger of limits " + file + " could not be written (" + e.getMessage()

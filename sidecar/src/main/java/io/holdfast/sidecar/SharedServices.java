@@ -16,6 +16,7 @@ import java.util.function.LongSupplier;
  * @param executor runs what may wait, a thread for each task
  * @param timer ends calls that take too long; its tasks never wait
  * @param showText whether the API shows by what texts and tokens holds were asked for
+ * @param snapshots how often what was learned is written
  * @param watch looks after the event thread and releases in its place, so nothing else may keep it busy
  */
 record SharedServices(
@@ -25,6 +26,7 @@ record SharedServices(
         ScheduledExecutorService watch,
         MeterRegistry registry,
         boolean showText,
+        Duration snapshots,
         Seams seams) {
 
     /**

@@ -147,7 +147,8 @@ public final class Sidecar implements AutoCloseable {
                 config.stateDirectory(),
                 config.engines().stream().map(EngineConfig::id).collect(Collectors.toSet()),
                 seams.files());
-        SharedServices shared = new SharedServices(clock, executor, timer, watch, registry, config.showText(), seams);
+        SharedServices shared = new SharedServices(
+                clock, executor, timer, watch, registry, config.showText(), config.snapshots(), seams);
         Limits followed = Limits.follow(config, clock, seams.files());
         limits = Optional.of(followed);
         for (EngineConfig engine : config.engines()) {
@@ -232,12 +233,25 @@ public final class Sidecar implements AutoCloseable {
         if (closing.compareAndSet(false, true)) {
             try {
                 releaseEverything();
+                keepLearned();
             } finally {
                 shut();
                 closed.complete(null);
             }
         } else {
             closed.join();
+        }
+    }
+
+    private void keepLearned() {
+        CompletableFuture<?>[] snapshots =
+                engines.values().stream().map(EngineLink::keepLearned).toArray(CompletableFuture<?>[]::new);
+        try {
+            CompletableFuture.allOf(snapshots).get(WRITE_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.warn("What was learned since the last snapshot is not on the disk, so the next start learns it anew.");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -8,6 +8,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,18 +23,27 @@ import java.util.regex.Pattern;
  * <p>Valid by construction, from a file or from Java: whoever has one needs no further checks.
  *
  * @param stateDirectory has a ledger and the kept holds of each engine; two sidecars cannot share a ledger
+ * @param snapshots how often what was learned is written there, so that a start need not learn it anew
  * @param showText whether the API shows those who may act by what texts and tokens holds were asked for
  * @param devices whose memory several engines under kvcached share
  */
 public record SidecarConfig(
-        Listen listen, Path stateDirectory, List<EngineConfig> engines, boolean showText, List<DeviceConfig> devices) {
+        Listen listen,
+        Path stateDirectory,
+        Duration snapshots,
+        List<EngineConfig> engines,
+        boolean showText,
+        List<DeviceConfig> devices) {
+    /** How often what was learned is written unless somebody decides otherwise. */
+    static final Duration SNAPSHOTS = Duration.ofMinutes(1);
+
     /** One that shows no texts. */
     public SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines) {
-        this(listen, stateDirectory, engines, false, List.of());
+        this(listen, stateDirectory, SNAPSHOTS, engines, false, List.of());
     }
 
     public SidecarConfig withShowText(boolean value) {
-        return new SidecarConfig(listen, stateDirectory, engines, value, devices);
+        return new SidecarConfig(listen, stateDirectory, snapshots, engines, value, devices);
     }
 
     /**
@@ -107,6 +117,11 @@ public record SidecarConfig(
     }
 
     public SidecarConfig {
+        require(
+                snapshots.compareTo(Duration.ofSeconds(1)) >= 0 && snapshots.compareTo(Duration.ofDays(1)) <= 0,
+                "snapshotSeconds",
+                snapshots.toSeconds(),
+                "write 1 to 86400");
         engines = List.copyOf(engines);
         devices = List.copyOf(devices);
         if (engines.isEmpty()) {

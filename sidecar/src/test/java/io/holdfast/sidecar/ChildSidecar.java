@@ -5,8 +5,10 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** A sidecar in a process of its own, which can be killed. */
@@ -78,6 +80,44 @@ final class ChildSidecar implements AutoCloseable {
 
     URI uri() {
         return uri;
+    }
+
+    /** As {@code kill -STOP} does; returns when the process runs no more. */
+    void suspend() {
+        signal("STOP");
+        Eventually.see("the process is stopped", this::state, state -> state == 'T');
+    }
+
+    /** As {@code kill -CONT} does. */
+    void goOn() {
+        signal("CONT");
+    }
+
+    private void signal(String name) {
+        try {
+            int code = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                    .inheritIO()
+                    .start()
+                    .waitFor();
+            if (code != 0) {
+                throw new AssertionError("kill -" + name + " answered " + code);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError(e);
+        }
+    }
+
+    /** As the system shows it behind the name of the program. */
+    private char state() {
+        try {
+            String line = Files.readString(Path.of("/proc/" + process.pid() + "/stat"));
+            return line.charAt(line.lastIndexOf(')') + 2);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** As {@code kill -9} does; returns when the process is gone. */

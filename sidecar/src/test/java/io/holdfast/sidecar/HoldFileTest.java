@@ -33,7 +33,7 @@ class HoldFileTest {
     Path directory;
 
     private HoldFile open() throws IOException {
-        return HoldFile.open(directory, "demo", LedgerFiles.SYSTEM, NOW);
+        return HoldFile.open(directory, "demo", LedgerFiles.SYSTEM, NOW, Duration.ZERO);
     }
 
     private Path file() {
@@ -160,7 +160,7 @@ class HoldFileTest {
             file.keep(hold(1, new PrefixSource.Text("a")));
             file.keep(hold(9, new PrefixSource.Text("b")));
         }
-        try (HoldFile later = HoldFile.open(directory, "demo", LedgerFiles.SYSTEM, NOW.plusSeconds(5))) {
+        try (HoldFile later = HoldFile.open(directory, "demo", LedgerFiles.SYSTEM, NOW.plusSeconds(5), Duration.ZERO)) {
             assertThat(later.kept()).extracting(KeptHold::id).containsExactly(9L);
         }
         assertThat(Files.readString(file())).doesNotContain("\"a\"");
@@ -240,7 +240,7 @@ class HoldFileTest {
             }
             return LedgerFiles.SYSTEM.open(path, options);
         };
-        try (HoldFile file = HoldFile.open(directory, "demo", files, NOW)) {
+        try (HoldFile file = HoldFile.open(directory, "demo", files, NOW, Duration.ZERO)) {
             full[0] = true;
             assertThatThrownBy(() -> file.keep(hold(1, new PrefixSource.Text("a"))))
                     .hasMessageEndingWith("(No space left on device); free space on its disk or mend it.");

@@ -42,7 +42,7 @@ class LastingHoldsOrderTest {
     void open() throws IOException {
         Unstarted unstarted = new Unstarted(directory.resolve("state"));
         engines = Optional.of(unstarted);
-        HoldFile kept = HoldFile.open(directory, "demo", LedgerFiles.SYSTEM, NOW);
+        HoldFile kept = HoldFile.open(directory, "demo", LedgerFiles.SYSTEM, NOW, Duration.ZERO);
         file = Optional.of(kept);
         EngineLink link = unstarted.engine("demo");
         made = Optional.of(new LastingHolds(

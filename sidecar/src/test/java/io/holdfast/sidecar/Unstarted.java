@@ -39,6 +39,7 @@ final class Unstarted implements AutoCloseable {
                         watch,
                         new SimpleMeterRegistry(),
                         false,
+                        SidecarConfig.SNAPSHOTS,
                         SharedServices.Seams.none()));
     }
 

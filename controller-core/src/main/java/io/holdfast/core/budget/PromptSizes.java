@@ -14,7 +14,7 @@ import java.util.Arrays;
  */
 public final class PromptSizes {
     private static final long SLOT_NANOS = 5L * 60 * 1_000_000_000;
-    private static final int SLOTS = 12;
+    static final int SLOTS = 12;
     private static final int STEPS_LOG2 = 4;
     private static final int BUCKETS = (65 - STEPS_LOG2) << STEPS_LOG2;
 
@@ -97,6 +97,37 @@ public final class PromptSizes {
                 Arrays.stream(unmeasured).sum(),
                 largestPromptEver,
                 largestEver);
+    }
+
+    /** What outlives this process. */
+    public LearnedSizes learned(long nanos) {
+        advance(nanos);
+        long[] longest = new long[SLOTS];
+        int[] unknown = new int[SLOTS];
+        for (int age = 0; age < SLOTS; age++) {
+            longest[age] = largest[slotOf(age)];
+            unknown[age] = unmeasured[slotOf(age)];
+        }
+        return new LearnedSizes(longest, unknown, largestPromptEver, largestEver);
+    }
+
+    /**
+     * Takes up what an earlier process learned. It counts as if no time had passed: what was seen then stays for an hour of
+     * this process, since the engine may have served the like meanwhile.
+     */
+    public void restore(LearnedSizes learned, long nanos) {
+        advance(nanos);
+        for (int age = 0; age < SLOTS; age++) {
+            int at = slotOf(age);
+            largest[at] = Math.max(largest[at], learned.largest()[age]);
+            unmeasured[at] += learned.unmeasured()[age];
+        }
+        largestPromptEver = Math.max(largestPromptEver, learned.largestPromptEver());
+        largestEver = Math.max(largestEver, learned.largestEver());
+    }
+
+    private int slotOf(int age) {
+        return (int) Math.floorMod(slot - age, (long) SLOTS);
     }
 
     private void advance(long nanos) {

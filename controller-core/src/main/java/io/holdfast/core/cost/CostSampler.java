@@ -35,7 +35,7 @@ public final class CostSampler {
     private static final long SETTLE_NANOS = 100_000_000;
 
     private static final int MOST_TOGETHER = 1000;
-    private static final int MOST_SAMPLES = 512;
+    static final int MOST_SAMPLES = 512;
     /** The chance of such a slope where the length of a prompt makes no difference. */
     private static final double SIGNIFICANT = 0.05;
 
@@ -126,14 +126,54 @@ public final class CostSampler {
     }
 
     private void sample(double computed, double took, long weight) {
-        if (took <= 0) {
-            return;
+        if (took > 0) {
+            add(computed, took, weight);
         }
+    }
+
+    private void add(double computed, double took, double weight) {
         int at = samples++ % MOST_SAMPLES;
         tokens[at] = computed;
         seconds[at] = took;
         weights[at] = weight;
         cost = Optional.empty();
+    }
+
+    /** What outlives this process: the last samples, the oldest first. */
+    public LearnedCost learned() {
+        int count = Math.min(samples, MOST_SAMPLES);
+        int from = samples - count;
+        double[] computed = new double[count];
+        double[] took = new double[count];
+        double[] weight = new double[count];
+        for (int i = 0; i < count; i++) {
+            int at = (from + i) % MOST_SAMPLES;
+            computed[i] = tokens[at];
+            took[i] = seconds[at];
+            weight[i] = weights[at];
+        }
+        return new LearnedCost(computed, took, weight);
+    }
+
+    /** Takes up what an earlier process learned, as if it had been measured before all that was measured here. */
+    public void restore(LearnedCost earlier) {
+        LearnedCost own = learned();
+        samples = 0;
+        addAll(earlier);
+        addAll(own);
+    }
+
+    private void addAll(LearnedCost learned) {
+        for (int i = 0; i < learned.tokens().length; i++) {
+            add(learned.tokens()[i], learned.seconds()[i], learned.weights()[i]);
+        }
+    }
+
+    /** Another engine is followed from now on. */
+    public void forget() {
+        samples = 0;
+        cost = Optional.empty();
+        interrupted();
     }
 
     /** What was measured so far. */

@@ -51,7 +51,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
      */
     private static final int MOST = 1024;
     private static final int MOST_ENDS = 8;
-    private static final int MOST_FIRSTS = 8;
+    static final int MOST_FIRSTS = 8;
     private static final int PROMPTS = 128;
     /** Of all that are followed: 16 MiB. */
     private static final int MOST_TOKENS = 4 << 20;
@@ -152,6 +152,40 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                         .max(Comparator.comparingInt(tree::depth))
                         .ifPresent(ends::remove);
             }
+        }
+
+        LearnedPrefix learned() {
+            return new LearnedPrefix(
+                    lastBlock,
+                    blocks,
+                    ways,
+                    Arrays.copyOf(firsts, Math.min(ways - 1, MOST_FIRSTS)),
+                    requests,
+                    hits,
+                    losses,
+                    lostBlocks,
+                    heatNow(),
+                    Math.max(0, nowNanos - passedNanos));
+        }
+
+        /** The ways that both saw are not told apart where more than a few of them have names. */
+        void takeUp(LearnedPrefix earlier, long awayNanos) {
+            long[] own = Arrays.copyOf(firsts, Math.min(ways - 1, MOST_FIRSTS));
+            int ownWays = ways;
+            ways = earlier.ways();
+            System.arraycopy(earlier.firsts(), 0, firsts, 0, earlier.firsts().length);
+            for (long first : own) {
+                parted(first);
+            }
+            ways = Math.max(ways, ownWays);
+            heat = heatNow() + earlier.heat() * Math.pow(0.5, awayNanos / halfLifeNanos);
+            heatNanos = nowNanos;
+            long passed = nowNanos - earlier.idleNanos() - awayNanos;
+            passedNanos = requests > 0 ? Math.max(passedNanos, passed) : passed;
+            requests += earlier.requests();
+            hits += earlier.hits();
+            losses += earlier.losses();
+            lostBlocks += earlier.lostBlocks();
         }
 
         SharedPrefix seen() {
@@ -300,6 +334,36 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
             lost++;
             recomputed += entry.blocks - hitBlocks;
         }
+    }
+
+    /** What outlives this process of the prefixes that are shared; their tokens do not. */
+    public List<LearnedPrefix> learned() {
+        return entries.values().stream()
+                .filter(entry -> entry.ways > 1)
+                .map(Entry::learned)
+                .toList();
+    }
+
+    /** Takes up what an earlier process learned, which ended so long ago. */
+    public void restore(List<LearnedPrefix> learned, long awayNanos) {
+        for (LearnedPrefix prefix : learned) {
+            Entry entry = entries.get(prefix.lastBlock());
+            if (entry == null && entries.size() < MOST) {
+                entry = follow(prefix.lastBlock(), prefix.blocks());
+                entry.requests = 0;
+                entry.heat = 0;
+            }
+            if (entry != null && entry.blocks == prefix.blocks()) {
+                entry.takeUp(prefix, awayNanos);
+            }
+        }
+    }
+
+    /** Another engine is followed from now on; what is asked for is followed still. */
+    public void forgetUnwanted() {
+        List.copyOf(entries.values()).stream()
+                .filter(entry -> entry.wantedBy == 0)
+                .forEach(this::forget);
     }
 
     /** What became of all requests that went over a shared prefix, counted for the longest that each went over. */

@@ -50,6 +50,7 @@ public final class RankedPins {
 
     private static final int[] LENGTHS = {0, 8_192, 32_768};
     private static final int LENGTH_CLASSES = LENGTHS.length;
+    static final int CLASSES = MOST_TURNS * COUNT_CLASSES * LENGTH_CLASSES;
     private static final double NANOS = 1e9;
     private static final long FIT_EVERY_NANOS = 30_000_000_000L;
     private static final double PEAK_SECONDS = 60;
@@ -65,7 +66,7 @@ public final class RankedPins {
     private final Score score;
     private final BlockHistory history = new BlockHistory();
     private final BlockSet resident = new BlockSet();
-    private final ReuseCurves curves = new ReuseCurves(MOST_TURNS * COUNT_CLASSES * LENGTH_CLASSES);
+    private final ReuseCurves curves = new ReuseCurves(CLASSES);
     private final GhostQueue ghosts = new GhostQueue();
     private final LruCache without;
     private final LruCache with;
@@ -291,6 +292,43 @@ public final class RankedPins {
     void cache(int blocks) {
         capacity = blocks;
         capacity(blocks);
+    }
+
+    /** What outlives this process; its cache has room for so many blocks of the engine. */
+    LearnedRank learned(int blocks, long nanos) {
+        nowNanos = nanos;
+        ReuseCurves.Counts counts = curves.counts();
+        for (int block = 0; block < history.reach(); block++) {
+            if (history.uses[block] > 0) {
+                counts.notUsedYet(history.classes[block], history.hints[block], age(block));
+            }
+        }
+        return new LearnedRank(
+                blocks,
+                counts.used(),
+                counts.unused(),
+                counts.hintedUsed(),
+                counts.hintedUnused(),
+                gaps.clone(),
+                evictions,
+                residenceLog,
+                gate.learned(nanos / NANOS));
+    }
+
+    /** Takes up what an earlier process learned, which ended so long ago. */
+    void restore(LearnedRank learned, long awayNanos, long nanos) {
+        nowNanos = nanos;
+        curves.restore(learned);
+        for (int bin = 0; bin < gaps.length; bin++) {
+            gaps[bin] += learned.gaps()[bin];
+            gapCount += learned.gaps()[bin];
+        }
+        if (evictions == 0) {
+            evictions = learned.evictions();
+            residenceLog = learned.residenceLog();
+        }
+        gate.restore(learned.evidence(), nanos / NANOS, awayNanos / NANOS, residence());
+        fit();
     }
 
     boolean knows(long hash) {

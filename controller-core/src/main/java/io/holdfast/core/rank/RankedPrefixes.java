@@ -50,6 +50,8 @@ public final class RankedPrefixes {
         }
     }
 
+    private record Earlier(LearnedRank learned, long endedNanos) {}
+
     private final RankSettings settings;
     private final HoldLimits limits;
     private final long[] horizons;
@@ -61,6 +63,9 @@ public final class RankedPrefixes {
     private int every;
 
     private boolean evicted;
+    /** Of an earlier process, until the capacity is known. */
+    private Optional<Earlier> earlier = Optional.empty();
+
     private long nowNanos;
     private long[] hashes = new long[256];
     private long[] partings = new long[16];
@@ -111,11 +116,37 @@ public final class RankedPrefixes {
         }
         if (every == 0 || wanted > 2 * every || every > 2 * wanted) {
             every = wanted;
-            pins = fresh();
-            open.clear();
-            evicted = false;
-            chosen = List.of();
+            begin();
+            earlier.ifPresent(kept -> pins.restore(kept.learned, nowNanos - kept.endedNanos, nowNanos));
+            earlier = Optional.empty();
         }
+    }
+
+    private void begin() {
+        pins = fresh();
+        open.clear();
+        evicted = false;
+        chosen = List.of();
+    }
+
+    /** What outlives this process; absent while nothing was learned. */
+    public Optional<LearnedRank> learned() {
+        return every == 0 ? earlier.map(Earlier::learned) : Optional.of(pins.learned(Math.max(1, capacity), nowNanos));
+    }
+
+    /** Takes up what an earlier process learned at a cache of this size, which ended so long ago. */
+    public void restore(LearnedRank learned, long awayNanos) {
+        if (every == 0) {
+            earlier = Optional.of(new Earlier(learned, nowNanos - awayNanos));
+        } else {
+            pins.restore(learned, awayNanos, nowNanos);
+        }
+    }
+
+    /** Another engine is followed from now on. */
+    public void forget() {
+        earlier = Optional.empty();
+        begin();
     }
 
     /** A request showed its prompt, the first {@code before} blocks of it earlier. */

@@ -84,6 +84,31 @@ final class ReuseCurves {
         hintForgotten[hint * AgeBins.COUNT + bin]++;
     }
 
+    /** Copies of what was counted, with what is not used yet counted as by {@link #notUsedYet}. */
+    record Counts(double[] used, double[] unused, double[] hintedUsed, double[] hintedUnused) {
+        void notUsedYet(int blockClass, int hint, double age) {
+            int bin = AgeBins.of(age);
+            unused[blockClass * AgeBins.COUNT + bin]++;
+            hintedUnused[hint * AgeBins.COUNT + bin]++;
+        }
+    }
+
+    Counts counts() {
+        return new Counts(events.clone(), forgotten.clone(), hintEvents.clone(), hintForgotten.clone());
+    }
+
+    /** Counts in addition what an earlier process counted, of whose blocks nothing else is remembered. */
+    void restore(LearnedRank learned) {
+        add(events, learned.used());
+        add(forgotten, learned.unused());
+        add(hintEvents, learned.hintedUsed());
+        add(hintForgotten, learned.hintedUnused());
+    }
+
+    private static void add(double[] to, double[] more) {
+        Arrays.setAll(to, at -> to[at] + more[at]);
+    }
+
     void beginFit() {
         System.arraycopy(forgotten, 0, censored, 0, censored.length);
         System.arraycopy(hintForgotten, 0, hintCensored, 0, hintCensored.length);

@@ -27,8 +27,7 @@ final class ShadowGate {
             firstSeconds = seconds;
             lastSeconds = seconds;
         }
-        double memory = Math.max(LEAST_MEMORY_SECONDS, Math.min(MOST_MEMORY_SECONDS, RESIDENCES * residence));
-        double kept = Math.exp(-(seconds - lastSeconds) / memory);
+        double kept = kept(seconds - lastSeconds, residence);
         lastSeconds = seconds;
         hitsWithout = hitsWithout * kept + without;
         hitsWith = hitsWith * kept + with;
@@ -46,6 +45,40 @@ final class ShadowGate {
             changes++;
         }
         return open;
+    }
+
+    /** What outlives this process. */
+    LearnedRank.LearnedEvidence learned(double seconds) {
+        boolean none = Double.isNaN(firstSeconds);
+        return new LearnedRank.LearnedEvidence(
+                hitsWithout,
+                hitsWith,
+                references,
+                none ? 0 : lastSeconds - firstSeconds,
+                none ? 0 : Math.max(0, seconds - lastSeconds));
+    }
+
+    /**
+     * Takes up what an earlier process found, faded by the time since; after so long that all of it has faded, nothing. The
+     * licence is not taken up: it takes the margin to open again.
+     */
+    void restore(LearnedRank.LearnedEvidence learned, double seconds, double awaySeconds, double residence) {
+        double since = awaySeconds + learned.idleSeconds();
+        if (learned.references() == 0 || since > MOST_MEMORY_SECONDS) {
+            return;
+        }
+        boolean first = Double.isNaN(firstSeconds);
+        firstSeconds = Math.min(first ? seconds : firstSeconds, seconds - learned.forSeconds());
+        lastSeconds = first ? seconds : lastSeconds;
+        double kept = kept(Math.max(0, since - (seconds - lastSeconds)), residence);
+        hitsWithout += learned.without() * kept;
+        hitsWith += learned.with() * kept;
+        references += learned.references() * kept;
+    }
+
+    private static double kept(double seconds, double residence) {
+        double memory = Math.max(LEAST_MEMORY_SECONDS, Math.min(MOST_MEMORY_SECONDS, RESIDENCES * residence));
+        return Math.exp(-seconds / memory);
     }
 
     /** What both models found of recent requests. */

@@ -6,24 +6,53 @@ import java.util.Optional;
 
 /** The last thousand durations of a kind. */
 final class RecentDurations {
-    private static final int MOST = 1024;
+    static final int MOST = 1024;
 
     private final long[] nanos = new long[MOST];
     private long count;
+
+    /** Those of an earlier process, of which {@link #last} are the last. */
+    static RecentDurations of(long count, long[] last) {
+        RecentDurations durations = new RecentDurations();
+        durations.count = count - last.length;
+        for (long each : last) {
+            durations.add(each);
+        }
+        return durations;
+    }
 
     void add(long durationNanos) {
         nanos[(int) (count++ % MOST)] = durationNanos;
     }
 
+    /** These and then those that were measured later. */
+    RecentDurations then(RecentDurations later) {
+        RecentDurations both = of(count + later.count - Math.min(later.count, MOST), last());
+        for (long each : later.last()) {
+            both.add(each);
+        }
+        return both;
+    }
+
+    long count() {
+        return count;
+    }
+
+    /** As many as are remembered, the oldest first. */
+    long[] last() {
+        long[] last = new long[(int) Math.min(count, MOST)];
+        Arrays.setAll(last, i -> nanos[(int) ((count - last.length + i) % MOST)]);
+        return last;
+    }
+
     Durations seen() {
-        int last = (int) Math.min(count, MOST);
-        if (last == 0) {
+        long[] sorted = last();
+        if (sorted.length == 0) {
             return Durations.NONE;
         }
-        long[] sorted = Arrays.copyOf(nanos, last);
         Arrays.sort(sorted);
-        return new Durations(
-                count, at(sorted, (last - 1) / 10), at(sorted, (last - 1) / 2), at(sorted, (last - 1) * 9 / 10));
+        int most = sorted.length - 1;
+        return new Durations(count, at(sorted, most / 10), at(sorted, most / 2), at(sorted, most * 9 / 10));
     }
 
     private static Optional<Duration> at(long[] sorted, int rank) {

@@ -41,6 +41,10 @@ public final class ReuseTimes {
     private static final long LATE_FOR_NANOS = 60_000_000_000L;
 
     private final EngineBlocks blocks;
+    /** Of an earlier process: what is learned of the past here says nothing against it. */
+    private RecentDurations earlierAges = new RecentDurations();
+
+    private RecentDurations earlierGaps = new RecentDurations();
     private RecentDurations ages = new RecentDurations();
     private RecentDurations gaps = new RecentDurations();
     private final Deque<Long> pending = new ArrayDeque<>();
@@ -83,8 +87,8 @@ public final class ReuseTimes {
             leastDelayNanos = delay;
         } else if (delay < leastDelayNanos - LATE_NANOS) {
             pastUntilNanos = batchNanos;
-            ages = new RecentDurations();
-            gaps = new RecentDurations();
+            ages = earlierAges.then(new RecentDurations());
+            gaps = earlierGaps.then(new RecentDurations());
             pastSeen = true;
         }
         anyBatch = true;
@@ -144,6 +148,26 @@ public final class ReuseTimes {
         if (gap != null && gap >= 0 && !own) {
             gaps.add(gap);
         }
+    }
+
+    /** What outlives this process. */
+    public LearnedTimes learned() {
+        return new LearnedTimes(ages.count(), ages.last(), gaps.count(), gaps.last());
+    }
+
+    /** Takes up what an earlier process learned, as if it had been measured before all that was measured here. */
+    public void restore(LearnedTimes learned) {
+        earlierAges = RecentDurations.of(learned.residences(), learned.residence());
+        earlierGaps = RecentDurations.of(learned.reuses(), learned.reuse());
+        ages = earlierAges.then(ages);
+        gaps = earlierGaps.then(gaps);
+    }
+
+    /** Another engine is followed from now on. */
+    public void forget() {
+        restore(new LearnedTimes(0, new long[0], 0, new long[0]));
+        ages = new RecentDurations();
+        gaps = new RecentDurations();
     }
 
     /** How long blocks survived that nobody touched; nothing until some were removed. */

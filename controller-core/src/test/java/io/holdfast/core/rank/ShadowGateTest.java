@@ -34,6 +34,41 @@ final class ShadowGateTest {
         assertThat(gate.decide(60)).isFalse();
     }
 
+    @Test
+    void evidenceOfAnEarlierProcess_opensAfterTheMarginAlone() {
+        gate.request(10_000, 100, 200, 0, 60);
+        gate.request(0, 0, 0, 90, 60);
+        LearnedRank.LearnedEvidence learned = gate.learned(100);
+        assertThat(learned.forSeconds()).isEqualTo(90);
+        assertThat(learned.idleSeconds()).isEqualTo(10);
+
+        ShadowGate next = new ShadowGate();
+        next.restore(learned, 1_000, 0, 60);
+        assertThat(next.isOpen()).isFalse();
+        assertThat(next.decide(1_000)).isTrue();
+
+        ShadowGate young = new ShadowGate();
+        young.request(0, 0, 0, 970, 60);
+        young.restore(new LearnedRank.LearnedEvidence(100, 200, 10_000, 20, 0), 980, 0, 60);
+        assertThat(young.decide(980))
+                .as("both lives saw it for less than a minute")
+                .isFalse();
+        assertThat(young.decide(1_020)).isTrue();
+    }
+
+    @Test
+    void evidenceOfAnEarlierProcess_fadesByTheTimeSince_andIsNoneAfterTwentyMinutes() {
+        LearnedRank.LearnedEvidence learned = new LearnedRank.LearnedEvidence(0, 10_000, 10_000, 300, 100);
+        ShadowGate next = new ShadowGate();
+        next.restore(learned, 0, 200, 60);
+        assertThat(next.evidence().with()).as("e times less in five minutes").isBetween(3_670.0, 3_680.0);
+        assertThat(next.learned(0).references()).isEqualTo(next.evidence().with());
+        ShadowGate late = new ShadowGate();
+        late.restore(learned, 0, 1_101, 60);
+        assertThat(late.learned(0).references()).isZero();
+        assertThat(late.decide(60)).isFalse();
+    }
+
     /** Evidence fades within five residences, and within twenty minutes however long blocks stay. */
     @Test
     void evidence_isOfTheLastMinutes() {
