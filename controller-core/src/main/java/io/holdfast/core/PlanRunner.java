@@ -52,7 +52,7 @@ final class PlanRunner {
             switch (line.action()) {
                 case PIN, PRIME ->
                     holds.living(line.holdId()).ifPresent(hold -> waits(hold, why + "; else: " + line.reason()));
-                case UNPIN, KEEP, WAIT, REFUSE -> run(line, false, nowNanos);
+                case UNPIN, KEEP, WAIT, REFUSE -> run(line, nowNanos);
             }
         }
     }

@@ -1,5 +1,8 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.embed.ledger.FileLedgerStore;
+import io.holdfast.embed.ledger.LedgerFiles;
+import io.holdfast.embed.ledger.LedgerInUse;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -44,7 +47,7 @@ public final class Follower {
         try {
             return Optional.of(Sidecar.start(vertx, config, registry));
         } catch (SidecarException e) {
-            if (e.getCause() instanceof LedgerLock.InUse) {
+            if (e.getCause() instanceof LedgerInUse) {
                 // Another one was sooner.
                 return Optional.empty();
             }

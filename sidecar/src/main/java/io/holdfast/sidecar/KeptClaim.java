@@ -47,7 +47,7 @@ record KeptClaim(String requester, Lease lease, int weight, boolean measured, In
 
     /** The same after the clock on the wall was set back by so much, so that it ends no later than was promised. */
     KeptClaim setBack(Duration by) {
-        return new KeptClaim(requester, lease, weight, until.minus(by), last.minus(by));
+        return new KeptClaim(requester, lease, weight, measured, until.minus(by), last.minus(by));
     }
 
     private static Instant earlier(Instant one, Instant other) {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.holdfast.core.Learned;
 import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.embed.ledger.LedgerFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.embed.ledger.LedgerFiles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.prefix.LearnedPrefix;
+import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.LearnedFile.Found;
