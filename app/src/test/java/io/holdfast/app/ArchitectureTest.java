@@ -16,6 +16,7 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import io.holdfast.embed.FleetRunner;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -72,6 +73,8 @@ class ArchitectureTest {
                 .definedBy("io.holdfast.lmcache..")
                 .layer("kvcached")
                 .definedBy("io.holdfast.kvcached..")
+                .layer("embed")
+                .definedBy("io.holdfast.embed..")
                 .layer("http")
                 .definedBy("io.holdfast.http..")
                 .layer("events")
@@ -85,7 +88,8 @@ class ArchitectureTest {
                 .whereLayer("bench")
                 .mayOnlyAccessLayers("events", "core")
                 .whereLayer("sidecar")
-                .mayOnlyAccessLayers("sglang", "vllm", "lmcache", "kvcached", "http", "events", "core", "evidence")
+                .mayOnlyAccessLayers(
+                        "embed", "sglang", "vllm", "lmcache", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
                 .mayOnlyAccessLayers("rules", "events", "core", "evidence")
                 .whereLayer("emulator")
@@ -102,6 +106,8 @@ class ArchitectureTest {
                 .mayNotAccessAnyLayer()
                 .whereLayer("http")
                 .mayNotAccessAnyLayer()
+                .whereLayer("embed")
+                .mayOnlyAccessLayers("events", "core")
                 .whereLayer("events")
                 .mayOnlyAccessLayers("core")
                 .whereLayer("core")
@@ -177,6 +183,20 @@ class ArchitectureTest {
     }
 
     @Test
+    @DisplayName("what a router embeds brings the core and the event stream, and no library of its own")
+    void embedDependsOnLittle() {
+        onlyDependOn(
+                        "io.holdfast.embed..",
+                        "java..",
+                        "org.jspecify..",
+                        "org.slf4j..",
+                        "io.holdfast.embed..",
+                        "io.holdfast.events..",
+                        "io.holdfast.core..")
+                .check(ours);
+    }
+
+    @Test
     @DisplayName("the engines' rules know no socket, no file, no JSON and no foreign memory")
     void rulesDoNoInputOrOutput() {
         onlyDependOn(
@@ -244,6 +264,7 @@ class ArchitectureTest {
             "io.holdfast.evidence..",
             "io.holdfast.core..",
             "io.holdfast.events..",
+            "io.holdfast.embed..",
             "io.holdfast.http..",
             "io.holdfast.sglang..",
             "io.holdfast.vllm..",
@@ -254,6 +275,9 @@ class ArchitectureTest {
         noClasses()
                 .that()
                 .resideInAnyPackage(libraries)
+                // It starts the thread that the embedder's factory made.
+                .and()
+                .areNotAssignableTo(FleetRunner.class)
                 .should()
                 .callMethod(System.class, "currentTimeMillis")
                 .orShould()
@@ -302,6 +326,8 @@ class ArchitectureTest {
                         "vllm",
                         "kvcached",
                         "lmcache",
+                        "embed",
+                        "embed.ledger",
                         "rules.engine",
                         "rules.fault",
                         "emulator",

@@ -26,7 +26,7 @@ class HoldingRouterTest {
     private static final int SYSTEM = 512;
     private static final int USER = 40;
     private static final int ROUNDS = 4;
-    /** A stock SGLang with room for three of eight such prompts beside its largest request. */
+    /** A stock SGLang whose sessions protect a prefix. */
     private static final UnaryOperator<EmulatorSettings> STOCK = settings ->
             settings.withSizes(4_096, TwoEngines.BLOCK, 1_024).withSglang(engine -> engine.withSessions(true));
 
