@@ -20,6 +20,7 @@ import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -176,7 +177,6 @@ final class HttpApi implements AutoCloseable {
         int status = cause instanceof TooLongHttpLineException
                 ? 414
                 : cause instanceof TooLongHttpHeaderException ? 431 : 400;
-        request.response().putHeader("connection", "close");
         refuse(
                 request,
                 status,
@@ -185,6 +185,8 @@ final class HttpApi implements AutoCloseable {
                     case 431 -> "The headers are larger than 8 KiB; send fewer.";
                     default -> "This is no HTTP/1.1 request; send one.";
                 });
+        // What follows cannot be told from what was meant.
+        Future<Void> _ = request.connection().close();
     }
 
     private void admit(RoutingContext context) {
@@ -238,7 +240,7 @@ final class HttpApi implements AutoCloseable {
 
     /** What takes time is made away from the event loop. */
     <T> Future<T> work(Callable<T> made) {
-        return workers.executeBlocking(made, false);
+        return workers.executeBlocking(made, false).map(Objects::requireNonNull);
     }
 
     void show(RoutingContext context, Supplier<JsonObject> json) {

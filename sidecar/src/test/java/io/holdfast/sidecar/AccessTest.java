@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.sidecar.SidecarConfig.Listen;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -92,6 +94,41 @@ class AccessTest {
             assertThat(with.status()).as(with.text()).isEqualTo(200);
             assertThat(api.http.get(HOLDS).status()).isEqualTo(200);
         }
+    }
+
+    @Test
+    void everyActingRoute_withoutAToken_is401WithProblemDetails() throws IOException {
+        List<String> tried = new ArrayList<>();
+        Listen listen = new Listen("127.0.0.1", 0, List.of(), Optional.empty(), Optional.of("ACT"));
+        try (ServedApi api = new ServedApi(state, listen, HttpLimits.defaults())) {
+            ApiContract.OF_THE_SIDECAR.operations((name, operation) -> {
+                String method = name.substring(0, name.indexOf(' '));
+                if (method.equals("GET")) {
+                    return;
+                }
+                String path = name.substring(method.length() + 1)
+                        .replace("{engine}", "demo")
+                        .replaceAll("\\{[a-z]+}", "1");
+                String body = ApiContract.bodies(operation).stream().findFirst().orElse("");
+                tried.add(name);
+                for (String authorization : List.of("", "Bearer " + ServedApi.READ, "Basic " + ServedApi.ACT)) {
+                    Http.Answer answer = authorization.isEmpty()
+                            ? api.http.send(method, path, body)
+                            : api.http.send(method, path, body, "Authorization", authorization);
+                    assertThat(answer.status()).as(name).isEqualTo(401);
+                    assertThat(answer.json())
+                            .as(name)
+                            .isEqualTo(new JsonObject()
+                                    .put("type", "about:blank")
+                                    .put("title", "Unauthorized")
+                                    .put("status", 401)
+                                    .put(
+                                            "detail",
+                                            "Acting needs the act token: send it as Authorization: Bearer TOKEN."));
+                }
+            });
+        }
+        assertThat(tried).hasSizeGreaterThan(17);
     }
 
     @Test

@@ -11,7 +11,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
 
 /**
@@ -24,6 +26,7 @@ import java.util.regex.Pattern;
 final class ApiContract {
     static final ApiContract OF_THE_SIDECAR = new ApiContract();
 
+    private static final Set<String> METHODS = Set.of("get", "put", "post", "delete", "patch", "head", "options");
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final JsonNode document;
@@ -40,6 +43,26 @@ final class ApiContract {
                 .forEachRemaining(path -> paths.put(
                         path,
                         Pattern.compile(path.replaceAll("\\{[^}]+}", "[^/]+").replace(".", "\\."))));
+    }
+
+    /** Shows each operation, by its method and path. */
+    void operations(BiConsumer<String, JsonNode> visitor) {
+        document.path("paths")
+                .properties()
+                .forEach(path -> path.getValue().properties().forEach(each -> {
+                    if (METHODS.contains(each.getKey())) {
+                        visitor.accept(each.getKey().toUpperCase(Locale.ROOT) + " " + path.getKey(), each.getValue());
+                    }
+                }));
+    }
+
+    /** Bodies of requests that an operation shows. */
+    static List<String> bodies(JsonNode operation) {
+        List<String> bodies = new ArrayList<>();
+        operation
+                .at("/requestBody/content/application~1json/examples")
+                .forEach(example -> bodies.add(example.path("value").toString()));
+        return bodies;
     }
 
     JsonNode document() {
@@ -153,7 +176,7 @@ final class ApiContract {
             }
         }
         JsonNode others = schema.path("additionalProperties");
-        value.fields().forEachRemaining(member -> {
+        value.properties().forEach(member -> {
             JsonNode known = schema.path("properties").path(member.getKey());
             if (!known.isMissingNode()) {
                 check(known, member.getValue(), at + "." + member.getKey(), faults);

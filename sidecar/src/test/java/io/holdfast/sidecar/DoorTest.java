@@ -36,6 +36,9 @@ class DoorTest {
     private static final int METHODS = DEEP ? 100_000 : 14_000;
     private static final int HALF_BODIES = DEEP ? 90 : 30;
     private static final int SLOW_CLIENTS = DEEP ? 600 : 300;
+    private static final int REPORTS = DEEP ? 5_000 : 200;
+    private static final int KEYED = DEEP ? 100_000 : 2_000;
+    private static final int QUERIES = DEEP ? 2_000 : 60;
     private static final long STREAMED = DEEP ? 1L << 30 : 64L << 20;
     private static final long MOST_GROWTH = 16 << 20;
     private static final long SEED = 20_261_122;
@@ -173,6 +176,49 @@ class DoorTest {
     }
 
     @Test
+    void reportsOfRouters_moreThanAnybodyNeeds_fillNothing() throws IOException {
+        String touches = "{\"touches\":[" + "{\"hashes\":[7,8,9]},".repeat(255) + "{\"hashes\":[7,8,9]}]}";
+        String reports = "{\"firstTokens\":[" + "{\"seconds\":1,\"promptTokens\":1},".repeat(999)
+                + "{\"seconds\":1,\"promptTokens\":1}]}";
+        withstand("reports of routers", () -> {
+            Map<String, Integer> statuses = new TreeMap<>();
+            for (int i = 0; i < REPORTS; i++) {
+                boolean touch = i % 2 == 0;
+                String answer = raw.exchange(post(
+                        "/api/v1/engines/demo/" + (touch ? "touches" : "first-tokens"), touch ? touches : reports, ""));
+                statuses.merge(answer.substring(9, 12), 1, Integer::sum);
+            }
+            System.out.println("reports: " + statuses);
+            assertThat(statuses.keySet()).isSubsetOf("202", "429", "503").contains("202");
+        });
+    }
+
+    @Test
+    void callsWithEverNewKeys_fillNothing() throws IOException {
+        withstand("keys of calls", () -> {
+            for (int i = 0; i < KEYED; i++) {
+                String answer = raw.exchange(post("/api/v1/engines/demo/resume", "", "Idempotency-Key: " + i + "\r\n"));
+                assertThat(answer.substring(9, 12)).isIn("200", "429");
+            }
+        });
+    }
+
+    @Test
+    void queriesOfLongPrompts_areAnswered() throws IOException {
+        String query = "{\"token_ids\":[" + "1,".repeat(100_000) + "1]}";
+        withstand("queries", () -> {
+            for (int i = 0; i < QUERIES; i++) {
+                assertThat(raw.exchange(post("/query", query, ""))).startsWith("HTTP/1.1 200 ");
+            }
+        });
+    }
+
+    private static String post(String path, String body, String headers) {
+        return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + headers
+                + "Content-Type: application/json\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
+    }
+
+    @Test
     void clientsThatHangUpInMidBody_areNoFaultOfOurs() throws IOException {
         withstand("clients that hang up", () -> {
             for (int i = 0; i < 300; i++) {
@@ -254,7 +300,7 @@ class DoorTest {
         String good = "POST " + SidecarClient.HOLDS + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                 + "Content-Type: application/json\r\nContent-Length: 36\r\n\r\n"
                 + "{\"tokens\":[1,2,3],\"leaseSeconds\":0.1}";
-        return switch (random.nextInt(6)) {
+        return switch (random.nextInt(8)) {
             case 0 -> RawClient.bytes(garbage(random) + "\r\n\r\n");
             case 1 -> RawClient.bytes(body(mutated(good.substring(good.indexOf('{')), random)));
             case 2 -> RawClient.bytes(RawClient.get("/" + garbage(random).replace(' ', '+')));
@@ -262,10 +308,37 @@ class DoorTest {
             case 4 ->
                 RawClient.bytes("DELETE " + SidecarClient.HOLDS + "/" + random.nextLong()
                         + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + header(random) + "\r\n");
+            case 5, 6 -> RawClient.bytes(anyRoute(random));
             default ->
                 RawClient.bytes("GET /livez HTTP/1.1\r\nConnection: close\r\n" + header(random) + "Host: "
                         + garbage(random) + "\r\n\r\n");
         };
+    }
+
+    /** Any route of the document but those that would end what other attacks need, with what is nearly right for it. */
+    private static String anyRoute(SplittableRandom random) {
+        List<String> routes = new ArrayList<>();
+        Map<String, List<String>> bodies = new TreeMap<>();
+        ApiContract.OF_THE_SIDECAR.operations((name, operation) -> {
+            if (!name.endsWith("/holds") || name.startsWith("POST")) {
+                routes.add(name);
+                bodies.put(name, ApiContract.bodies(operation));
+            }
+        });
+        String route = routes.get(random.nextInt(routes.size()));
+        List<String> known = bodies.get(route);
+        String text = known.isEmpty() ? garbage(random) : mutated(known.get(random.nextInt(known.size())), random);
+        if (route.endsWith("/pause") || route.endsWith("/dry-run")) {
+            // Other attacks look at a hold.
+            text = "{" + text;
+            route = route.replace("/pause", "/pauses");
+        }
+        return route.replace("{engine}", random.nextInt(4) == 0 ? "x" : "demo")
+                        .replaceAll("\\{[a-z]+}", Integer.toString(random.nextInt(5) + 900))
+                + (random.nextInt(4) == 0 ? "?limit=" + garbage(random).replace(' ', '+') : "")
+                + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                + (random.nextBoolean() ? "Idempotency-Key: k" + random.nextInt(9) + "\r\n" : "")
+                + "Content-Type: application/json\r\nContent-Length: " + text.length() + "\r\n\r\n" + text;
     }
 
     private static String body(String text) {

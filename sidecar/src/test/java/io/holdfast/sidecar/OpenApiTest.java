@@ -13,11 +13,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.BiConsumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -26,7 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The document and the API say the same: routes, examples, and what is answered. */
 class OpenApiTest {
-    private static final Set<String> METHODS = Set.of("get", "put", "post", "delete", "patch", "head", "options");
     private static final ObjectMapper JSON = new ObjectMapper();
     private final ApiContract contract = ApiContract.OF_THE_SIDECAR;
 
@@ -45,14 +42,14 @@ class OpenApiTest {
             }
         }
         Set<String> documented = new TreeSet<>();
-        operations((name, operation) -> documented.add(name));
+        contract.operations((name, operation) -> documented.add(name));
         assertThat(routed).hasSizeGreaterThan(30).isEqualTo(documented);
     }
 
     @Test
     void document_hasEveryReference_andEachOperationAName() {
         Set<String> ids = new HashSet<>();
-        operations((name, operation) -> {
+        contract.operations((name, operation) -> {
             assertThat(ids.add(operation.path("operationId").asText())).as(name).isTrue();
             assertThat(operation.path("summary").asText()).as(name).isNotEmpty();
             assertThat(operation.path("responses").has("default")).as(name).isTrue();
@@ -68,7 +65,7 @@ class OpenApiTest {
 
     @Test
     void pathParameters_areDeclared() {
-        contract.document().path("paths").fields().forEachRemaining(path -> {
+        contract.document().path("paths").properties().forEach(path -> {
             Set<String> named = new TreeSet<>();
             Matcher names = Pattern.compile("\\{([^}]+)}").matcher(path.getKey());
             while (names.find()) {
@@ -86,10 +83,10 @@ class OpenApiTest {
     @Test
     void examplesOfAnswers_fitTheirSchemas() {
         List<String> seen = new ArrayList<>();
-        operations((name, operation) -> operation
+        contract.operations((name, operation) -> operation
                 .path("responses")
-                .fields()
-                .forEachRemaining(response -> contract.resolved(response.getValue())
+                .properties()
+                .forEach(response -> contract.resolved(response.getValue())
                         .path("content")
                         .forEach(content -> {
                             if (content.has("example")) {
@@ -116,18 +113,20 @@ class OpenApiTest {
             bed.engine.generate(prompt);
             bed.heard();
             String hold = bed.client.held(prompt);
-            operations((name, operation) -> operation
+            contract.operations((name, operation) -> operation
                     .path("requestBody")
                     .path("content")
                     .path("application/json")
                     .path("examples")
-                    .fields()
-                    .forEachRemaining(example -> {
+                    .properties()
+                    .forEach(example -> {
                         JsonNode body = example.getValue().path("value");
-                        String[] call = name.split(" ");
-                        String path = call[1].replace("{engine}", "demo").replace("{hold}", hold);
+                        String method = name.substring(0, name.indexOf(' '));
+                        String path = name.substring(method.length() + 1)
+                                .replace("{engine}", "demo")
+                                .replace("{hold}", hold);
                         SidecarClient client = body.has("messages") ? chatting.client : bed.client;
-                        Http.Answer answer = client.http.send(call[0], path, body.toString());
+                        Http.Answer answer = client.http.send(method, path, body.toString());
                         sent.add(name + " " + example.getKey());
                         assertThat(answer.status())
                                 .as("%s %s: %s", name, example.getKey(), answer.text())
@@ -207,7 +206,7 @@ class OpenApiTest {
 
     private JsonNode example(String operation, String name) {
         JsonNode[] found = new JsonNode[1];
-        operations((each, node) -> {
+        contract.operations((each, node) -> {
             if (each.equals(operation)) {
                 found[0] = node.path("requestBody")
                         .path("content")
@@ -218,16 +217,5 @@ class OpenApiTest {
             }
         });
         return found[0];
-    }
-
-    private void operations(BiConsumer<String, JsonNode> visitor) {
-        contract.document()
-                .path("paths")
-                .fields()
-                .forEachRemaining(path -> path.getValue().fields().forEachRemaining(each -> {
-                    if (METHODS.contains(each.getKey())) {
-                        visitor.accept(each.getKey().toUpperCase(Locale.ROOT) + " " + path.getKey(), each.getValue());
-                    }
-                }));
     }
 }
