@@ -22,9 +22,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** What a sidecar finds out about its holds beside an emulated engine, as its API tells it. */
 final class TtftStatesTest {
     /*
-     * Engine and sidecar live by a clock that goes so many times as fast as the machine's, so that a window takes about a
-     * second. What the machine takes for itself weighs as many times more; so holds that help save most of a pass, those
-     * that harm treble it, and a gain that is missed is one of a third: nothing here hangs on how busy the machine is.
+     * Engine and sidecar live by a clock that goes so many times as fast as the machine's, so that a window takes a second
+     * or two. What the machine takes for itself weighs as many times more; so holds that help save a
+     * quarter of all prefill, those that harm double it, and a gain that is missed is one of a third: nothing here hangs on how busy the machine is.
      */
     private static final double PACE = 20;
     private static final int MOST_ROUNDS = 5_000;
@@ -61,7 +61,7 @@ final class TtftStatesTest {
                         stateDirectory: '%s'
                         engines:
                           - {id: demo, type: sglang, url: '%s', backend: pin_blocks, maxOutputTokens: 16,
-                             largestPromptTokens: 6400, ttftWindowSeconds: 30, ttftLeastGain: 0.3, %s}
+                             largestPromptTokens: 6400, ttftWindowSeconds: 30, %s}
                         """.formatted(state, emulator.uri(), keys), "test.yaml"),
                     new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
                     Seams.none()
@@ -144,7 +144,7 @@ final class TtftStatesTest {
 
     @Test
     void holdInAmpleMemory_isNoBenefitAndLetGo() {
-        try (Bed bed = new Bed(65_536, List.of(), "priming: false")) {
+        try (Bed bed = new Bed(65_536, List.of(), "priming: false, ttftLeastGain: 0.3")) {
             String id = bed.holdMeasured();
             JsonObject found = bed.found(() -> recurring(bed));
             assertThat(found.getString("state")).as(found.encode()).isEqualTo("no_benefit");
