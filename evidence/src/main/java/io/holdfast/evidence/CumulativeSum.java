@@ -21,4 +21,9 @@ public final class CumulativeSum {
         sum = Math.max(0, sum + Finite.value("a value", value) - slack);
         return sum >= limit;
     }
+
+    /** Whether it is so near to the limit that a shift may have begun. */
+    public boolean doubtful() {
+        return sum >= limit / 2;
+    }
 }

@@ -17,8 +17,8 @@ public final class ErrorSpending {
      * A bound is kept as the probability of what lies beyond it and not as a factor, since the spread is estimated: whoever
      * applies it to few values takes Student's quantile of the same probability.
      */
-    private static final double STEP = 0.01;
-    private static final double FARTHEST = 6;
+    private static final double STEP = 0.02;
+    private static final double FARTHEST = 5;
 
     private final int first;
     private final double[] levels;

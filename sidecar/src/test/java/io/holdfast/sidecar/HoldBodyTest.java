@@ -110,6 +110,7 @@ class HoldBodyTest {
         {"tokens":[1],"leaseSeconds":9,"atMostSeconds":8} | atMostSeconds is less than leaseSeconds; it is how long the
         {"tokens":[1],"leaseSeconds":1,"atMostSeconds":31536001} | atMostSeconds is '31536001'; write 0.001 to 31536000.
         {"tokens":[1],"leaseSeconds":1,"atMostSeconds":"9"} | atMostSeconds is not a number; write seconds, such as 60.
+        {"tokens":[1],"leaseSeconds":1,"measure":1}     | measure is neither true nor false.
         {"tokens":[1],"leaseSeconds":1,"weight":0}      | weight is no whole number of 1 to 100; what is heavier is held
         {"tokens":[1],"leaseSeconds":1,"weight":101}    | weight is no whole number of 1 to 100; what is heavier is held
         {"tokens":[1],"leaseSeconds":1,"weight":1.5}    | weight is no whole number of 1 to 100; what is heavier is held
@@ -130,13 +131,17 @@ class HoldBodyTest {
     @Test
     void leaseOfEachKind_isRead() {
         HoldBody body = parse("{\"tokens\":[1],\"leaseSeconds\":300,\"refreshOnHit\":true,\"atMostSeconds\":7200,"
-                + "\"weight\":7,\"requester\":\"router-a\"}");
+                + "\"weight\":7,\"measure\":true,\"requester\":\"router-a\"}");
 
         assertThat(body.lease()).isEqualTo(new Lease(Duration.ofMinutes(5), true, Duration.ofHours(2)));
         assertThat(body.asked(new HoldRequest(new long[] {1}, body.lease()))).satisfies(asked -> {
             assertThat(asked.weight()).isEqualTo(7);
             assertThat(asked.requester()).isEqualTo("router-a");
+            assertThat(asked.measured()).isTrue();
         });
+        HoldBody plain = parse("{\"tokens\":[1],\"leaseSeconds\":300,\"measure\":false}");
+        assertThat(plain.asked(new HoldRequest(new long[] {1}, plain.lease())).measured())
+                .isFalse();
         assertThat(parse("{\"tokens\":[1],\"leaseSeconds\":300,\"refreshOnHit\":true}")
                         .lease())
                 .isEqualTo(Lease.refreshed(Duration.ofMinutes(5)));

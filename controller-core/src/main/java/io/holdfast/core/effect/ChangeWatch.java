@@ -14,13 +14,16 @@ final class ChangeWatch {
      * nothing else that may have slowed them is looked for. Where the off-windows came faster instead, only they show it, and
      * they are few: each is compared with the on-windows around it, so that what moves both is no change.
      *
+     * What it compares with was estimated from a dozen windows where the gain is plain. So it is made anew, with the windows
+     * that came since, as soon as these are as many; later that also follows what changes slowly.
+     *
      * Strays of neighbours are alike; what one strays beyond what was expected after the last one is independent, and is what
      * is summed up.
      */
     private static final double ON_SLACK = 1;
-    private static final double ON_LIMIT = 5;
+    private static final double ON_LIMIT = 6;
     private static final double OFF_SLACK = 1;
-    private static final double OFF_LIMIT = 2.5;
+    private static final double OFF_LIMIT = 3.5;
     private static final double MEMORY = 0.3;
 
     private final SwitchbackFit fit;
@@ -60,8 +63,10 @@ final class ChangeWatch {
         return change;
     }
 
-    /** Whether traffic may have become another one since, without a change. */
+    /** Whether as many windows came since as it was made of, so that one that is made anew knows better, and none of them was odd. */
     boolean old() {
-        return seen >= SequentialComparison.SPAN;
+        return seen >= Math.max(SequentialComparison.FIRST_WINDOWS, fit.df())
+                && !slower.doubtful()
+                && !offFaster.doubtful();
     }
 }

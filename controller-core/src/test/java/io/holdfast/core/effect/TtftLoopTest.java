@@ -1,0 +1,414 @@
+package io.holdfast.core.effect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.holdfast.core.cost.PrefillCost;
+import io.holdfast.core.effect.TtftEffect.State;
+import io.holdfast.core.plan.Reason;
+import io.holdfast.core.plan.Why;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+/** What a loop does beside an engine that a test moves second by second, with windows of 40 s. */
+final class TtftLoopTest {
+    private static final long SECOND = 1_000_000_000L;
+    private static final int WINDOW = 40;
+    private static final Reading UNKNOWN = Reading.unknown("the test does not tell it");
+
+    private EffectSettings settings = EffectSettings.DEFAULTS.withWindow(Duration.ofSeconds(WINDOW));
+    private Optional<Duration> residence = Optional.of(Duration.ofSeconds(10));
+    private PrefillCost prefill = new PrefillCost.Unknown(0, "nothing was measured");
+    private TtftLoop loop = make();
+    /** Whether each window that is over was one with holds. */
+    private final List<Boolean> arms = new ArrayList<>();
+
+    private long now;
+    private boolean holds = true;
+    private double on = 0.1;
+    private double off = 0.1;
+    private int perSecond = 5;
+    private double waiting;
+    private double itlOn = 0.03;
+    private boolean told = true;
+    private double cachedOn = 0.5;
+    private double cachedOff = 0.5;
+    private double seconds;
+    private double count;
+    private double prompts;
+    private double cached;
+    private double itlSeconds;
+    private double itlCount;
+
+    private TtftLoop make() {
+        return new TtftLoop(settings, new SplittableRandom(7), new TtftLoop.Cache() {
+            @Override
+            public Optional<Duration> residence() {
+                return residence;
+            }
+
+            @Override
+            public PrefillCost prefill() {
+                return prefill;
+            }
+        });
+    }
+
+    private void second() {
+        loop.tick(now * SECOND, holds && isOn(), Optional.empty());
+        if (now % WINDOW == WINDOW - 1) {
+            arms.add(isOn());
+        }
+        count += perSecond;
+        seconds += perSecond * (isOn() ? on : off);
+        prompts += perSecond * 1_000.0;
+        cached += perSecond * 1_000 * (isOn() ? cachedOn : cachedOff);
+        itlCount += perSecond * 10.0;
+        itlSeconds += perSecond * 10 * (isOn() ? itlOn : 0.03);
+        now++;
+        loop.reading(
+                EngineReadings.unknownBut("the test does not tell it")
+                        .ttftSumSeconds(told ? at(seconds) : UNKNOWN)
+                        .ttftCount(told ? at(count) : UNKNOWN)
+                        .promptTokens(at(prompts))
+                        .cachedTokens(at(cached))
+                        .runningRequests(at(2))
+                        .waitingRequests(at(waiting))
+                        .itlSumSeconds(at(itlSeconds))
+                        .itlCount(at(itlCount))
+                        .build(),
+                now * SECOND);
+    }
+
+    private Reading at(double value) {
+        return Reading.known(value, "the test", now * SECOND);
+    }
+
+    private boolean isOn() {
+        return loop.off().isEmpty();
+    }
+
+    private void windows(int windows) {
+        for (int i = 0; i < windows * WINDOW; i++) {
+            second();
+        }
+        loop.tick(now * SECOND, holds && isOn(), Optional.empty());
+    }
+
+    private State state() {
+        return loop.effect().state();
+    }
+
+    private String reason() {
+        return loop.effect().reason();
+    }
+
+    @Test
+    void quads_areAbbaOrBaabAndBothOccur() {
+        told = false;
+        for (int i = 0; i < 82 * WINDOW; i++) {
+            // A gain and a loss in turn, so that nothing is found.
+            loop.firstToken(FirstToken.of(0.1 * (1 + i / WINDOW % 3), 1_000), now * SECOND);
+            second();
+        }
+        List<String> quads = new ArrayList<>();
+        for (int i = 2; i + 4 <= 82; i += 4) {
+            StringBuilder quad = new StringBuilder();
+            arms.subList(i, i + 4).forEach(arm -> quad.append(arm ? 'A' : 'B'));
+            quads.add(quad.toString());
+        }
+        assertThat(arms.subList(0, 2)).as("steady first").containsOnly(true);
+        assertThat(quads).containsOnly("ABBA", "BAAB").contains("ABBA", "BAAB");
+    }
+
+    @Test
+    void firstLook_comesAfterTwelveWindows() {
+        on = 0.05;
+        windows(13);
+        assertThat(state()).isEqualTo(State.UNPROVEN);
+        assertThat(loop.effect().effectPercent()).isEmpty();
+        assertThat(reason()).isEqualTo("measuring: 11 of at least 12 windows are complete");
+        windows(1);
+        assertThat(state()).isEqualTo(State.PROVEN);
+        assertThat(loop.effect().windows()).isEqualTo(12);
+        assertThat(loop.effect().effectPercent().orElseThrow()).isCloseTo(-50, within(0.001));
+        assertThat(reason()).isEqualTo("holds shorten time to first token");
+    }
+
+    @Test
+    void readings_withoutTimes_measureNothingAndNothingIsLetGo() {
+        told = false;
+        windows(30);
+        assertThat(loop.effect().windows()).isZero();
+        assertThat(arms).containsOnly(true);
+        assertThat(reason()).endsWith("the last one: the engine did not tell its times to first token");
+    }
+
+    @Test
+    void reports_areUsedInPlaceOfCounters_andByClass() {
+        on = 0.3;
+        for (int i = 0; i < 20 * WINDOW; i++) {
+            for (String name : List.of("chat", "batch")) {
+                double time = name.equals("chat") && isOn() ? 0.05 : 0.1;
+                loop.firstToken(new FirstToken(time, 1_000, OptionalInt.empty(), Optional.of(name)), now * SECOND);
+            }
+            second();
+        }
+        assertThat(state()).as("by counters it would be harm").isEqualTo(State.PROVEN);
+        assertThat(loop.effect().effectPercent().orElseThrow()).isCloseTo(-25, within(0.01));
+        assertThat(loop.effect().classes()).hasSize(2);
+        assertThat(loop.effect().classes().getFirst().name()).isEqualTo("batch");
+        assertThat(loop.effect().classes().getFirst().effectPercent().orElseThrow())
+                .isCloseTo(0, within(0.01));
+        assertThat(loop.effect().classes().getLast().effectPercent().orElseThrow())
+                .isCloseTo(-50, within(0.01));
+    }
+
+    @Test
+    void classes_areBounded() {
+        for (int i = 0; i < 20 * WINDOW; i++) {
+            for (int name = 0; name < 40; name++) {
+                loop.firstToken(
+                        new FirstToken(0.1, 10, OptionalInt.empty(), Optional.of("class-" + name)), now * SECOND);
+            }
+            second();
+        }
+        assertThat(loop.effect().classes()).hasSize(Window.MOST_CLASSES);
+    }
+
+    @Test
+    void window_withTooFewRequests_isNotReady() {
+        perSecond = 0;
+        for (int i = 0; i < 20 * WINDOW; i++) {
+            count += i % 3 == 0 ? 1 : 0;
+            seconds += i % 3 == 0 ? 0.1 : 0;
+            second();
+        }
+        assertThat(arms).containsOnly(true);
+        assertThat(reason()).contains("requests that count, and needs 20");
+    }
+
+    @Test
+    void window_inWhichTheEngineRestarted_endsTheQuad() {
+        windows(2);
+        windows(1);
+        assertThat(loop.effect().windows()).isEqualTo(1);
+        for (int i = 0; i < WINDOW / 2; i++) {
+            second();
+        }
+        count = 0;
+        seconds = 0;
+        for (int i = 0; i < WINDOW / 2; i++) {
+            second();
+        }
+        windows(0);
+        assertThat(loop.effect().windows()).isEqualTo(1);
+        assertThat(reason()).endsWith("the engine began to count anew");
+        loop.interrupted();
+        windows(1);
+        assertThat(reason()).endsWith("the engine's cache was replaced");
+        windows(2);
+        assertThat(reason()).startsWith("measuring: 1 of at least 12");
+    }
+
+    @Test
+    void window_inWhichNothingIsHeld_isNone() {
+        holds = false;
+        windows(20);
+        assertThat(arms).containsOnly(true);
+        assertThat(reason()).endsWith("nothing was held that may be let go, so there was nothing to measure");
+        holds = true;
+        windows(3);
+        assertThat(loop.effect().windows()).isEqualTo(1);
+    }
+
+    @Test
+    void thinTraffic_isNotMeasuredUntilItIsUsual() {
+        perSecond = 20;
+        windows(6);
+        int before = loop.effect().windows();
+        assertThat(before).isEqualTo(4);
+        perSecond = 1;
+        windows(4);
+        assertThat(loop.effect().windows()).isEqualTo(before);
+        assertThat(reason()).contains("less than a fifth of what is usual");
+        assertThat(arms.subList(arms.size() - 3, arms.size())).containsOnly(true);
+        windows(20);
+        assertThat(loop.effect().windows()).isGreaterThan(before);
+    }
+
+    @Test
+    void queue_keepsHoldsOn() {
+        windows(2);
+        while (isOn()) {
+            second();
+        }
+        waiting = 20;
+        for (int i = 0; i < 11; i++) {
+            second();
+        }
+        assertThat(isOn()).isTrue();
+        assertThat(loop.effect().guard())
+                .contains("more requests wait than run, so holds stay on until the queue is shorter");
+        int from = arms.size();
+        windows(10);
+        assertThat(arms.subList(from, arms.size())).containsOnly(true);
+        waiting = 0;
+        windows(6);
+        assertThat(loop.effect().guard()).isEmpty();
+        assertThat(arms.subList(from, arms.size())).contains(false);
+    }
+
+    @Test
+    void queue_ofOneReading_isABurst() {
+        windows(2);
+        for (int i = 0; i < 12 * WINDOW; i++) {
+            waiting = i % 3 == 0 ? 0 : 50;
+            second();
+        }
+        assertThat(loop.effect().guard()).isEmpty();
+        assertThat(arms).contains(false);
+    }
+
+    @Test
+    void stall_keepsHoldsOn() {
+        windows(2);
+        while (isOn()) {
+            second();
+        }
+        loop.tick(now * SECOND, false, Optional.of("requests wait while nothing runs"));
+        assertThat(isOn()).isTrue();
+        assertThat(loop.effect().guard()).contains("requests wait while nothing runs");
+    }
+
+    @Test
+    void slowerTokens_areHarmfulThoughFirstTokensComeSooner() {
+        on = 0.05;
+        itlOn = 0.04;
+        windows(14);
+        assertThat(state()).isEqualTo(State.HARMFUL);
+        assertThat(reason()).isEqualTo("holds lengthen the time between tokens");
+        assertThat(loop.effect().itlPercent().orElseThrow()).isCloseTo(33.3, within(0.1));
+    }
+
+    @Test
+    void harm_isReleased_andTriedAgainLaterEachTime() {
+        on = 0.2;
+        windows(14);
+        List<Integer> rests = new ArrayList<>();
+        for (int round = 0; round < 7; round++) {
+            assertThat(state()).isEqualTo(State.HARMFUL);
+            assertThat(loop.off().map(Why::code)).contains(Reason.HARMFUL);
+            rests.add((int) (loop.effect().nextTry().orElseThrow().toSeconds() / WINDOW));
+            while (!isOn()) {
+                second();
+            }
+            assertThat(state()).isEqualTo(State.UNPROVEN);
+            while (state() == State.UNPROVEN) {
+                second();
+            }
+        }
+        assertThat(rests).containsExactly(20, 40, 80, 160, 320, 320, 320);
+    }
+
+    @Test
+    void gain_afterHarm_beginsBackOffAnew() {
+        on = 0.2;
+        windows(14);
+        on = 0.05;
+        while (state() != State.PROVEN) {
+            second();
+        }
+        on = 0.2;
+        while (state() != State.HARMFUL) {
+            second();
+        }
+        assertThat(loop.effect().nextTry().orElseThrow()).isEqualTo(Duration.ofSeconds(20 * WINDOW));
+    }
+
+    @Test
+    void tooLittleGain_isNoBenefit_byTheKey() {
+        on = 0.098;
+        windows(14);
+        assertThat(state()).isEqualTo(State.NO_BENEFIT);
+        assertThat(reason()).isEqualTo("holds do not shorten time to first token by 3.00 % or more");
+        assertThat(loop.off().map(Why::code)).contains(Reason.NO_BENEFIT);
+        settings = new EffectSettings(Duration.ofSeconds(WINDOW), 0.05, 0.01);
+        loop = make();
+        now = 0;
+        windows(14);
+        assertThat(state()).isEqualTo(State.PROVEN);
+    }
+
+    @Test
+    void afterProof_oneWindowInTwentyIsOff_orNoneByTheKey() {
+        on = 0.05;
+        windows(14);
+        arms.clear();
+        windows(200);
+        assertThat(arms.stream().filter(arm -> !arm).count()).isEqualTo(10);
+        settings = new EffectSettings(Duration.ofSeconds(WINDOW), 0, 0.03);
+        loop = make();
+        now = 0;
+        windows(14);
+        arms.clear();
+        windows(100);
+        assertThat(arms).containsOnly(true);
+        assertThat(state()).isEqualTo(State.PROVEN);
+    }
+
+    @Test
+    void offTime_isWhatItWas_andCostsWhatWasComputedMore() {
+        cachedOn = 0.9;
+        cachedOff = 0.4;
+        on = 0.05;
+        prefill = new PrefillCost.Known(0.01, 1e-3, 1e-5, 50);
+        windows(14);
+        // Six windows of 200 requests of 1,000 tokens, half of which are cached only with holds, at 1 ms each.
+        assertThat(loop.effect().offTime()).isEqualTo(Duration.ofSeconds(6 * WINDOW));
+        assertThat(loop.effect().offPrefill().orElseThrow().toMillis() / 1e3).isCloseTo(600, within(15.0));
+    }
+
+    @Test
+    void cost_isAbsentWherePrefillIsNotMeasured() {
+        windows(14);
+        assertThat(loop.effect().offPrefill()).isEmpty();
+    }
+
+    @Test
+    void whatTheOtherArmLeft_isNotMeasured() {
+        residence = Optional.of(Duration.ofSeconds(15));
+        windows(2);
+        // For 15 s after each switch times are as if the other arm were on still.
+        boolean arm = true;
+        int since = 100;
+        for (int i = 0; i < 12 * WINDOW; i++) {
+            loop.tick(now * SECOND, isOn(), Optional.empty());
+            since = isOn() == arm ? since + 1 : 0;
+            arm = isOn();
+            boolean effective = since < 15 ? !arm : arm;
+            on = effective ? 0.05 : 0.1;
+            off = on;
+            second();
+        }
+        windows(0);
+        assertThat(loop.effect().effectPercent().orElseThrow()).as(reason()).isCloseTo(-50, within(1.0));
+    }
+
+    @Test
+    void blocksThatStayLongerThanHalfAWindow_areSaid() {
+        residence = Optional.of(Duration.ofSeconds(30));
+        windows(4);
+        assertThat(reason())
+                .contains("blocks stay 30 s in this cache, longer than half a window")
+                .contains("ttftWindowSeconds");
+        assertThat(loop.effect().windows()).as("half of each window counts").isEqualTo(2);
+    }
+}
