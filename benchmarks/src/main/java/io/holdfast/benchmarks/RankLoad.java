@@ -30,6 +30,7 @@ public final class RankLoad {
     private static final int TURN = 100;
     private static final long STEP_NANOS = 20_000_000;
     private static final int CHOICES = 400;
+    private static final int COPIES = 200;
 
     private final ThreadMXBean processor = ManagementFactory.getThreadMXBean();
     private final SplittableRandom random = new SplittableRandom(1);
@@ -107,10 +108,21 @@ public final class RankLoad {
             }
         }
         Arrays.sort(choices);
+        long[] copies = new long[COPIES];
+        for (int i = 0; i < COPIES; i++) {
+            request();
+            long start = processor.getCurrentThreadCpuTime();
+            if (ranked.learned().isEmpty()) {
+                throw new IllegalStateException("Nothing was learned.");
+            }
+            copies[i] = processor.getCurrentThreadCpuTime() - start;
+        }
+        Arrays.sort(copies);
         System.out.printf(
                 Locale.ROOT,
                 "%,d blocks: a choice %.2f ms (median), %.2f ms (99 %%), %.2f ms (the longest, with a fit); a request"
-                        + " of %d blocks %.0f us, its removals %.0f us; %d chosen, %s; %.0f MB with the index%n",
+                        + " of %d blocks %.0f us, its removals %.0f us; %d chosen, %s; a copy for a snapshot %.2f ms (median), %.2f ms (the longest); %.0f MB"
+                        + " with the index%n",
                 capacity,
                 choices[CHOICES / 2] / 1e6,
                 choices[CHOICES * 99 / 100] / 1e6,
@@ -120,6 +132,8 @@ public final class RankLoad {
                 evicting / 1e3 / learned,
                 ranked.chosen().size(),
                 ranked.evidence().said(),
+                copies[COPIES / 2] / 1e6,
+                copies[COPIES - 1] / 1e6,
                 (used() - before) / 1e6);
     }
 

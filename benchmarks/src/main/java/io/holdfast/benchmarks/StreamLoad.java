@@ -72,7 +72,7 @@ final class StreamLoad {
                 BufferedReader ports = publishers.inputReader(StandardCharsets.UTF_8)) {
             StreamLoad load = new StreamLoad();
             for (int i = 0; i < engines; i++) {
-                String[] two = Optional.ofNullable(ports.readLine()).orElse("").split(" ", 2);
+                String[] two = Optional.ofNullable(ports.readLine()).orElse("").split(" ", 3);
                 load.subscriptions.addAll(load.loop.subscribe(
                         EventSource.of(two[0], "").withReplay(two[1]),
                         rank -> load.tree.addCache(CacheTraits.sglang())));

@@ -1,36 +1,65 @@
 package io.holdfast.benchmarks;
 
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.events.KvEventEncoder;
 import io.holdfast.events.KvEventEncoder.Dialect;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
 /**
- * The other process of {@link StreamLoad}: as many engines' event sockets as it is told, silent until a byte arrives.
+ * The other process of {@link StreamLoad} and of {@code safety/load.py}: as many engines as it is told, silent until a byte
+ * arrives. An engine is its event sockets and the HTTP routes that a sidecar asks an SGLang.
  *
- * <p>Each cache holds a window of prompts: every batch stores one and removes the oldest.
+ * <p>Each cache holds a window of prompts: every batch stores one and removes the oldest. With a seed, an engine is restarted
+ * each minute or so, and loses some batches for good each half minute or so.
  */
 final class StreamPublishers {
     private static final int BATCH_BLOCKS = 8;
     private static final int BLOCK_TOKENS = 16;
     private static final int WINDOW = 2048;
     private static final long SERVE_NANOS = 20_000_000;
+    private static final long ACCIDENT_NANOS = 1_000_000_000;
+    private static final int RESTART_SECONDS = 60;
+    private static final int GAP_SECONDS = 30;
+    private static final int MOST_LOST = 20;
+
+    private static final String METRICS = """
+            sglang:num_running_reqs 0
+            sglang:num_queue_reqs 0
+            sglang:num_used_tokens 0
+            sglang:prompt_tokens_total 0
+            sglang:time_to_first_token_seconds_sum 0
+            sglang:time_to_first_token_seconds_count 0
+            """;
 
     private StreamPublishers() {}
 
-    /** Prints the ports, one engine a line, waits for a byte and then publishes until the input ends. */
+    /**
+     * Prints the ports, one engine a line, waits for a byte and then publishes until the input ends.
+     *
+     * @param args how many engines, blocks a second in all, and the seed of restarts and gaps where there are to be any
+     */
     public static void main(String[] args) throws IOException {
         int blocksPerSecond = Integer.parseInt(args[1]);
+        Optional<SplittableRandom> accidents =
+                args.length > 2 ? Optional.of(new SplittableRandom(Long.parseLong(args[2]))) : Optional.empty();
+        long accidentsAt = 0;
         try (ZContext context = new ZContext()) {
             List<Engine> engines = new ArrayList<>();
             for (int i = 0; i < Integer.parseInt(args[0]); i++) {
@@ -52,6 +81,10 @@ final class StreamPublishers {
                 long now = System.nanoTime();
                 while (going && sent * BATCH_BLOCKS * 1e9 < (double) (now - begun) * blocksPerSecond) {
                     engines.get((int) (sent++ % engines.size())).publish();
+                }
+                if (going && accidents.isPresent() && now - accidentsAt > ACCIDENT_NANOS) {
+                    accidentsAt = now;
+                    engines.forEach(engine -> engine.accident(accidents.get()));
                 }
                 if (now - served > SERVE_NANOS) {
                     served = now;
@@ -85,7 +118,12 @@ final class StreamPublishers {
         private long blocks;
         private long sequence;
 
-        Engine(ZContext context, int number) {
+        private final HttpServer http;
+
+        Engine(ZContext context, int number) throws IOException {
+            http = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+            http.createContext("/", this::answerHttp);
+            http.start();
             publisher = context.createSocket(SocketType.PUB);
             publisher.setSndHWM(100_000);
             publisher.bind("tcp://127.0.0.1:*");
@@ -95,7 +133,39 @@ final class StreamPublishers {
         }
 
         String ports() {
-            return publisher.getLastEndpoint() + " " + router.getLastEndpoint();
+            return publisher.getLastEndpoint() + " " + router.getLastEndpoint() + " http://127.0.0.1:"
+                    + http.getAddress().getPort();
+        }
+
+        /** An engine at rest; it says nothing of its events, which are told by hand. */
+        private void answerHttp(HttpExchange exchange) throws IOException {
+            byte[] body = (switch (exchange.getRequestURI().getPath()) {
+                        case "/v1/models" -> "{\"data\":[{\"id\":\"load\"}]}";
+                        case "/server_info" ->
+                            "{\"max_total_num_tokens\":%d,\"page_size\":%d,\"context_length\":4096,\"max_req_input_len\":4090}"
+                                    .formatted(4 * WINDOW * BLOCK_TOKENS, BLOCK_TOKENS);
+                        case "/metrics" -> METRICS;
+                        default -> "";
+                    })
+                    .getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(body.length == 0 ? 404 : 200, body.length == 0 ? -1 : body.length);
+            if (body.length > 0) {
+                exchange.getResponseBody().write(body);
+            }
+            exchange.close();
+        }
+
+        void accident(SplittableRandom random) {
+            if (random.nextInt(RESTART_SECONDS) == 0) {
+                sequence = 0;
+                memory.clear();
+                window.clear();
+                encoder.cleared();
+                send(encoder.finish(System.currentTimeMillis() / 1e3, 0));
+            } else if (random.nextInt(GAP_SECONDS) == 0) {
+                sequence += 1 + random.nextInt(MOST_LOST);
+                memory.clear();
+            }
         }
 
         void publish() {
@@ -116,7 +186,10 @@ final class StreamPublishers {
                 }
                 encoder.removed(old, 0, old.length, Tier.GPU, 0);
             }
-            byte[] payload = encoder.finish(System.currentTimeMillis() / 1e3, 0);
+            send(encoder.finish(System.currentTimeMillis() / 1e3, 0));
+        }
+
+        private void send(byte[] payload) {
             memory.addLast(new Batch(sequence, payload));
             if (memory.size() > 1000) {
                 memory.removeFirst();

@@ -2,11 +2,16 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
+import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -54,5 +59,32 @@ final class EngineLockTest {
             other.holdIn(waits, "held");
             assertThat(engine.usedTokens()).isEqualTo(512);
         }
+    }
+
+    /** As when its name leads to another machine: there another sidecar may hold. */
+    @Test
+    void nameThatLeadsElsewhere_isLockedThere() throws IOException {
+        AtomicReference<EngineIdentity> here = new AtomicReference<>(at("10.0.0.1"));
+        try (EngineLock first = lock(here::get);
+                EngineLock second = lock(() -> at("10.0.0.1"));
+                EngineLock third = lock(() -> at("10.0.0.2"))) {
+            assertThat(first.refusal()).isEmpty();
+            assertThat(second.refusal()).isPresent();
+            here.set(at("10.0.0.2"));
+            assertThat(first.refusal()).isEmpty();
+            assertThat(third.refusal()).isPresent();
+            assertThat(second.refusal()).as("nobody holds there any more").isEmpty();
+            here.set(at("10.0.0.1"));
+            assertThat(first.refusal()).as("back, where another one holds").isPresent();
+            assertThat(third.refusal()).as("what it had is free").isEmpty();
+        }
+    }
+
+    private EngineLock lock(Supplier<EngineIdentity> engine) {
+        return new EngineLock(state, () -> Optional.of(engine.get()), System::nanoTime);
+    }
+
+    private static EngineIdentity at(String address) {
+        return new EngineIdentity("http://engine:1", "http://" + address + ":1", Optional.empty());
     }
 }
