@@ -163,6 +163,7 @@ class FleetTest {
         fleet.doWork();
 
         assertThat(gone.toCompletableFuture().get()).isEqualTo(new Released(0, 0));
+        assertThat(fleet.tree().blocks()).as("no memory is kept for it").isEqualTo(2);
         Engine again = sglang("one");
         new ToldEngine(again.events()).stores(tokens(100, 4));
         PrefixMatch match = fleet.match(PROMPT);
@@ -260,6 +261,26 @@ class FleetTest {
         assertThat(deaf.trouble().orElseThrow()).startsWith("its events are not listened to: The events endpoint");
         assertThat(fleet.match(PROMPT).longest()).containsSame(one);
         fleet.close();
+    }
+
+    @Test
+    void eventsThatCannotBeApplied_endOneEngineInTheIndex() {
+        Engine one = sglang("one");
+        Engine two = sglang("two");
+        ToldEngine told = new ToldEngine(one.events());
+        told.stores(PROMPT);
+        new ToldEngine(two.events()).stores(tokens(100, 2));
+
+        // No engine has so many groups, and no frame with one is let through.
+        told.removes(Tier.GPU, 0, 300, PROMPT);
+        told.stores(PROMPT);
+
+        assertThat(one.fault().orElseThrow()).startsWith("its events could not be applied (");
+        assertThat(fleet.match(PROMPT).tokens(one)).isZero();
+        assertThat(fleet.match(PROMPT).longest()).containsSame(two);
+        assertThat(fleet.tree().blocks()).as("what it had is let go of").isEqualTo(2);
+        assertThat(fleet.engines()).containsExactly(two);
+        assertThat(fleet.doWork()).isNotNegative();
     }
 
     @Test

@@ -179,6 +179,34 @@ class FleetThreadsTest {
     }
 
     @Test
+    void runner_closed_waitsForWorkUnderWay() throws Exception {
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch leave = new CountDownLatch(1);
+        Fleet fleet = new Fleet(BLOCK, () -> {
+            inside.countDown();
+            try {
+                leave.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            return 1;
+        });
+        fleet.add(EngineOptions.sglang("one"));
+        FleetRunner runner = FleetRunner.start(fleet, Thread.ofPlatform().factory());
+        inside.await();
+
+        Thread closing = Thread.ofPlatform().start(runner::close);
+        while (closing.getState() != Thread.State.WAITING && closing.isAlive()) {
+            Thread.onSpinWait();
+        }
+
+        assertThat(closing.isAlive()).as("it waits").isTrue();
+        leave.countDown();
+        closing.join();
+        assertThat(fleet.closed()).isTrue();
+    }
+
+    @Test
     void runnerWhoseClockFails_saysSo() throws Exception {
         Queue<Thread> made = new ConcurrentLinkedQueue<>();
         Fleet fleet = new Fleet(BLOCK, () -> {

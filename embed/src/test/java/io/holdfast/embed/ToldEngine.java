@@ -113,6 +113,12 @@ final class ToldEngine implements Backend {
         batch(() -> events.removed(names, from, names.length, tier, 0));
     }
 
+    /** For a KV cache group of the engine's. */
+    void removes(Tier tier, int from, int group, int... tokens) {
+        long[] names = names(ContentOnly.NO, tokens);
+        batch(() -> events.removed(names, from, names.length, tier, group));
+    }
+
     void clears() {
         batch(events::cleared);
     }
