@@ -74,6 +74,7 @@ final class HttpApi implements AutoCloseable {
     private final RequestBodies bodies;
     private final ByteQuota answers;
     private final WorkerExecutor workers;
+    private final StreamRoutes streams;
     private OptionalLong sweeping = OptionalLong.empty();
 
     HttpApi(
@@ -84,6 +85,7 @@ final class HttpApi implements AutoCloseable {
             Map<String, EngineLink> engines,
             EventThread thread,
             PrometheusMeterRegistry registry,
+            Overviews overviews,
             BooleanSupplier closing) {
         this.vertx = vertx;
         this.access = access;
@@ -95,6 +97,7 @@ final class HttpApi implements AutoCloseable {
         this.bodies = new RequestBodies(limits, guard);
         this.answers = new ByteQuota(limits.answersBytes());
         this.workers = vertx.createSharedWorkerExecutor("holdfast-api", WORKERS);
+        this.streams = new StreamRoutes(this, access, overviews, new EventStreams(vertx, guard, clock));
     }
 
     /** What a server needs to be a door for this API: HTTP/1.1 alone, and as much of a head as fits a few lines. */
@@ -127,11 +130,18 @@ final class HttpApi implements AutoCloseable {
             }
         });
         sweeping = OptionalLong.of(vertx.setPeriodic(SWEEP_MILLIS, timer -> guard.sweep()));
+        streams.begin(vertx);
+    }
+
+    /** Tells whoever listens that the sidecar ends; completed when they know. */
+    Future<Void> endStreams() {
+        return streams.end();
     }
 
     @Override
     public void close() {
         sweeping.ifPresent(vertx::cancelTimer);
+        streams.close();
         workers.close();
     }
 
@@ -153,6 +163,8 @@ final class HttpApi implements AutoCloseable {
         new ExampleRoutes(this).addTo(router);
         new LimitRoutes(this, bodies).addTo(router);
         new PrefixRoutes(this, access, bodies, workers).addTo(router);
+        streams.addTo(router);
+        new PageRoutes(this).addTo(router);
         for (int status : new int[] {400, 404, 405, 500}) {
             router.errorHandler(status, this::fail);
         }
@@ -251,12 +263,12 @@ final class HttpApi implements AutoCloseable {
         reply(context, 200, engine.holdJson(hold, access.mayAct(context.request())));
     }
 
-    private void show(RoutingContext context, Supplier<JsonObject> json) {
+    void show(RoutingContext context, Supplier<JsonObject> json) {
         show(context, JSON, () -> json.get().toBuffer());
     }
 
     /** What is large is made away from the event loop. */
-    private void show(RoutingContext context, String type, Callable<Buffer> text) {
+    void show(RoutingContext context, String type, Callable<Buffer> text) {
         workers.executeBlocking(text, false)
                 .onSuccess(made -> send(context, 200, type, made))
                 .onFailure(context::fail);
@@ -467,7 +479,10 @@ final class HttpApi implements AutoCloseable {
     }
 
     EngineLink engine(RoutingContext context) {
-        String id = parameter(context, "engine");
+        return engine(parameter(context, "engine"));
+    }
+
+    EngineLink engine(String id) {
         EngineLink engine = engines.get(id);
         if (engine == null) {
             throw new ApiError(
@@ -544,7 +559,7 @@ final class HttpApi implements AutoCloseable {
         send(context, status, JSON, body.toBuffer());
     }
 
-    private void send(RoutingContext context, int status, String type, Buffer text) {
+    void send(RoutingContext context, int status, String type, Buffer text) {
         send(context.request(), status, type, text);
     }
 
