@@ -5,8 +5,8 @@ import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.plan.Plan;
-import java.time.InstantSource;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -108,7 +108,8 @@ final class DecisionLog {
             String code = Optional.ofNullable(lines.get(hold.id()))
                     .map(line -> lower(line.code()))
                     .orElse("");
-            String key = hold.state() + (hold.state() == HoldState.HELD ? "" : code);
+            boolean waits = hold.state() == HoldState.REQUESTED || hold.state() == HoldState.LOST;
+            String key = hold.state() + (waits ? " " + code : "");
             shown.put(hold.id(), key);
             if (!key.equals(seen.holds.get(hold.id()))) {
                 add(new Decision(
@@ -163,7 +164,11 @@ final class DecisionLog {
 
     private void lookAtEngine(String engine, EngineView view, Seen seen, Instant now) {
         if (!view.paused().equals(seen.paused)) {
-            about(engine, now, view.paused().isPresent() ? "paused" : "resumed", view.paused().orElse("holding goes on"));
+            about(
+                    engine,
+                    now,
+                    view.paused().isPresent() ? "paused" : "resumed",
+                    view.paused().orElse("holding goes on"));
             seen.paused = view.paused();
         }
         if (view.ttft().state() != seen.effect) {
@@ -173,8 +178,7 @@ final class DecisionLog {
     }
 
     private void about(String engine, Instant now, String what, String reason) {
-        add(new Decision(
-                0, now, engine, Decision.About.ENGINE, OptionalLong.empty(), what, "", 0, reason, ""));
+        add(new Decision(0, now, engine, Decision.About.ENGINE, OptionalLong.empty(), what, "", 0, reason, ""));
     }
 
     private void add(Decision made) {

@@ -145,7 +145,9 @@ record EngineOverview(
                             ? String.format(
                                     Locale.ROOT,
                                     ", %.0f %% of its cache",
-                                    100 * holds.tokens / pressure.capacityTokens.number().getAsDouble())
+                                    100
+                                            * holds.tokens
+                                            / pressure.capacityTokens.number().getAsDouble())
                             : ""));
         }
         if (hits.cachedShare.number().isPresent()) {
@@ -155,19 +157,21 @@ record EngineOverview(
                     100 * hits.cachedShare.number().getAsDouble(),
                     minutes(hits.span)));
         }
-        said.append(saved.share.number().isPresent()
-                ? String.format(
-                        Locale.ROOT,
-                        ", and a model of the cache gives holds %.1f percentage points of that",
-                        100 * saved.share.number().getAsDouble())
-                : "");
+        said.append(
+                saved.share.number().isPresent()
+                        ? String.format(
+                                Locale.ROOT,
+                                "; by a model of its cache holds let %.1f %% more of the prompts be found",
+                                100 * saved.share.number().getAsDouble())
+                        : "");
         said.append("; whether holding helps: ").append(verdict.word().said());
-        effect.effectPercent().ifPresent(percent -> said.append(", first token ")
-                .append(Verdict.sooner(percent))
-                .append(effect.interval95Percent()
-                        .map(interval -> " (95 % interval " + Verdict.span(interval) + ", " + effect.windows()
-                                + " windows)")
-                        .orElse("")));
+        effect.effectPercent()
+                .ifPresent(percent -> said.append(", first token ")
+                        .append(Verdict.sooner(percent))
+                        .append(effect.interval95Percent()
+                                .map(interval -> " (95 % interval " + Verdict.span(interval) + ", " + effect.windows()
+                                        + " windows)")
+                                .orElse("")));
         needs.ifPresent(what -> said.append("; it would need this: ").append(what));
         return said.append('.').toString();
     }
@@ -201,8 +205,8 @@ record EngineOverview(
                 budget.automaticUnknown()
                         .map(Reading::unknown)
                         .orElseGet(() -> bound(budget, budget.automaticTokens(), "bound of automatic holds", nanos)),
-                traffic.map(its -> seconds(
-                                its.residence(), "no untouched block was removed for want of room yet", nanos))
+                traffic.map(its ->
+                                seconds(its.residence(), "no untouched block was removed for want of room yet", nanos))
                         .orElse(unasked),
                 traffic.map(its -> seconds(its.reuse(), "no prefix was seen to be used twice yet", nanos))
                         .orElse(unasked),
@@ -220,8 +224,8 @@ record EngineOverview(
     private static Reading seconds(Durations durations, String none, long nanos) {
         return durations
                 .median()
-                .map(median -> Reading.known(
-                        median.toMillis() / 1e3, "median of " + durations.count() + " measured", nanos))
+                .map(median ->
+                        Reading.known(median.toMillis() / 1e3, "median of " + durations.count() + " measured", nanos))
                 .orElseGet(() -> Reading.unknown(none));
     }
 
@@ -233,13 +237,14 @@ record EngineOverview(
     }
 
     private static Hits hits(List<Sample> samples, EngineReadings readings) {
-        Reading prompts = EngineWatch.grown(
-                samples, Sample::promptTokens, readings.promptTokens(), "the engine's prompt tokens");
-        Reading cached = EngineWatch.grown(
-                samples, Sample::cachedTokens, readings.cachedTokens(), "the engine's cached tokens");
+        Reading prompts =
+                EngineWatch.grown(samples, Sample::promptTokens, readings.promptTokens(), "the engine's prompt tokens");
+        Reading cached =
+                EngineWatch.grown(samples, Sample::cachedTokens, readings.cachedTokens(), "the engine's cached tokens");
         Duration span = samples.size() < 2
                 ? Duration.ZERO
-                : Duration.ofNanos(samples.getLast().nanos() - samples.getFirst().nanos());
+                : Duration.ofNanos(
+                        samples.getLast().nanos() - samples.getFirst().nanos());
         return new Hits(
                 span,
                 prompts,
@@ -277,8 +282,8 @@ record EngineOverview(
     private static Saved saved(EngineView view, Hits hits, long nanos) {
         Evidence shadows = view.byRank().shadows();
         if (shadows.of() < 1) {
-            Reading unknown = Reading.unknown("no model of the cache has compared yet: "
-                    + view.byRank().why());
+            Reading unknown = Reading.unknown(
+                    "no model of the cache has compared yet: " + view.byRank().why());
             return new Saved(unknown, unknown);
         }
         double share = (shadows.with() - shadows.without()) / shadows.of();

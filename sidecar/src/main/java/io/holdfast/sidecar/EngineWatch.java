@@ -105,7 +105,13 @@ final class EngineWatch {
                 readings.cachedTokens().number(),
                 view.sharing(),
                 view.counters().visibleRequests());
-        if (!samples.isEmpty() && now.fellSince(samples.getLast())) {
+        boolean another = !samples.isEmpty()
+                && (now.fellSince(samples.getLast())
+                        || now.promptTokens.isPresent()
+                                != samples.getLast().promptTokens.isPresent()
+                        || now.cachedTokens.isPresent()
+                                != samples.getLast().cachedTokens.isPresent());
+        if (another) {
             samples.clear();
         }
         add(samples, now, SAMPLES);
@@ -149,8 +155,7 @@ final class EngineWatch {
     }
 
     private <T> CompletableFuture<Void> fresh(Answer<T> answer, long nanos) {
-        if (!answer.asked.isDone()
-                || (answer.last.isPresent() && nanos - answer.askedNanos < ANSWERS_LAST.toNanos())) {
+        if (!answer.asked.isDone() || (answer.last.isPresent() && nanos - answer.askedNanos < ANSWERS_LAST.toNanos())) {
             return answer.asked;
         }
         answer.askedNanos = nanos;

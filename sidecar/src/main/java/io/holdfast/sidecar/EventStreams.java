@@ -12,6 +12,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Answers that do not end: server-sent events for a bounded number of listeners.
@@ -28,6 +30,7 @@ import java.util.function.LongSupplier;
  * things are.
  */
 final class EventStreams implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EventStreams.class);
     static final int MOST = 32;
     private static final Duration BEATS = Duration.ofSeconds(5);
     private static final Duration STUCK = Duration.ofSeconds(30);
@@ -131,9 +134,18 @@ final class EventStreams implements AutoCloseable {
         }
 
         private void pump(boolean something) {
-            if (over()) {
-                return;
+            try {
+                if (!over()) {
+                    say(something);
+                }
+            } catch (RuntimeException e) {
+                LOG.error("A stream of events failed, and its connection is closed.", e);
+                listeners.remove(this);
+                guard.cutOff(routing.request());
             }
+        }
+
+        private void say(boolean something) {
             if (response.writeQueueFull()) {
                 passedOver |= something;
                 awaitRoom();

@@ -164,7 +164,7 @@ final class HttpApi implements AutoCloseable {
         new LimitRoutes(this, bodies).addTo(router);
         new PrefixRoutes(this, access, bodies, workers).addTo(router);
         streams.addTo(router);
-        new PageRoutes(this).addTo(router);
+        new PageRoutes((context, type, text) -> send(context, 200, type, text)).addTo(router);
         for (int status : new int[] {400, 404, 405, 500}) {
             router.errorHandler(status, this::fail);
         }
@@ -559,7 +559,7 @@ final class HttpApi implements AutoCloseable {
         send(context, status, JSON, body.toBuffer());
     }
 
-    void send(RoutingContext context, int status, String type, Buffer text) {
+    private void send(RoutingContext context, int status, String type, Buffer text) {
         send(context.request(), status, type, text);
     }
 

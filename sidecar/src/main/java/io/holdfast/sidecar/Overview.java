@@ -59,7 +59,9 @@ record Overview(
      */
     String text(String detailed, boolean why) {
         String all = texts.made.computeIfAbsent(
-                "all", key -> ApiJson.array(engines.stream().map(Overview::json).toList()).encode());
+                "all",
+                key -> ApiJson.array(engines.stream().map(Overview::json).toList())
+                        .encode());
         String one = texts.made.computeIfAbsent(why + " " + detailed, key -> detail(detailed, why));
         return "\"mayAct\":" + why + ",\"engines\":" + all + ",\"detail\":" + one + "}";
     }
@@ -100,7 +102,9 @@ record Overview(
                 .put(
                         "saved",
                         new JsonObject()
-                                .put("promptShare", ApiJson.reading(engine.saved().share()))
+                                .put(
+                                        "promptShare",
+                                        ApiJson.reading(engine.saved().share()))
                                 .put("tokens", ApiJson.reading(engine.saved().tokens())))
                 .put("summary", engine.summary());
         engine.paused().ifPresent(sentence -> json.put("pausedWhy", sentence));
@@ -137,12 +141,11 @@ record Overview(
     }
 
     private static JsonObject kvcached(LimitView limit) {
-        JsonObject json = new JsonObject()
-                .put("state", lower(limit.state()))
-                .put("why", limit.sentence());
-        limit.segment().ifPresent(segment -> json.put("limitBytes", segment.limitBytes())
-                .put("usedBytes", segment.usedBytes())
-                .put("mappedBytes", segment.mappedBytes()));
+        JsonObject json = new JsonObject().put("state", lower(limit.state())).put("why", limit.sentence());
+        limit.segment()
+                .ifPresent(segment -> json.put("limitBytes", segment.limitBytes())
+                        .put("usedBytes", segment.usedBytes())
+                        .put("mappedBytes", segment.mappedBytes()));
         limit.targetBytes().ifPresent(bytes -> json.put("targetBytes", bytes));
         return json;
     }
@@ -152,7 +155,8 @@ record Overview(
         List<HoldView> holds = link.holds().stream()
                 .filter(hold -> hold.state() != HoldState.RELEASED)
                 .sorted(Comparator.comparing(HoldView::state)
-                        .thenComparing(Comparator.comparingLong(HoldView::heldTokens).reversed())
+                        .thenComparing(
+                                Comparator.comparingLong(HoldView::heldTokens).reversed())
                         .thenComparingLong(HoldView::id))
                 .toList();
         return new JsonObject()
@@ -162,7 +166,10 @@ record Overview(
                 .put("certain", link.certain())
                 .put("certainty", link.fault().isEmpty() ? link.view().certainty() : link.fault())
                 .put("backend", link.backendName())
-                .put("history", ApiJson.array(watch.effects().stream().map(Overview::json).toList()))
+                .put(
+                        "history",
+                        ApiJson.array(
+                                watch.effects().stream().map(Overview::json).toList()))
                 .put("cachedShares", shares(watch.samples()))
                 .put("budgetTerms", ApiJson.terms(link.view().budget()))
                 .put("holdCount", holds.size())

@@ -18,16 +18,22 @@ import java.util.stream.Collectors;
 final class PageRoutes {
     private static final String ASSETS = "/page/";
     private static final List<String> FILES = List.of(
-            "index.html", "page.css", "page.js", "live.js", "words.js", "chart.js", "engine.js", "icon.svg");
+            "index.html", "page.css", "page.js", "live.js", "dom.js", "words.js", "chart.js", "detail.js", "icon.svg");
     /** Nothing from elsewhere, nothing inline, and no frame of another page around it. */
     private static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
             + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-    private final HttpApi api;
+    private final Sender sender;
     private final Map<String, Buffer> files;
 
-    PageRoutes(HttpApi api) {
-        this.api = api;
+    /** Answers a request, by the rules of the server that has it. */
+    @FunctionalInterface
+    interface Sender {
+        void send(RoutingContext context, String type, Buffer text);
+    }
+
+    PageRoutes(Sender sender) {
+        this.sender = sender;
         this.files = FILES.stream().collect(Collectors.toMap(Function.identity(), PageRoutes::read));
     }
 
@@ -49,7 +55,7 @@ final class PageRoutes {
                 .putHeader("x-content-type-options", "nosniff")
                 .putHeader("referrer-policy", "no-referrer")
                 .putHeader("cache-control", "no-cache");
-        api.send(context, 200, type(name), files.getOrDefault(name, Buffer.buffer()));
+        sender.send(context, type(name), files.getOrDefault(name, Buffer.buffer()));
     }
 
     private static String type(String name) {

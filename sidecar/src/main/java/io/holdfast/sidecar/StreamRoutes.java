@@ -67,8 +67,8 @@ final class StreamRoutes implements AutoCloseable {
         Optional<String> engine = engine(context);
         boolean why = access.mayAct(context.request());
         now(engine)
-                .onSuccess(seen -> api.show(
-                        context, () -> new JsonObject(seen.document(seen.text(seen.detailed(engine), why)))))
+                .onSuccess(seen ->
+                        api.show(context, () -> new JsonObject(seen.document(seen.text(seen.detailed(engine), why)))))
                 .onFailure(context::fail);
     }
 
@@ -82,7 +82,12 @@ final class StreamRoutes implements AutoCloseable {
 
     private Future<Overview> now(Optional<String> engine) {
         return api.await(
-                overviews.now(engine), HttpApi.OUTCOME_SECONDS, "The engines could not be looked at in time; ask again.");
+                        overviews.now(engine),
+                        HttpApi.OUTCOME_SECONDS,
+                        "The engines could not be looked at in time; ask again.")
+                .compose(seen -> engine.isPresent() || seen.engines().isEmpty()
+                        ? Future.succeededFuture(seen)
+                        : now(Optional.of(seen.detailed(engine))));
     }
 
     /** The last overview, where it differs from the one told before. */
@@ -138,7 +143,8 @@ final class StreamRoutes implements AutoCloseable {
         }
         streams.open(
                 context,
-                new DecisionSource(engine, why, last.orElse(overviews.decisions().newest())));
+                new DecisionSource(
+                        engine, why, last.orElse(overviews.decisions().newest())));
     }
 
     /** The decisions after the one told before; those that are not kept any more are told to be missing. */

@@ -70,9 +70,7 @@ record Verdict(Word word, String sentence) {
         if (crossing) {
             return sooner(best) + " to " + sooner(worst);
         }
-        return worst > 0
-                ? percent(best) + " to " + sooner(worst)
-                : percent(worst) + " to " + sooner(best);
+        return worst > 0 ? percent(best) + " to " + sooner(worst) : percent(worst) + " to " + sooner(best);
     }
 
     private static String percent(double percent) {
