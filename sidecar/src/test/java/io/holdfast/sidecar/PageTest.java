@@ -92,7 +92,7 @@ class PageTest {
                     assertThat(chromium().evaluate(VISIBLE)).isEqualTo(true);
                     assertThat(chromium().evaluate("document.querySelectorAll('.tile').length"))
                             .isEqualTo(64);
-                    assertThat(chromium().text(".counts")).contains("64 engines", "3 harms");
+                    assertThat(chromium().text(".counts")).contains("64 engines", "3 harmed");
                     seen(page.uri);
                     shot("fleet-" + size[0] + (dark ? "-dark" : ""));
                 }

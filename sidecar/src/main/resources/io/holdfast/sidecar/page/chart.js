@@ -4,29 +4,29 @@ import {h} from './dom.js';
 import {change, clock, percent} from './words.js';
 
 /** The effect on one axis around no change: a dot, its interval, and which side is which. */
-export function effectScale(effect) {
+export function effectScale(effect, width) {
   const value = effect.effectPercent;
   const interval = effect.interval95Percent;
   const reach = Math.max(10, ...[value ?? 0, ...(interval ?? [])].map(Math.abs)) * 1.15;
-  const x = at => 200 + 190 * (at / reach);
+  const middle = width / 2;
+  const x = at => middle + (middle - 4) * (at / reach);
   const words = value === null || value === undefined
     ? 'No effect was measured yet.'
     : `The first token comes ${change(value)}` + (interval ? `; 95 % interval ${change(interval[0])} to ${change(interval[1])}.` : '.');
-  return h('svg.scale', {viewBox: '0 0 400 62', role: 'img', 'aria-label': words},
-    h('rect.sooner-side', {x: 10, y: 14, width: 190, height: 22}),
-    h('rect.later-side', {x: 200, y: 14, width: 190, height: 22}),
-    h('line.zero', {x1: 200, x2: 200, y1: 8, y2: 42}),
+  return h('svg.scale', {viewBox: `0 0 ${width} 62`, role: 'img', 'aria-label': words},
+    h('rect.sooner-side', {x: 0, y: 14, width: middle, height: 22}),
+    h('rect.later-side', {x: middle, y: 14, width: middle, height: 22}),
+    h('line.zero', {x1: middle, x2: middle, y1: 8, y2: 42}),
     interval && h('rect.interval', {x: x(interval[0]), y: 20, width: Math.max(2, x(interval[1]) - x(interval[0])), height: 10, rx: 3}),
     value !== null && value !== undefined && h('circle.point', {cx: x(value), cy: 25, r: 6.5}),
-    h('text.label', {x: 10, y: 56}, '\u2190 sooner'),
-    h('text.label', {x: 200, y: 56, 'text-anchor': 'middle'}, 'no change'),
-    h('text.label', {x: 390, y: 56, 'text-anchor': 'end'}, 'later \u2192'));
+    h('text.label', {x: 0, y: 56}, '\u2190 sooner'),
+    h('text.label', {x: middle, y: 56, 'text-anchor': 'middle'}, 'no change'),
+    h('text.label', {x: width, y: 56, 'text-anchor': 'end'}, 'later \u2192'));
 }
 
 /** The effect over time with its interval, and the line of no change. */
-export function effectHistory(history) {
-  const width = 640;
-  const height = 190;
+export function effectHistory(history, width) {
+  const height = width < 500 ? 190 : 220;
   const left = 52;
   const bottom = height - 24;
   const times = history.map(each => Date.parse(each.at));
@@ -53,6 +53,8 @@ export function effectHistory(history) {
       h('text.label', {x: left - 8, y: y(tick) + 4, 'text-anchor': 'end'}, tick === 0 ? '0 %' : `${tick > 0 ? '+' : '\u2212'}${Math.abs(tick)} %`),
     ]),
     h('polygon.band', {points: band}),
+    h('text.label.side', {x: left + 8, y: y(0) - 7}, 'later \u2191'),
+    h('text.label.side', {x: left + 8, y: y(0) + 17}, 'sooner \u2193'),
     h('polyline.line', {points: line}),
     h('circle.point', {cx: x(times.at(-1)), cy: y(last.effectPercent), r: 4.5}),
     h('text.label', {x: left, y: height - 6}, clock(first)),

@@ -2,16 +2,16 @@
 
 import {effectHistory, effectScale, sparkline, stacked} from './chart.js';
 import {h} from './dom.js';
-import {VERDICTS, about, bytes, change, clock, count, known, percent, plural, seconds, sentence, signed} from './words.js';
+import {VERDICTS, about, bytes, change, clock, count, known, percent, plural, seconds, sentence} from './words.js';
 
-/** The whole detail of one engine. */
-export function engineDetail(engine, detail) {
+/** The whole detail of one engine, for a page of this width. */
+export function engineDetail(engine, detail, width) {
   const own = detail && detail.id === engine.id ? detail : null;
   return [
-    answer(engine),
+    answer(engine, width),
     callouts(engine, own),
     h('div.cards', {},
-      own && effectCard(engine, own),
+      own && effectCard(own, width),
       pressureCard(engine),
       hitsCard(engine, own),
       engine.kvcached && kvcachedCard(engine.kvcached),
@@ -26,16 +26,17 @@ function sign(verdict) {
   return h('svg.sign', {viewBox: '0 0 24 24', 'aria-hidden': 'true'}, h('path', {d: VERDICTS[verdict].sign}));
 }
 
-function answer(engine) {
+function answer(engine, width) {
   const effect = engine.effect;
   return h(`section.answer.v-${engine.verdict}`, {id: 'answer', tabindex: '-1', 'aria-labelledby': 'verdict'},
     h('div.words', {},
       h('p.question', {}, 'Does holding prefixes help on engine ', h('strong', {}, engine.id), '?'),
       h('h1', {id: 'verdict', role: 'heading', 'aria-level': '1', 'aria-live': 'polite'}, sign(engine.verdict), VERDICTS[engine.verdict].answer),
-      h('p.because', {}, engine.sentence)),
-    h('div.proof', {}, effectScale(effect)),
+      h('p.because', {}, sentence(engine.sentence)),
+      engine.verdict !== 'cannot_tell' && effect.effectPercent !== null && h('p.note', {}, sentence(effect.reason))),
+    h('div.proof', {}, effectScale(effect, Math.min(400, width - 32))),
     h('dl.figures', {},
-      figure('First token', effect.effectPercent === null ? undefined : signed(effect.effectPercent),
+      figure('First token comes', effect.effectPercent === null ? undefined : change(effect.effectPercent),
         effect.effectPercent === null ? 'no effect measured yet' : `with holds, over ${plural(effect.windows, 'window')}`),
       figure('Held', count(engine.holds.held), `${count(engine.holds.tokens)} tokens${ofCache(engine)}`),
       figure('Found in cache', known(engine.hits.cachedShare) === undefined ? undefined : percent(known(engine.hits.cachedShare)),
@@ -73,11 +74,11 @@ function card(title, classes, ...children) {
   return h(`section.card${classes}`, {'aria-labelledby': id, 'data-key': id}, h('h2', {id}, title), ...children);
 }
 
-function effectCard(engine, detail) {
+function effectCard(detail, width) {
   const history = detail.history.filter(each => each.effectPercent !== undefined);
   return card('Effect over time', '.wide',
     history.length > 1
-      ? [effectHistory(history), h('p.note', {}, 'Change of the time to first token with holds against without, and its 95 % interval. Below 0 is sooner.')]
+      ? [effectHistory(history, Math.max(280, width - 38)), h('p.note', {}, 'Change of the time to first token with holds against without, and its 95 % interval. Below 0 is sooner.')]
       : h('p.empty', {}, history.length === 1
         ? `One measurement so far: the first token comes ${change(history[0].effectPercent)}.`
         : 'The line begins with the first effect that is measured.'));
@@ -214,14 +215,22 @@ function prefixesCard(detail) {
 
 const SUBJECTS = {hold: made => `hold ${made.hold}`, prefix: () => 'a shared prefix', engine: () => 'the engine'};
 
+const FEW = 6;
+
 function decisionsCard(detail) {
+  const all = detail.decisions;
   return card('Last decisions', '.wide',
-    detail.decisions.length === 0
+    all.length === 0
       ? h('p.empty', {}, 'Nothing was decided yet.')
-      : h('ol.decisions', {}, detail.decisions.map(made => h('li', {'data-key': `d${made.id}`},
-        h('time', {datetime: made.at}, clock(made.at)),
-        h('span.what', {}, `${made.what.replaceAll('_', ' ')}: ${SUBJECTS[made.about](made)}`),
-        h('span.why', {}, sentence(made.reason), made.blocks > 0 && h('span.note', {}, ` ${plural(made.blocks, 'block')}`))))));
+      : [decisions(all.slice(0, FEW)),
+        all.length > FEW && h('details', {}, h('summary', {}, `${all.length - FEW} before these`), decisions(all.slice(FEW)))]);
+}
+
+function decisions(some) {
+  return h('ol.decisions', {}, some.map(made => h('li', {'data-key': `d${made.id}`},
+    h('time', {datetime: made.at}, clock(made.at)),
+    h('span.what', {}, `${made.what.replaceAll('_', ' ')}: ${SUBJECTS[made.about](made)}`),
+    h('span.why', {}, sentence(made.reason), made.blocks > 0 && h('span.note', {}, ` ${plural(made.blocks, 'block')}`)))));
 }
 
 function smallPrint(detail) {

@@ -3,7 +3,7 @@
 import {engineDetail} from './detail.js';
 import {h, show} from './dom.js';
 import {Live, problem} from './live.js';
-import {VERDICTS, clock, count, percent, plural, signed} from './words.js';
+import {VERDICTS, clock, count, plural, signed} from './words.js';
 
 const TOKEN = 'holdfast.token';
 const ORDER = ['harms', 'cannot_tell', 'does_nothing', 'helps'];
@@ -44,13 +44,14 @@ function render() {
   }
   const engine = last.engines.find(each => each.id === followed) ?? last.engines[0];
   document.title = `${VERDICTS[engine.verdict].word} \u00b7 ${engine.id} \u00b7 Holdfast`;
-  show(at('main'), engineDetail(engine, last.detail));
   const fleet = at('fleet');
   fleet.hidden = last.engines.length < 2;
   if (!fleet.hidden) {
     show(fleet, fleetParts(engine));
   }
   at('frame').classList.toggle('many', last.engines.length > 1);
+  const main = at('main');
+  show(main, engineDetail(engine, last.detail, main.clientWidth));
 }
 
 function fleetParts(shown) {
@@ -58,7 +59,7 @@ function fleetParts(shown) {
   const unready = last.engines.filter(each => !each.ready).length;
   return [
     h('p.counts', {}, h('strong', {}, plural(last.engines.length, 'engine')), counts.map(([verdict, n]) =>
-      h(`span.count.v-${verdict}`, {}, `${count(n)} ${VERDICTS[verdict].word}`)),
+      h(`span.count.v-${verdict}`, {}, `${count(n)} ${VERDICTS[verdict].fleet}`)),
       unready > 0 && h('span.count.v-harms', {}, `${count(unready)} not ready`)),
     h('details.pick', {open: last.engines.length <= MANY || matchMedia('(min-width: 900px)').matches},
       h('summary', {}, 'All engines, the worst first'),
@@ -68,13 +69,12 @@ function fleetParts(shown) {
 
 function tile(engine, shown) {
   const effect = engine.effect.effectPercent;
-  const capacity = engine.pressure.capacityTokens.value;
   return h('li', {'data-key': engine.id}, h(`a.tile.v-${engine.verdict}`, {href: `#engine=${encodeURIComponent(engine.id)}`, 'aria-current': shown ? 'true' : false},
     h('span.name', {}, engine.id),
     h('span.verdict', {}, h('svg.sign', {viewBox: '0 0 24 24', 'aria-hidden': 'true'}, h('path', {d: VERDICTS[engine.verdict].sign})),
       VERDICTS[engine.verdict].word),
     h('span.effect', {}, effect === null ? '' : signed(effect)),
-    h('span.note', {}, !engine.ready ? 'not ready' : engine.paused ? 'paused' : `${count(engine.holds.held)} held${capacity ? `, ${percent(engine.holds.tokens / capacity)}` : ''}`)));
+    h('span.note', {}, !engine.ready ? 'not ready' : engine.paused ? 'paused' : '')));
 }
 
 function state(now, why) {
@@ -198,5 +198,6 @@ addEventListener('hashchange', () => {
   follow();
   render();
 });
+addEventListener('resize', render);
 at('token-button').textContent = token ? 'Token set' : 'Token';
 follow();

@@ -2,11 +2,14 @@
 
 /** How each verdict is shown: the answer to the page's question, and a sign that needs no colour. */
 export const VERDICTS = {
-  helps: {answer: 'Yes, it helps', word: 'helps', sign: 'M5 13l4 4L19 7'},
-  harms: {answer: 'No, it harms', word: 'harms', sign: 'M6 6l12 12M18 6L6 18'},
-  does_nothing: {answer: 'No, it does nothing', word: 'does nothing', sign: 'M5 9h14M5 15h14'},
-  cannot_tell: {answer: 'Cannot tell yet', word: 'cannot tell', sign: 'M8.5 9a3.5 3.5 0 1 1 4.6 3.3c-.8.3-1.1.9-1.1 1.7v.5M12 18.5v.01'},
+  helps: {answer: 'Yes, it helps', word: 'helps', fleet: 'helped', sign: 'M5 13l4 4L19 7'},
+  harms: {answer: 'No, it harms', word: 'harms', fleet: 'harmed', sign: 'M6 6l12 12M18 6L6 18'},
+  does_nothing: {answer: 'No, it does nothing', word: 'does nothing', fleet: 'no difference', sign: 'M5 9h14M5 15h14'},
+  cannot_tell: {answer: 'Cannot tell yet', word: 'cannot tell', fleet: 'cannot tell', sign: 'M8.5 9a3.5 3.5 0 1 1 4.6 3.3c-.8.3-1.1.9-1.1 1.7v.5M12 18.5v.01'},
 };
+
+/** No line ends between a number and its sign. */
+const NARROW = '\u00a0';
 
 export function count(number) {
   return Math.round(number).toLocaleString('en-US');
@@ -17,16 +20,16 @@ export function plural(number, one, many = one + 's') {
 }
 
 export function percent(share, digits = 0) {
-  return `${(100 * share).toFixed(digits)} %`;
+  return `${(100 * share).toFixed(digits)}${NARROW}%`;
 }
 
 /** A change of a time: negative is sooner. */
 export function change(value) {
-  return `${Math.abs(value).toFixed(1)} % ${value > 0 ? 'later' : 'sooner'}`;
+  return `${Math.abs(value).toFixed(1)}${NARROW}% ${value > 0 ? 'later' : 'sooner'}`;
 }
 
 export function signed(value) {
-  return `${value > 0 ? '+' : value < 0 ? '\u2212' : ''}${Math.abs(value).toFixed(1)} %`;
+  return `${value > 0 ? '+' : value < 0 ? '\u2212' : ''}${Math.abs(value).toFixed(1)}${NARROW}%`;
 }
 
 export function seconds(value) {
@@ -60,6 +63,6 @@ export function about(reading) {
 
 /** With a capital letter and a full stop. */
 export function sentence(text) {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  const begun = (text.charAt(0).toUpperCase() + text.slice(1)).replaceAll(' %', NARROW + '%');
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
