@@ -157,13 +157,12 @@ record EngineOverview(
                     100 * hits.cachedShare.number().getAsDouble(),
                     minutes(hits.span)));
         }
-        said.append(
-                saved.share.number().isPresent()
-                        ? String.format(
-                                Locale.ROOT,
-                                "; by a model of its cache holds let %.1f %% more of the prompts be found",
-                                100 * saved.share.number().getAsDouble())
-                        : "");
+        if (saved.tokens.number().isPresent()) {
+            said.append(String.format(
+                    Locale.ROOT,
+                    ", %,.0f tokens of them thanks to holds by a model of that cache",
+                    saved.tokens.number().getAsDouble()));
+        }
         said.append("; whether holding helps: ").append(verdict.word().said());
         effect.effectPercent()
                 .ifPresent(percent -> said.append(", first token ")

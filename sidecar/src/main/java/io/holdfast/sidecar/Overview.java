@@ -154,7 +154,7 @@ record Overview(
         EngineLink link = watch.link();
         List<HoldView> holds = link.holds().stream()
                 .filter(hold -> hold.state() != HoldState.RELEASED)
-                .sorted(Comparator.comparing(HoldView::state)
+                .sorted(Comparator.comparing((HoldView hold) -> hold.state() != HoldState.HELD)
                         .thenComparing(
                                 Comparator.comparingLong(HoldView::heldTokens).reversed())
                         .thenComparingLong(HoldView::id))

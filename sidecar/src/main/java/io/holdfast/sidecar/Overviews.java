@@ -20,6 +20,9 @@ import org.slf4j.LoggerFactory;
  */
 final class Overviews {
     private static final Logger LOG = LoggerFactory.getLogger(Overviews.class);
+    /** Of a name of its own, so that summaries can be had where little else is logged. */
+    private static final Logger SUMMARY = LoggerFactory.getLogger("io.holdfast.summary");
+
     /** How often {@link #look} is to be called. */
     static final Duration LOOKS = Duration.ofMillis(500);
 
@@ -108,7 +111,7 @@ final class Overviews {
     void summarise() {
         now(Optional.empty()).whenComplete((seen, failure) -> {
             if (failure == null) {
-                seen.engines().forEach(engine -> LOG.info(engine.summary()));
+                seen.engines().forEach(engine -> SUMMARY.info(engine.summary()));
             } else {
                 LOG.error("The engines could not be summarised.", failure);
             }

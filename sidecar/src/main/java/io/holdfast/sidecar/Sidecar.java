@@ -57,7 +57,6 @@ public final class Sidecar implements AutoCloseable {
     private static final int WRITE_SECONDS = 3;
     private static final int RESOLVE_SECONDS = 2;
     private static final int TELL_SECONDS = 1;
-    private static final Duration SUMMARIES = Duration.ofMinutes(10);
     /** Not two a core: each has buffers of its own, and the API has little to do. */
     private static final int EVENT_LOOPS = 2;
     /** So many looks without a round are a thread that hangs. */
@@ -185,7 +184,7 @@ public final class Sidecar implements AutoCloseable {
         engines.values().forEach(engine -> engine.servedAt(uri()));
         engines.values().forEach(this::askRegularly);
         timers.add(vertx.setPeriodic(1, seams.waitMillis(Overviews.LOOKS), timer -> overviews.look()));
-        timers.add(vertx.setPeriodic(seams.waitMillis(SUMMARIES), timer -> overviews.summarise()));
+        timers.add(vertx.setPeriodic(seams.waitMillis(seams.summaries()), timer -> overviews.summarise()));
         if (access.actingRefused()) {
             LOG.warn(
                     "The API is served at {}, beyond this machine, and has no act token, so holding and releasing"
