@@ -76,7 +76,10 @@ final class StreamRoutes implements AutoCloseable {
         Optional<String> engine = engine(context);
         boolean why = access.mayAct(context.request());
         now(engine)
-                .onSuccess(seen -> streams.open(context, new OverviewSource(seen.detailed(engine), why)))
+                .map(seen -> {
+                    streams.open(context, new OverviewSource(seen.detailed(engine), why));
+                    return seen;
+                })
                 .onFailure(context::fail);
     }
 
