@@ -27,7 +27,7 @@ record TopFrame(
     private static final int DETAIL_LINES = 13;
     private static final int FEWEST_ENGINES = 3;
     private static final int FIXED_COLUMNS = 69;
-    private static final int BAR = 24;
+    private static final int BAR = 20;
     private static final String KEYS = "up and down choose an engine, q ends";
     private static final Map<String, String> SHORT =
             Map.of("harms", "harms", "cannot_tell", "cannot tell", "does_nothing", "no effect", "helps", "helps");
@@ -257,7 +257,7 @@ record TopFrame(
         int usedCells = (int) Math.round(BAR * Math.min(1, used / whole));
         return "[" + "#".repeat(heldCells) + "=".repeat(Math.max(0, usedCells - heldCells))
                 + ".".repeat(BAR - Math.max(heldCells, usedCells)) + "] "
-                + String.format(Locale.ROOT, "# held %,.0f, = in use too, of %,.0f tokens", held, whole);
+                + String.format(Locale.ROOT, "held %,.0f (#), in use %,.0f, of %,.0f", held, used, whole);
     }
 
     private static String counted(JsonNode reading) {

@@ -26,8 +26,7 @@ class EngineWatchTest {
             EngineWatch watch = new EngineWatch(api.engine);
             counted(api, 1_000, 100);
             look(watch, 0);
-            assertThat(hits(watch).cachedShare())
-                    .isEqualTo(Reading.unknown("it is watched too short a time to say"));
+            assertThat(hits(watch).cachedShare()).isEqualTo(Reading.unknown("it is watched too short a time to say"));
             counted(api, 2_000, 500);
             look(watch, 9);
             assertThat(watch.samples()).as("no sample so soon").hasSize(1);

@@ -43,7 +43,8 @@ class EventStreamsTest {
                 return Optional.of(EventStreams.event("news", Optional.of(Integer.toString(latest)), PIECE));
             });
         });
-        HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0)).requestHandler(router);
+        HttpServer server =
+                vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0)).requestHandler(router);
         server.listen().toCompletionStage().toCompletableFuture().join();
         uri = URI.create("http://127.0.0.1:" + server.actualPort() + "/stream");
     }
@@ -75,7 +76,8 @@ class EventStreamsTest {
                 assertThat(count).isPositive();
                 read.append(new String(buffer, 0, count, StandardCharsets.ISO_8859_1));
             }
-            assertThat(read.toString()).contains(": you read slowly, so something in between may have been passed over");
+            assertThat(read.toString())
+                    .contains(": you read slowly, so something in between may have been passed over");
         }
     }
 
@@ -108,10 +110,12 @@ class EventStreamsTest {
     @Test
     void sourceThatFails_endsItsStreamAlone() {
         Router router = Router.router(vertx);
-        router.get("/stream").handler(context -> streams.open(context, () -> {
-            throw new IllegalStateException("a fault of the test");
-        }));
-        HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0)).requestHandler(router);
+        router.get("/stream")
+                .handler(context -> streams.open(context, () -> {
+                    throw new IllegalStateException("a fault of the test");
+                }));
+        HttpServer server =
+                vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0)).requestHandler(router);
         server.listen().toCompletionStage().toCompletableFuture().join();
         try (RawClient raw = new RawClient(URI.create("http://127.0.0.1:" + server.actualPort()))) {
             assertThat(raw.exchange(RawClient.get("/stream"))).doesNotContain("event:");

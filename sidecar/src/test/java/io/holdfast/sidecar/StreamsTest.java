@@ -46,25 +46,39 @@ class StreamsTest {
             assertThat(engine.getString("says")).isEqualTo("cannot tell yet");
             assertThat(engine.getJsonObject("holds").getInteger("held")).isEqualTo(1);
             assertThat(engine.getJsonObject("holds").getInteger("tokens")).isEqualTo(512);
-            assertThat(engine.getJsonObject("pressure").getJsonObject("capacityTokens").getInteger("value"))
+            assertThat(engine.getJsonObject("pressure")
+                            .getJsonObject("capacityTokens")
+                            .getInteger("value"))
                     .isEqualTo(TestBed.CAPACITY);
-            assertThat(engine.getJsonObject("pressure").getJsonObject("residenceSeconds").getString("unknown"))
+            assertThat(engine.getJsonObject("pressure")
+                            .getJsonObject("residenceSeconds")
+                            .getString("unknown"))
                     .isEqualTo("no untouched block was removed for want of room yet");
             assertThat(engine.getString("summary"))
                     .startsWith("Engine demo holds 1 prefix (512 tokens, 13 % of its cache)")
                     .contains("whether holding helps: cannot tell yet; it would need this: ")
                     .endsWith(".");
             assertThat(bed.client.release(id).status()).isEqualTo(200);
-            last(listening, event -> event.json().getJsonArray("engines").getJsonObject(0).getJsonObject("holds")
-                            .getInteger("held")
-                    == 0);
+            last(
+                    listening,
+                    event -> event.json()
+                                    .getJsonArray("engines")
+                                    .getJsonObject(0)
+                                    .getJsonObject("holds")
+                                    .getInteger("held")
+                            == 0);
             List<String> texts = listening.events().stream()
                     .map(event -> event.data().replaceFirst("\"at\":\"[^\"]*\",", ""))
                     .toList();
             for (int i = 1; i < texts.size(); i++) {
                 assertThat(texts.get(i)).isNotEqualTo(texts.get(i - 1));
             }
-            assertThat(bed.client.http.get(OVERVIEW).json().getJsonObject("detail").getString("id"))
+            assertThat(bed.client
+                            .http
+                            .get(OVERVIEW)
+                            .json()
+                            .getJsonObject("detail")
+                            .getString("id"))
                     .isEqualTo("demo");
         }
     }
@@ -86,7 +100,9 @@ class StreamsTest {
                         .hasSize(1);
             }
             List<String> told = listening.events().stream().map(Event::id).toList();
-            assertThat(told).doesNotHaveDuplicates().isSortedAccordingTo((a, b) -> Long.compare(Long.parseLong(a), Long.parseLong(b)));
+            assertThat(told)
+                    .doesNotHaveDuplicates()
+                    .isSortedAccordingTo((a, b) -> Long.compare(Long.parseLong(a), Long.parseLong(b)));
 
             for (String[] from : new String[][] {{"Last-Event-ID", told.get(1)}, {"X-None", "x"}}) {
                 boolean header = from[0].equals("Last-Event-ID");
@@ -97,8 +113,8 @@ class StreamsTest {
                             .isEqualTo(told.subList(2, told.size()));
                 }
             }
-            try (Listening late = new Listening(
-                    bed.sidecar.uri().resolve(DECISIONS + "/stream"), "Last-Event-ID", "1")) {
+            try (Listening late =
+                    new Listening(bed.sidecar.uri().resolve(DECISIONS + "/stream"), "Last-Event-ID", "1")) {
                 Eventually.see("all is told", () -> late.events().size(), size -> size >= told.size() + 1);
                 assertThat(late.events().getFirst().name()).isEqualTo("gap");
                 assertThat(late.events().getFirst().data()).contains("not kept any more");
@@ -125,7 +141,8 @@ class StreamsTest {
             do {
                 JsonObject page = bed.client
                         .http
-                        .get(DECISIONS + "?engine=demo&limit=1" + before.map(next -> "&before=" + next).orElse(""))
+                        .get(DECISIONS + "?engine=demo&limit=1"
+                                + before.map(next -> "&before=" + next).orElse(""))
                         .json();
                 assertThat(page.getJsonArray("decisions")).hasSize(1);
                 paged.addAll(ids(page));
@@ -169,11 +186,14 @@ class StreamsTest {
                     "the hold is decided about",
                     () -> {
                         api.overviews.look();
-                        return api.http.send("GET", DECISIONS, "", "Authorization", act).text();
+                        return api.http
+                                .send("GET", DECISIONS, "", "Authorization", act)
+                                .text();
                     },
                     text -> text.contains(secret));
-            long first = Long.parseLong(ids(
-                            api.http.send("GET", DECISIONS, "", "Authorization", act).json())
+            long first = Long.parseLong(ids(api.http
+                            .send("GET", DECISIONS, "", "Authorization", act)
+                            .json())
                     .getLast());
 
             for (String path : List.of(DECISIONS, OVERVIEW)) {
@@ -185,7 +205,8 @@ class StreamsTest {
                 assertThat(api.http.send("GET", path, "", "Authorization", act).text())
                         .contains(secret);
                 for (String token : List.of(read, act)) {
-                    URI stream = api.uri.resolve(path + "/stream" + (path.equals(DECISIONS) ? "?after=" + (first - 1) : ""));
+                    URI stream =
+                            api.uri.resolve(path + "/stream" + (path.equals(DECISIONS) ? "?after=" + (first - 1) : ""));
                     try (Listening listening = new Listening(stream, "Authorization", token)) {
                         String told = Eventually.see(
                                 "something is told",
