@@ -25,14 +25,11 @@ import picocli.CommandLine.Spec;
             "The engines of a running sidecar, live: whether holding helps, the effect with its interval, what is"
                 + " held, pressure, what was found and saved; the most urgent engine first, one in detail. Where the"
                 + " output is no terminal it prints one screen and ends.",
+            "HELD are prefixes, CACHE the part of the cache that they take, RHO residence by reuse time (below 1.5"
+                + " holding can help, above 5 it cannot), FOUND the part of prompt tokens found in the cache, and"
+                + " SAVED prompt tokens that holds found by a model of the cache, both over the last ten minutes; ? is"
+                + " unknown.",
             "Exit code 0: ended, 2: no sidecar tells."
-        },
-        footer = {
-            "",
-            "HELD are prefixes, CACHE the part of the cache that they take, RHO residence by reuse time (below 1.5",
-            "holding can help, above 5 it cannot), FOUND the part of prompt tokens found in the cache, and SAVED"
-                    + " prompt",
-            "tokens that holds found by a model of the cache, both over the last ten minutes; ? is unknown."
         },
         sortOptions = false)
 final class TopCommand implements Callable<Integer> {

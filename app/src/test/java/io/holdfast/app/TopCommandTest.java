@@ -48,7 +48,8 @@ class TopCommandTest {
             JsonNode overview = new ObjectMapper().readTree(json.out());
             assertThat(overview.path("engines").path(0).path("verdict").asText())
                     .isEqualTo("cannot_tell");
-            assertThat(summary.out()).startsWith("Engine main is watched in a dry run, which touches nothing; ")
+            assertThat(summary.out())
+                    .startsWith("Engine main is watched in a dry run, which touches nothing; ")
                     .contains("cannot tell yet");
             JsonNode told =
                     new ObjectMapper().readTree(summaries.out()).path("engines").path(0);

@@ -230,10 +230,14 @@ final class Browser implements AutoCloseable {
                 .toList();
     }
 
-    byte[] screenshot() {
-        return Base64.getDecoder()
-                .decode(call("Page.captureScreenshot", new JsonObject().put("format", "png"))
-                        .getString("data"));
+    /** What is in the window, or the whole page however long it is. */
+    byte[] screenshot(boolean whole) {
+        JsonObject wanted = new JsonObject().put("format", "png");
+        if (whole) {
+            JsonObject size = call("Page.getLayoutMetrics", new JsonObject()).getJsonObject("cssContentSize");
+            wanted.put("captureBeyondViewport", true).put("clip", size.copy().put("scale", 1));
+        }
+        return Base64.getDecoder().decode(call("Page.captureScreenshot", wanted).getString("data"));
     }
 
     @Override

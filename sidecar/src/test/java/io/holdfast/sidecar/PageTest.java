@@ -290,7 +290,8 @@ class PageTest {
         String folder = System.getProperty("holdfast.screenshots");
         if (folder != null) {
             Files.createDirectories(Path.of(folder));
-            Files.write(Path.of(folder, name + ".png"), chromium().screenshot());
+            Files.write(Path.of(folder, name + ".png"), chromium().screenshot(false));
+            Files.write(Path.of(folder, name + "-whole.png"), chromium().screenshot(true));
         }
     }
 }

@@ -131,7 +131,8 @@ async function act(method, path, done) {
     if (response.ok) {
       say(done, true);
     } else {
-      say(await problem(response), false);
+      const hint = response.status === 401 || response.status === 403 ? ' Here: by the Token button above.' : '';
+      say(await problem(response) + hint, false);
     }
   } catch {
     say('The sidecar does not answer, so nothing was done.', false);
