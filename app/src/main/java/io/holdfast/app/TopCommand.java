@@ -1,7 +1,7 @@
 package io.holdfast.app;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.holdfast.app.TopTerminal.Key;
+import io.holdfast.app.TopTerminal.Pressed;
 import io.holdfast.app.TopTerminal.Size;
 import io.holdfast.sidecar.OverviewCalls;
 import io.holdfast.sidecar.SidecarException;
@@ -86,8 +86,8 @@ final class TopCommand implements Callable<Integer> {
         try {
             var _ = asking.scheduleWithFixedDelay(
                     () -> latest.set(look(calls, latest.get(), chosen.id(), terminal)), 1, 1, TimeUnit.SECONDS);
-            Key key = Key.NONE;
-            while (key != Key.QUIT) {
+            Pressed key = Pressed.NONE;
+            while (key != Pressed.QUIT) {
                 Seen seen = latest.get();
                 int row = chosen.move(
                         seen.overview().path("engines"), key, seen.size().rows() / 2);
@@ -141,7 +141,7 @@ final class TopCommand implements Callable<Integer> {
             return id;
         }
 
-        private int move(JsonNode engines, Key key, int page) {
+        private int move(JsonNode engines, Pressed key, int page) {
             int now = 0;
             for (int i = 0; i < engines.size(); i++) {
                 if (id.filter(engines.path(i).path("id").asText()::equals).isPresent()) {

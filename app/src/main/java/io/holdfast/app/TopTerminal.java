@@ -30,7 +30,7 @@ final class TopTerminal implements AutoCloseable {
     private final Thread hook = new Thread(this::restore, "holdfast-terminal");
 
     /** What a person pressed. */
-    enum Key {
+    enum Pressed {
         NONE,
         UP,
         DOWN,
@@ -92,19 +92,19 @@ final class TopTerminal implements AutoCloseable {
     }
 
     /** The next key, or none after a tenth of a second. */
-    Key key() throws IOException {
+    Pressed key() throws IOException {
         byte[] pressed = new byte[16];
         int count = keys.read(pressed);
         if (count <= 0) {
-            return Key.NONE;
+            return Pressed.NONE;
         }
         return switch (new String(pressed, 0, count, StandardCharsets.ISO_8859_1)) {
-            case "q", "Q", "\u0003", "\u0004" -> Key.QUIT;
-            case "\u001b[A", "\u001bOA", "k" -> Key.UP;
-            case "\u001b[B", "\u001bOB", "j" -> Key.DOWN;
-            case "\u001b[5~" -> Key.PAGE_UP;
-            case "\u001b[6~", " " -> Key.PAGE_DOWN;
-            default -> Key.NONE;
+            case "q", "Q", "\u0003", "\u0004" -> Pressed.QUIT;
+            case "\u001b[A", "\u001bOA", "k" -> Pressed.UP;
+            case "\u001b[B", "\u001bOB", "j" -> Pressed.DOWN;
+            case "\u001b[5~" -> Pressed.PAGE_UP;
+            case "\u001b[6~", " " -> Pressed.PAGE_DOWN;
+            default -> Pressed.NONE;
         };
     }
 

@@ -124,7 +124,17 @@ record EngineOverview(
         if (verdict.word() == Verdict.Word.HARMS) {
             return 0;
         }
-        return !unready.isEmpty() ? 1 : alarms > 0 ? 2 : 3 + verdict.word().ordinal();
+        if (!unready.isEmpty()) {
+            return 1;
+        }
+        return alarms > 0
+                ? 2
+                : switch (verdict.word()) {
+                    case HARMS -> 0;
+                    case CANNOT_TELL -> 3;
+                    case DOES_NOTHING -> 4;
+                    case HELPS -> 5;
+                };
     }
 
     /** One sentence: what it holds, what that saved, how sure that is, and what it would need. */
@@ -217,7 +227,7 @@ record EngineOverview(
     private static Reading bound(Budget budget, long tokens, String name, long nanos) {
         return budget.terms().isEmpty()
                 ? Reading.unknown("it was not computed yet")
-                : Reading.known(tokens, name, nanos);
+                : Reading.known((double) tokens, name, nanos);
     }
 
     private static Reading seconds(Durations durations, String none, long nanos) {
@@ -262,7 +272,7 @@ record EngineOverview(
     private static Reading requests(List<Sample> samples, ToLongFunction<Sample> counter) {
         return EngineWatch.grown(
                 samples,
-                sample -> OptionalDouble.of(counter.applyAsLong(sample)),
+                sample -> OptionalDouble.of((double) counter.applyAsLong(sample)),
                 Reading.unknown("it was not counted yet"),
                 "requests that the engine's events show");
     }
