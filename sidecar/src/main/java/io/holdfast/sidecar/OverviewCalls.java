@@ -15,6 +15,8 @@ public final class OverviewCalls implements AutoCloseable {
     }
 
     /**
+     * Ready to ask; nothing is asked yet.
+     *
      * @param tokenEnv the environment variable with a token, where reading needs one
      * @throws SidecarException with one sentence, when there is no such address or no such token
      */
