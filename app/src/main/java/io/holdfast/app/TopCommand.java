@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
                 + " output is no terminal it prints one screen and ends.",
             "HELD are prefixes, CACHE the part of the cache that they take, RHO residence by reuse time (below 1.5"
                 + " holding can help, above 5 it cannot), FOUND the part of prompt tokens found in the cache, and"
-                + " SAVED prompt tokens that holds found by a model of the cache, both over the last ten minutes; ? is"
+                + " SAVED prompt tokens that holds, always on, save by a model, both over the last ten minutes; ? is"
                 + " unknown.",
             "Exit code 0: ended, 2: no sidecar tells."
         },

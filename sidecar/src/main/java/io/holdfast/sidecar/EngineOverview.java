@@ -87,7 +87,8 @@ record EngineOverview(
             Reading others) {}
 
     /**
-     * What holding by rank adds, by the two models of the cache.
+     * What holding by rank adds, by the two models of the cache: one without holds, one with holds always on. No engine
+     * counts it, and windows without holds, which measure the effect, are not taken off.
      *
      * @param share of the tokens of recent prompts
      * @param tokens that share of the prompts of the time that {@link Hits} covers
@@ -170,7 +171,7 @@ record EngineOverview(
         if (saved.tokens.number().isPresent()) {
             said.append(String.format(
                     Locale.ROOT,
-                    ", %,.0f tokens of them thanks to holds by a model of that cache",
+                    "; holds that were always on would save %,.0f tokens of prompts in that time, by a model",
                     saved.tokens.number().getAsDouble()));
         }
         said.append("; whether holding helps: ").append(verdict.word().said());

@@ -41,8 +41,8 @@ function answer(engine, width) {
       figure('Held', count(engine.holds.held), `${count(engine.holds.tokens)} tokens${ofCache(engine)}`),
       figure('Found in cache', known(engine.hits.cachedShare) === undefined ? undefined : percent(known(engine.hits.cachedShare)),
         known(engine.hits.cachedShare) === undefined ? about(engine.hits.cachedShare) : `of prompt tokens, last ${seconds(engine.hits.overSeconds)}`),
-      figure('Saved by holds', known(engine.saved.tokens) === undefined ? undefined : count(known(engine.saved.tokens)),
-        known(engine.saved.tokens) === undefined ? about(engine.saved.tokens) : `prompt tokens by a model, last ${seconds(engine.hits.overSeconds)}`)));
+      figure('Saved, by a model', known(engine.saved.tokens) === undefined ? undefined : count(known(engine.saved.tokens)),
+        known(engine.saved.tokens) === undefined ? about(engine.saved.tokens) : `prompt tokens, last ${seconds(engine.hits.overSeconds)}, were holds always on`)));
 }
 
 function ofCache(engine) {
