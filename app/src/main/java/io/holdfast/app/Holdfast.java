@@ -38,6 +38,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             DoctorCommand.class,
             ObserveCommand.class,
             SidecarCommand.class,
+            TopCommand.class,
+            SummaryCommand.class,
             LedgerCommand.class,
             LoadtestCommand.class,
             ReplayCommand.class,
@@ -97,9 +99,7 @@ public final class Holdfast implements Runnable {
         if (fault instanceof UnmatchedArgumentException unmatched
                 && !unmatched.getUnmatched().isEmpty()) {
             String word = unmatched.getUnmatched().getFirst();
-            Optional<String> planned = name.equals("holdfast")
-                    ? NotBuiltYet.frontDoor(word)
-                    : name.equals("holdfast loadtest") ? NotBuiltYet.loadTest(word) : Optional.empty();
+            Optional<String> planned = name.equals("holdfast loadtest") ? NotBuiltYet.loadTest(word) : Optional.empty();
             sentence = planned.orElse(
                     word.startsWith("-")
                             ? "unknown option '%s'; see '%s --help'.".formatted(word, name)

@@ -41,6 +41,10 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
         context.getLogger(Logger.ROOT_LOGGER_NAME)
                 .setLevel(Level.toLevel(
                         Optional.ofNullable(System.getenv("HOLDFAST_LOG")).orElse(""), Level.WARN));
+        // One sentence an engine every ten minutes, for whoever reads this log later.
+        if (System.getenv("HOLDFAST_LOG") == null) {
+            context.getLogger("io.holdfast.summary").setLevel(Level.INFO);
+        }
         // Vert.x registers its gauge of active requests more than once; Micrometer keeps the first and warns.
         context.getLogger("io.micrometer.core.instrument.MeterRegistry").setLevel(Level.ERROR);
         // A connection that arrives while the demo ends an engine's life is refused, which Netty tells with a stack

@@ -5,8 +5,6 @@ import java.util.Optional;
 
 /** Subcommands whose names are taken and whose work is not built yet: not in any help, answered by one sentence. */
 final class NotBuiltYet {
-    private static final Map<String, String> FRONT_DOOR =
-            Map.of("top", "a running sidecar, live", "summary", "what a sidecar did");
     private static final Map<String, String> LOAD_TEST = Map.of(
             "ab", "one order alone",
             "sweep", "dose-response over memory",
@@ -15,11 +13,6 @@ final class NotBuiltYet {
             "bundle", "everything needed to share a run");
 
     private NotBuiltYet() {}
-
-    static Optional<String> frontDoor(String name) {
-        return sentence(
-                FRONT_DOOR, "", name, "demo, doctor, observe, sidecar, ledger, loadtest, replay, emulate and bench");
-    }
 
     static Optional<String> loadTest(String name) {
         return sentence(

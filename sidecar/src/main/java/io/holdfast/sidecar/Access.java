@@ -25,7 +25,8 @@ import java.util.Set;
  *
  * Acting (whatever is not GET or HEAD) needs the act token where there is one. Where there is none, it needs an API that
  * listens to this machine only. Where it listens further, that a request came from the loopback address proves nothing: so do
- * those that a proxy or a service mesh hands on. Reading needs one of the tokens where there is a read token. Probes need none.
+ * those that a proxy or a service mesh hands on. Reading needs one of the tokens where there is a read token. Probes need none,
+ * nor does the page, which has no data in it.
  */
 final class Access {
     private static final Set<String> PROBES = Set.of("/livez", "/readyz");
@@ -69,7 +70,7 @@ final class Access {
         checkOrigin(request);
         if (!isReading(request)) {
             requireAct(request);
-        } else if (!PROBES.contains(path) && !mayRead(request)) {
+        } else if (!PROBES.contains(path) && !PageRoutes.isPage(path) && !mayRead(request)) {
             throw new ApiError(401, "Reading needs a token: send it as Authorization: Bearer TOKEN.");
         }
     }

@@ -35,7 +35,7 @@ import java.util.OptionalDouble;
 
 /** The JSON of the HTTP API. */
 final class ApiJson {
-    private static final String WITHHELD = "; whoever may act can read why";
+    static final String WITHHELD = "; whoever may act can read why";
 
     private ApiJson() {}
 
@@ -171,7 +171,7 @@ final class ApiJson {
         return json;
     }
 
-    private static String withheld(HoldView hold) {
+    static String withheld(HoldView hold) {
         return switch (hold.state()) {
                     case REQUESTED -> "asked for and not held yet";
                     case HELD -> "held";
@@ -315,7 +315,7 @@ final class ApiJson {
                 .put("cachedTokens", reading(readings.cachedTokens()));
     }
 
-    private static JsonObject reading(Reading reading) {
+    static JsonObject reading(Reading reading) {
         return switch (reading) {
             case Reading.Known known ->
                 new JsonObject().put("value", number(known.value())).put("source", known.source());
@@ -324,20 +324,38 @@ final class ApiJson {
     }
 
     private static JsonObject budget(Budget budget) {
-        List<JsonObject> terms = budget.terms().stream()
-                .map(term -> {
-                    JsonObject json = new JsonObject().put("name", term.name());
-                    term.tokens().ifPresentOrElse(tokens -> json.put("tokens", tokens), () -> json.putNull("tokens"));
-                    return json.put("why", term.why());
-                })
-                .toList();
         return new JsonObject()
                 .put("hardTokens", budget.hardTokens())
                 .put("newTokens", budget.newTokens())
                 .put("automaticTokens", budget.automaticTokens())
                 .put("pinnedTokens", budget.pinnedTokens())
                 .put("foreignTokens", budget.foreignTokens())
-                .put("terms", array(terms));
+                .put("terms", terms(budget));
+    }
+
+    static JsonArray terms(Budget budget) {
+        return array(budget.terms().stream()
+                .map(term -> {
+                    JsonObject json = new JsonObject().put("name", term.name());
+                    term.tokens().ifPresentOrElse(tokens -> json.put("tokens", tokens), () -> json.putNull("tokens"));
+                    return json.put("why", term.why());
+                })
+                .toList());
+    }
+
+    /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
+    static JsonObject decision(DecisionLog.Decision made, boolean why) {
+        JsonObject json = new JsonObject()
+                .put("id", Long.toString(made.id()))
+                .put("at", made.at().toString())
+                .put("engine", made.engine())
+                .put("about", lower(made.about()))
+                .put("what", made.what());
+        made.hold().ifPresent(hold -> json.put("hold", Long.toString(hold)));
+        if (!made.code().isEmpty()) {
+            json.put("code", made.code());
+        }
+        return json.put("blocks", made.blocks()).put("reason", made.reason(why));
     }
 
     /** @param why whether the reader may see reasons */
@@ -353,7 +371,7 @@ final class ApiJson {
                         .toList());
     }
 
-    private static JsonObject prefix(PrefixReport report, boolean why) {
+    static JsonObject prefix(PrefixReport report, boolean why) {
         SharedPrefix prefix = report.prefix();
         JsonObject json = new JsonObject()
                 .put("id", Long.toHexString(prefix.lastBlock()))
@@ -439,7 +457,7 @@ final class ApiJson {
                 .put("reason", why ? line.reason() : "decided" + WITHHELD);
     }
 
-    private static JsonObject ttft(TtftEffect ttft) {
+    static JsonObject ttft(TtftEffect ttft) {
         JsonObject json = effect(
                 new JsonObject().put("state", lower(ttft.state())).put("windows", ttft.windows()),
                 ttft.effectPercent(),

@@ -18,7 +18,8 @@ import java.util.function.LongSupplier;
  * <p>Every connection has one deadline at any time: to its first headers, to the end of a body, to the end of an answer, to
  * the next request. A client that sends a byte now and then moves none of them. When there are as many as there may be, a
  * newcomer takes the place of the connection that has waited longest without a request, so that those who only sit there
- * shut nobody out. All methods are for the server's event loop.
+ * shut nobody out. A stream has no deadline: whoever serves it bounds how many there are, and ends those that are not read.
+ * All methods are for the server's event loop.
  */
 final class ConnectionGuard {
     private static final long MOST_UNWRITTEN = 64 << 10;
@@ -77,6 +78,20 @@ final class ConnectionGuard {
         }
     }
 
+    /** Lets the answer to this request go on for as long as its stream looks after it. */
+    void streams(HttpServerRequest request) {
+        Slot slot = slots.get(request.connection());
+        if (slot != null) {
+            slot.streaming = true;
+        }
+    }
+
+    /** Ends the connection of this request now, read or not. */
+    void cutOff(HttpServerRequest request) {
+        slots.remove(request.connection());
+        cut(request.connection());
+    }
+
     /** What to do when the body does not come in time. */
     void onBodyLate(HttpServerRequest request, Runnable refusal) {
         Slot slot = slots.get(request.connection());
@@ -89,7 +104,7 @@ final class ConnectionGuard {
     void sweep() {
         long now = clock.getAsLong();
         for (Slot slot : new ArrayList<>(slots.values())) {
-            if (now - slot.deadline >= 0) {
+            if (!slot.streaming && now - slot.deadline >= 0) {
                 late(slot, now);
             }
         }
@@ -131,6 +146,7 @@ final class ConnectionGuard {
         private boolean busy;
         private boolean bodyEnded;
         private boolean answered;
+        private boolean streaming;
         private long since = clock.getAsLong();
         private long deadline = since + limits.header().toNanos();
         private long discarded;
@@ -157,6 +173,7 @@ final class ConnectionGuard {
             });
             request.response().endHandler(ended -> {
                 answered = true;
+                streaming = false;
                 turn();
             });
             discard(request);

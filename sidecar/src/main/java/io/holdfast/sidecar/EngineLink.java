@@ -288,6 +288,10 @@ final class EngineLink implements AutoCloseable {
         return emergency.reason().isPresent() ? emergency.pins() : view().pins();
     }
 
+    String backendName() {
+        return backend.name();
+    }
+
     /** What the backend can do on this engine; absent while that is not known. */
     Optional<Capabilities> capabilities() {
         return backend.found();

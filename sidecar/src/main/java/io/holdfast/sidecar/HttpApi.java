@@ -81,6 +81,7 @@ final class HttpApi implements AutoCloseable {
     private final CallRate queries;
     private final RepeatedCalls repeated;
     private final WorkerExecutor workers;
+    private final StreamRoutes streams;
     private OptionalLong sweeping = OptionalLong.empty();
 
     HttpApi(
@@ -91,6 +92,7 @@ final class HttpApi implements AutoCloseable {
             Map<String, EngineLink> engines,
             EventThread thread,
             PrometheusMeterRegistry registry,
+            Overviews overviews,
             BooleanSupplier closing) {
         this.vertx = vertx;
         this.access = access;
@@ -105,6 +107,7 @@ final class HttpApi implements AutoCloseable {
         this.queries = new CallRate(limits.queriesPerSecond(), clock);
         this.repeated = new RepeatedCalls(clock);
         this.workers = vertx.createSharedWorkerExecutor("holdfast-api", WORKERS);
+        this.streams = new StreamRoutes(this, access, overviews, new EventStreams(vertx, guard, clock));
     }
 
     /** One line for each class of routes. */
@@ -120,7 +123,9 @@ final class HttpApi implements AutoCloseable {
                 new PrefixRoutes(this, access),
                 new RouterReportRoutes(this),
                 new QueryRoutes(this, engines),
-                new DocumentRoutes(this));
+                new DocumentRoutes(this),
+                streams,
+                new PageRoutes((context, type, text) -> send(context, 200, type, text)));
     }
 
     /** What a server needs to be a door for this API: HTTP/1.1 alone, and as much of a head as fits a few lines. */
@@ -153,11 +158,18 @@ final class HttpApi implements AutoCloseable {
                     }
                 });
         sweeping = OptionalLong.of(vertx.setPeriodic(SWEEP_MILLIS, timer -> guard.sweep()));
+        streams.begin(vertx);
+    }
+
+    /** Tells whoever listens that the sidecar ends; completed when they know. */
+    Future<Void> endStreams() {
+        return streams.end();
     }
 
     @Override
     public void close() {
         sweeping.ifPresent(vertx::cancelTimer);
+        streams.close();
         workers.close();
     }
 
@@ -298,7 +310,10 @@ final class HttpApi implements AutoCloseable {
     }
 
     EngineLink engine(RoutingContext context) {
-        String id = parameter(context, "engine");
+        return engine(parameter(context, "engine"));
+    }
+
+    EngineLink engine(String id) {
         EngineLink engine = engines.get(id);
         if (engine == null) {
             throw new ApiError(

@@ -39,6 +39,7 @@ record SharedServices(
      * @param clock in nanoseconds, monotonic
      * @param pace how many times as fast as the machine's clock that one goes, so that the planner and the readings come
      *     round so much sooner; what bounds calls and looks after the process stays on the machine's
+     * @param summaries how much of the clock's time passes between two summaries in the log
      */
     record Seams(
             LedgerFiles files,
@@ -46,7 +47,8 @@ record SharedServices(
             InstantSource wall,
             Duration hangLimit,
             LongSupplier clock,
-            double pace) {
+            double pace,
+            Duration summaries) {
         static Seams none() {
             return new Seams(
                     LedgerFiles.SYSTEM,
@@ -54,27 +56,32 @@ record SharedServices(
                     InstantSource.system(),
                     Duration.ofSeconds(10),
                     System::nanoTime,
-                    1);
+                    1,
+                    Duration.ofMinutes(10));
         }
 
         Seams withFiles(LedgerFiles value) {
-            return new Seams(value, sinks, wall, hangLimit, clock, pace);
+            return new Seams(value, sinks, wall, hangLimit, clock, pace, summaries);
         }
 
         Seams withSinks(BiFunction<String, KvEventSink, KvEventSink> value) {
-            return new Seams(files, value, wall, hangLimit, clock, pace);
+            return new Seams(files, value, wall, hangLimit, clock, pace, summaries);
         }
 
         Seams withHangLimit(Duration value) {
-            return new Seams(files, sinks, wall, value, clock, pace);
+            return new Seams(files, sinks, wall, value, clock, pace, summaries);
         }
 
         Seams withClock(LongSupplier value) {
-            return new Seams(files, sinks, wall, hangLimit, value, pace);
+            return new Seams(files, sinks, wall, hangLimit, value, pace, summaries);
         }
 
         Seams withPace(double value) {
-            return new Seams(files, sinks, wall, hangLimit, clock, value);
+            return new Seams(files, sinks, wall, hangLimit, clock, value, summaries);
+        }
+
+        Seams withSummaries(Duration value) {
+            return new Seams(files, sinks, wall, hangLimit, clock, pace, value);
         }
 
         /** How long the machine waits for so much of the clock's time, at least a millisecond. */
@@ -83,7 +90,7 @@ record SharedServices(
         }
 
         Seams withWall(InstantSource value) {
-            return new Seams(files, sinks, value, hangLimit, clock, pace);
+            return new Seams(files, sinks, value, hangLimit, clock, pace, summaries);
         }
     }
 }

@@ -56,6 +56,7 @@ public final class Sidecar implements AutoCloseable {
     private static final int SERVER_SECONDS = 10;
     private static final int WRITE_SECONDS = 3;
     private static final int RESOLVE_SECONDS = 2;
+    private static final int TELL_SECONDS = 1;
     /** Not two a core: each has buffers of its own, and the API has little to do. */
     private static final int EVENT_LOOPS = 2;
     /** So many looks without a round are a thread that hangs. */
@@ -168,8 +169,9 @@ public final class Sidecar implements AutoCloseable {
         engines.values().forEach(engine -> {
             boolean _ = engine.restored().join();
         });
-        HttpApi served =
-                new HttpApi(vertx, access, HttpLimits.defaults(), clock, engines, thread, registry, closing::get);
+        Overviews overviews = new Overviews(engines, clock, seams.wall());
+        HttpApi served = new HttpApi(
+                vertx, access, HttpLimits.defaults(), clock, engines, thread, registry, overviews, closing::get);
         api = Optional.of(served);
         served.serve(server);
         try {
@@ -182,6 +184,8 @@ public final class Sidecar implements AutoCloseable {
         }
         engines.values().forEach(engine -> engine.servedAt(uri()));
         engines.values().forEach(this::askRegularly);
+        timers.add(vertx.setPeriodic(1, seams.waitMillis(Overviews.LOOKS), timer -> overviews.look()));
+        timers.add(vertx.setPeriodic(seams.waitMillis(seams.summaries()), timer -> overviews.summarise()));
         if (access.actingRefused()) {
             LOG.warn(
                     "The API is served at {}, beyond this machine, and has no act token, so holding and releasing"
@@ -308,6 +312,7 @@ public final class Sidecar implements AutoCloseable {
         timers.forEach(vertx::cancelTimer);
         // Before anything that it hears of the engines ends.
         limits.ifPresent(Limits::close);
+        api.ifPresent(Sidecar::endStreams);
         stopServer();
         api.ifPresent(HttpApi::close);
         thread.close();
@@ -325,6 +330,16 @@ public final class Sidecar implements AutoCloseable {
         }
         engines.values().forEach(EngineLink::close);
         timer.shutdownNow();
+    }
+
+    private static void endStreams(HttpApi api) {
+        try {
+            api.endStreams().toCompletionStage().toCompletableFuture().get(TELL_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("Not every listener was told that the sidecar ends.", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private void stopServer() {

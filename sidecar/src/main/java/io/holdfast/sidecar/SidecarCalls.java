@@ -83,9 +83,7 @@ final class SidecarCalls implements AutoCloseable {
             return new Answer(response.statusCode(), json(response.body()));
         } catch (IOException e) {
             throw new SidecarException(
-                    "The sidecar that has the ledger does not answer at " + api
-                            + "; name where its API is with --sidecar, or stop it and try again.",
-                    e);
+                    "No sidecar answers at " + api + "; name where its API is with --sidecar, or start it.", e);
         } catch (IllegalArgumentException e) {
             throw new SidecarException(
                     "--sidecar is " + ConfigException.shown(api.toString()) + ", where nothing can be" + " asked ("

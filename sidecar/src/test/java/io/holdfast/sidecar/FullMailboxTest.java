@@ -9,6 +9,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import java.net.URI;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,6 +28,7 @@ class FullMailboxTest {
                     Map.of("demo", engine),
                     around.thread,
                     new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
+                    new Overviews(Map.of(), System::nanoTime, InstantSource.system()),
                     () -> false);
             HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
             api.serve(server);

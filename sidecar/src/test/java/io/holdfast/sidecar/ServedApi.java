@@ -9,6 +9,7 @@ import io.vertx.ext.web.Router;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.Map;
 
 /** The API on a loopback port, whatever its configuration says, with an engine that nobody asks. */
@@ -17,6 +18,7 @@ final class ServedApi implements AutoCloseable {
     static final String ACT = "act-token-of-the-test-";
 
     final EngineLink engine;
+    final Overviews overviews;
     final Http http;
     final URI uri;
     private final Vertx vertx;
@@ -28,6 +30,7 @@ final class ServedApi implements AutoCloseable {
         vertx = Sidecar.instrumented(registry);
         around = new Unstarted(state);
         engine = around.engine("demo");
+        overviews = new Overviews(Map.of("demo", engine), System::nanoTime, InstantSource.system());
         api = new HttpApi(
                 vertx,
                 Access.of(listen, Map.of("READ", READ + "\n", "ACT", " " + ACT + "\r\n")),
@@ -36,6 +39,7 @@ final class ServedApi implements AutoCloseable {
                 Map.of("demo", engine),
                 around.thread,
                 registry,
+                overviews,
                 () -> false);
         HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
         api.serve(server);

@@ -1,0 +1,320 @@
+package io.holdfast.sidecar;
+
+import io.holdfast.core.EngineView;
+import io.holdfast.core.Traffic;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.prefix.Sharing;
+import io.holdfast.core.rank.Evidence;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
+import io.holdfast.core.reuse.Durations;
+import io.holdfast.kvcached.LimitView;
+import io.holdfast.sidecar.EngineWatch.Sample;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.function.ToLongFunction;
+
+/**
+ * One engine at a glance: whether holding helps, what is held, what that costs and saves, and what it lacks. Whatever is not
+ * known says why.
+ *
+ * @param unready why it cannot be looked after; empty when it can
+ * @param notes what a person should know of it all the same
+ * @param paused why nothing is held; absent while holding goes on
+ * @param limit what is known of its kvcached limit; absent where it has none
+ * @param needs what it would need to be of more use or to be surer, the most urgent alone; absent where it needs nothing
+ */
+record EngineOverview(
+        String id,
+        String url,
+        boolean dryRun,
+        boolean automaticHolds,
+        Verdict verdict,
+        TtftEffect effect,
+        List<String> unready,
+        List<String> notes,
+        Optional<String> paused,
+        int alarms,
+        HoldCounts holds,
+        Pressure pressure,
+        Hits hits,
+        Saved saved,
+        Optional<LimitView> limit,
+        Optional<String> needs) {
+
+    /** @param tokens pinned, by the ledger */
+    record HoldCounts(int held, int waiting, int lost, long tokens) {}
+
+    /**
+     * How tight the cache is.
+     *
+     * @param residenceSeconds how long a block survives that nobody touches
+     * @param rho residence by reuse time: below about 1.5 holding can help, above 5 it cannot
+     */
+    record Pressure(
+            Reading capacityTokens,
+            Reading usedTokens,
+            Reading hardTokens,
+            Reading automaticTokens,
+            Reading residenceSeconds,
+            Reading reuseSeconds,
+            Reading rho,
+            Reading running,
+            Reading waiting) {}
+
+    /**
+     * What requests found in the cache within the last minutes.
+     *
+     * @param span how much time that is
+     * @param foundShared requests that found the prefix they share
+     * @param lostShared requests that found it lost, wholly or in part
+     * @param others visible requests that share no prefix
+     */
+    record Hits(
+            Duration span,
+            Reading promptTokens,
+            Reading cachedTokens,
+            Reading cachedShare,
+            Reading foundShared,
+            Reading lostShared,
+            Reading others) {}
+
+    /**
+     * What holding by rank adds, by the two models of the cache: one without holds, one with holds always on. No engine
+     * counts it, and windows without holds, which measure the effect, are not taken off.
+     *
+     * @param share of the tokens of recent prompts
+     * @param tokens that share of the prompts of the time that {@link Hits} covers
+     */
+    record Saved(Reading share, Reading tokens) {}
+
+    static EngineOverview of(EngineWatch watch, long nanos) {
+        EngineLink link = watch.link();
+        EngineView view = link.view();
+        List<Sample> samples = watch.samples();
+        Hits hits = hits(samples, view.readings());
+        List<String> unready = link.unreadiness();
+        return new EngineOverview(
+                link.id(),
+                link.config().url().toString(),
+                link.config().dryRun(),
+                link.config().automaticHolds(),
+                Verdict.of(view.ttft()),
+                view.ttft(),
+                unready,
+                link.notes(),
+                view.paused(),
+                view.alarms().size(),
+                counts(link.holds(), view.budget()),
+                pressure(view, watch.traffic(), nanos),
+                hits,
+                saved(view, hits, nanos),
+                link.limit().map(EngineLimit::view),
+                needs(view, unready, link.capabilities()));
+    }
+
+    /** How much somebody should look at it, the more the smaller. */
+    int urgency() {
+        if (verdict.word() == Verdict.Word.HARMS) {
+            return 0;
+        }
+        if (!unready.isEmpty()) {
+            return 1;
+        }
+        return alarms > 0
+                ? 2
+                : switch (verdict.word()) {
+                    case HARMS -> 0;
+                    case CANNOT_TELL -> 3;
+                    case DOES_NOTHING -> 4;
+                    case HELPS -> 5;
+                };
+    }
+
+    /** One sentence: what it holds, what that saved, how sure that is, and what it would need. */
+    String summary() {
+        StringBuilder said = new StringBuilder("Engine ").append(id);
+        if (dryRun) {
+            said.append(" is watched in a dry run, which touches nothing");
+        } else if (holds.held == 0) {
+            said.append(" holds nothing").append(paused.isPresent() ? ", since holding is paused" : "");
+        } else {
+            said.append(String.format(
+                    Locale.ROOT,
+                    " holds %,d prefix%s (%,d tokens%s)",
+                    holds.held,
+                    holds.held == 1 ? "" : "es",
+                    holds.tokens,
+                    pressure.capacityTokens.number().isPresent()
+                            ? String.format(
+                                    Locale.ROOT,
+                                    ", %.0f %% of its cache",
+                                    100
+                                            * holds.tokens
+                                            / pressure.capacityTokens.number().getAsDouble())
+                            : ""));
+        }
+        if (hits.cachedShare.number().isPresent()) {
+            said.append(String.format(
+                    Locale.ROOT,
+                    "; its requests found %.0f %% of their prompts in the cache over the last %s",
+                    100 * hits.cachedShare.number().getAsDouble(),
+                    minutes(hits.span)));
+        }
+        if (saved.tokens.number().isPresent()) {
+            said.append(String.format(
+                    Locale.ROOT,
+                    "; holds that were always on would save %,.0f tokens of prompts in that time, by a model",
+                    saved.tokens.number().getAsDouble()));
+        }
+        said.append("; whether holding helps: ").append(verdict.word().said());
+        effect.effectPercent()
+                .ifPresent(percent -> said.append(", first token ")
+                        .append(Verdict.sooner(percent))
+                        .append(effect.interval95Percent()
+                                .map(interval -> " (95 % interval " + Verdict.span(interval) + ", " + effect.windows()
+                                        + " windows)")
+                                .orElse("")));
+        needs.ifPresent(what -> said.append("; it would need this: ").append(what));
+        return said.append('.').toString();
+    }
+
+    private static String minutes(Duration span) {
+        return span.toSeconds() < 90 ? span.toSeconds() + " s" : Math.round(span.toSeconds() / 60.0) + " min";
+    }
+
+    private static HoldCounts counts(List<HoldView> holds, Budget budget) {
+        return new HoldCounts(
+                count(holds, HoldState.HELD),
+                count(holds, HoldState.REQUESTED),
+                count(holds, HoldState.LOST),
+                budget.pinnedTokens());
+    }
+
+    private static int count(List<HoldView> holds, HoldState state) {
+        return (int) holds.stream().filter(hold -> hold.state() == state).count();
+    }
+
+    private static Pressure pressure(EngineView view, Optional<Traffic> traffic, long nanos) {
+        EngineReadings readings = view.readings();
+        Budget budget = view.budget();
+        Reading unasked = Reading.unknown("the controller has not answered yet");
+        return new Pressure(
+                readings.capacityTokens(),
+                readings.usedTokens(),
+                budget.hardUnknown()
+                        .map(Reading::unknown)
+                        .orElseGet(() -> bound(budget, budget.hardTokens(), "hard guard", nanos)),
+                budget.automaticUnknown()
+                        .map(Reading::unknown)
+                        .orElseGet(() -> bound(budget, budget.automaticTokens(), "bound of automatic holds", nanos)),
+                traffic.map(its ->
+                                seconds(its.residence(), "no untouched block was removed for want of room yet", nanos))
+                        .orElse(unasked),
+                traffic.map(its -> seconds(its.reuse(), "no prefix was seen to be used twice yet", nanos))
+                        .orElse(unasked),
+                traffic.map(its -> rho(its, nanos)).orElse(unasked),
+                readings.runningRequests(),
+                readings.waitingRequests());
+    }
+
+    private static Reading bound(Budget budget, long tokens, String name, long nanos) {
+        return budget.terms().isEmpty()
+                ? Reading.unknown("it was not computed yet")
+                : Reading.known((double) tokens, name, nanos);
+    }
+
+    private static Reading seconds(Durations durations, String none, long nanos) {
+        return durations
+                .median()
+                .map(median ->
+                        Reading.known(median.toMillis() / 1e3, "median of " + durations.count() + " measured", nanos))
+                .orElseGet(() -> Reading.unknown(none));
+    }
+
+    private static Reading rho(Traffic traffic, long nanos) {
+        OptionalDouble rho = traffic.rho();
+        return rho.isPresent()
+                ? Reading.known(rho.getAsDouble(), "residence by reuse time", nanos)
+                : Reading.unknown("it needs both residence and reuse time");
+    }
+
+    private static Hits hits(List<Sample> samples, EngineReadings readings) {
+        Reading prompts =
+                EngineWatch.grown(samples, Sample::promptTokens, readings.promptTokens(), "the engine's prompt tokens");
+        Reading cached =
+                EngineWatch.grown(samples, Sample::cachedTokens, readings.cachedTokens(), "the engine's cached tokens");
+        Duration span = samples.size() < 2
+                ? Duration.ZERO
+                : Duration.ofNanos(
+                        samples.getLast().nanos() - samples.getFirst().nanos());
+        return new Hits(
+                span,
+                prompts,
+                cached,
+                share(prompts, cached),
+                requests(samples, sample -> sample.sharing().found()),
+                requests(samples, sample -> sample.sharing().lost()),
+                requests(samples, EngineOverview::others));
+    }
+
+    private static long others(Sample sample) {
+        Sharing sharing = sample.sharing();
+        return Math.max(0, sample.visibleRequests() - sharing.found() - sharing.lost());
+    }
+
+    private static Reading requests(List<Sample> samples, ToLongFunction<Sample> counter) {
+        return EngineWatch.grown(
+                samples,
+                sample -> OptionalDouble.of((double) counter.applyAsLong(sample)),
+                Reading.unknown("it was not counted yet"),
+                "requests that the engine's events show");
+    }
+
+    static Reading share(Reading prompts, Reading cached) {
+        if (prompts instanceof Reading.Unknown) {
+            return prompts;
+        }
+        if (!(cached instanceof Reading.Known found) || prompts.number().getAsDouble() <= 0) {
+            return cached instanceof Reading.Unknown ? cached : Reading.unknown("no prompt came in that time");
+        }
+        return Reading.known(
+                found.value() / prompts.number().getAsDouble(), "cached by prompt tokens", found.atNanos());
+    }
+
+    private static Saved saved(EngineView view, Hits hits, long nanos) {
+        Evidence shadows = view.byRank().shadows();
+        if (shadows.of() < 1) {
+            Reading unknown = Reading.unknown(
+                    "no model of the cache has compared yet: " + view.byRank().why());
+            return new Saved(unknown, unknown);
+        }
+        double share = (shadows.with() - shadows.without()) / shadows.of();
+        return new Saved(
+                Reading.known(share, "two models of this cache, with such holds and without", nanos),
+                hits.promptTokens instanceof Reading.Known prompts
+                        ? Reading.known(
+                                Math.rint(share * prompts.value()), "that share of the prompts of this time", nanos)
+                        : hits.promptTokens);
+    }
+
+    private static Optional<String> needs(EngineView view, List<String> unready, Optional<Capabilities> capabilities) {
+        return unready.stream()
+                .findFirst()
+                .or(() -> view.alarms().stream().map(Budget.Alarm::sentence).findFirst())
+                .or(view::paused)
+                .or(() -> capabilities.filter(found -> !found.canPin()).map(Capabilities::why))
+                .or(() -> view.budget().hardUnknown())
+                .or(() -> view.ttft().state() == TtftEffect.State.UNPROVEN
+                        ? Optional.of(view.ttft().reason())
+                        : Optional.empty())
+                .map(sentence -> sentence.endsWith(".") ? sentence.substring(0, sentence.length() - 1) : sentence);
+    }
+}

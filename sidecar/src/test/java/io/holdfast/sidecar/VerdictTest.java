@@ -1,0 +1,67 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.effect.TtftEffect.State;
+import io.holdfast.evidence.Interval;
+import java.util.Comparator;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What is said of an effect. */
+class VerdictTest {
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "PROVEN | -18.1 | -23.9 | -12 | HELPS | With holds the first token comes 18.1 % sooner (95 % interval:"
+                        + " 12.0 % to 23.9 % sooner).",
+                "HARMFUL | 7.4 | 2.2 | 12.9 | HARMS | With holds the first token comes 7.4 % later (95 % interval: 2.2"
+                        + " % to 12.9 % later).",
+                "NO_BENEFIT | -0.4 | -1.9 | 1.1 | DOES_NOTHING | With holds the first token comes 0.4 % sooner (95 %"
+                        + " interval: 1.9 % sooner to 1.1 % later).",
+                "UNPROVEN | 1 | -9 | 12 | CANNOT_TELL | Because of the test. So far the first token comes 1.0 % later"
+                        + " (95 % interval: 9.0 % sooner to 12.0 % later)."
+            })
+    void effect_isSaidInPlainWords(
+            State state, double percent, double low, double high, Verdict.Word word, String said) {
+        Verdict verdict = Verdict.of(new TtftEffect(
+                state, 9, OptionalDouble.of(percent), Optional.of(new Interval(low, high)), "because of the test"));
+
+        assertThat(verdict).isEqualTo(new Verdict(word, said));
+    }
+
+    @Test
+    void unknownEffect_isItsReason() {
+        assertThat(Verdict.of(TtftEffect.unproven("measuring: no window is over yet")))
+                .isEqualTo(new Verdict(Verdict.Word.CANNOT_TELL, "Measuring: no window is over yet."));
+    }
+
+    @Test
+    void summary_saysWhatItHoldsSavedAndNeeds() {
+        assertThat(CannedPage.helping("main").summary())
+                .isEqualTo("Engine main holds 6 prefixes (41,216 tokens, 16 % of its cache); its requests found 61 %"
+                        + " of their prompts in the cache over the last 10 min; holds that were always on would"
+                        + " save 316,824 tokens of prompts in that time, by a model; whether holding helps:"
+                        + " helps, first token 18.1 % sooner (95 % interval 12.0 % to 23.9 % sooner, 64"
+                        + " windows).");
+        assertThat(CannedPage.untold("main").summary())
+                .endsWith(
+                        "whether holding helps: cannot tell yet; it would need this: measuring: 1 of at least 4 rounds"
+                                + " of four windows are complete.");
+    }
+
+    @Test
+    void urgency_isHarmThenTroubleThenDoubt() {
+        assertThat(CannedPage.fleet(24).stream()
+                        .sorted(Comparator.comparingInt(EngineOverview::urgency))
+                        .map(engine -> engine.verdict().word())
+                        .distinct())
+                .containsExactly(
+                        Verdict.Word.HARMS, Verdict.Word.CANNOT_TELL, Verdict.Word.DOES_NOTHING, Verdict.Word.HELPS);
+    }
+}
