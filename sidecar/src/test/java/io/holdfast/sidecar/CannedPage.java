@@ -92,7 +92,13 @@ final class CannedPage implements AutoCloseable {
                     case NO_BENEFIT ->
                         "automatic holds change time to first token by less than 3 %, so they were let go";
                     case UNPROVEN -> "measuring: 1 of at least 4 rounds of four windows are complete";
-                });
+                },
+                OptionalDouble.empty(),
+                Optional.empty(),
+                Duration.ZERO,
+                Optional.empty(),
+                Optional.empty(),
+                List.of());
         boolean holds = state == TtftEffect.State.PROVEN || state == TtftEffect.State.UNPROVEN;
         return new EngineOverview(
                 id,

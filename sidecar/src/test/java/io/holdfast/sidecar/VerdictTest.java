@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.effect.TtftEffect.State;
 import io.holdfast.evidence.Interval;
+import java.time.Duration;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
@@ -30,7 +32,17 @@ class VerdictTest {
     void effect_isSaidInPlainWords(
             State state, double percent, double low, double high, Verdict.Word word, String said) {
         Verdict verdict = Verdict.of(new TtftEffect(
-                state, 9, OptionalDouble.of(percent), Optional.of(new Interval(low, high)), "because of the test"));
+                state,
+                9,
+                OptionalDouble.of(percent),
+                Optional.of(new Interval(low, high)),
+                "because of the test",
+                OptionalDouble.empty(),
+                Optional.empty(),
+                Duration.ZERO,
+                Optional.empty(),
+                Optional.empty(),
+                List.of()));
 
         assertThat(verdict).isEqualTo(new Verdict(word, said));
     }
