@@ -82,6 +82,8 @@ public final class EngineHttp implements AutoCloseable {
                 .connectTimeout(settings.connectLimit());
         if ("http".equalsIgnoreCase(settings.base().getScheme())) {
             builder.sslContext(new PlainText());
+        } else {
+            settings.trust().ifPresent(builder::sslContext);
         }
         client = builder.build();
     }

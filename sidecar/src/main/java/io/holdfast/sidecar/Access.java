@@ -28,7 +28,7 @@ import java.util.Set;
  * those that a proxy or a service mesh hands on. Reading needs one of the tokens where there is a read token. Probes need none.
  */
 final class Access {
-    private static final Set<String> PROBES = Set.of("/livez", "/readyz");
+    private static final Set<String> PROBES = Set.of("/livez", "/readyz", "/startupz", "/healthz");
     private static final String SCHEME = "bearer ";
 
     private final Listen listen;

@@ -41,7 +41,9 @@ public final class ConfigSources {
             "HOLDFAST_PREFIX");
     /** What Kubernetes and Docker tell every process of a service called holdfast. */
     private static final Pattern SERVICE = Pattern.compile(
-            "HOLDFAST(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)");
+            "HOLDFAST(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR))");
+
+    private static final Pattern LINK = Pattern.compile("(tcp|udp|sctp)://.*");
 
     private static final int MOST_LINES = 60;
 
@@ -82,6 +84,16 @@ public final class ConfigSources {
     /** @param settings those that come later replace those that come earlier */
     public static ConfigSources of(Optional<Path> file, Map<String, String> environment, List<Setting> settings) {
         return new ConfigSources(file, environment, settings);
+    }
+
+    /** The same with a value that holds where nobody wrote another one. */
+    public ConfigSources withDefault(String typed, String key, String value) {
+        if (merged(List.of()).written().containsKey(key)) {
+            return this;
+        }
+        List<Setting> more = new ArrayList<>(settings);
+        more.addFirst(new Setting(typed, key, value));
+        return new ConfigSources(file, environment, more);
     }
 
     /** Whether anything at all is written anywhere. */
@@ -132,9 +144,53 @@ public final class ConfigSources {
         }
     }
 
-    /** The files that discovery finds now, in order of their names. */
-    List<Path> files() {
-        return files(merged(List.of()));
+    /**
+     * Looks at all that a start would need, and asks no engine: files, variables, the state directory.
+     *
+     * @throws ConfigException where it is not sound
+     * @throws SidecarException with one sentence, where something that it names is missing
+     */
+    public void check() {
+        SidecarConfig config = read().config();
+        try {
+            Access _ = Access.of(config.listen(), environment);
+            if (config.listen().tls().isPresent()) {
+                Object _ = PemFiles.server(config.listen().tls().get());
+            }
+            for (EngineConfig engine : config.engines()) {
+                String keys = "engines." + engine.id() + ".";
+                Map<String, String> _ = EngineLink.key(environment, engine.apiKeyEnv(), keys + "apiKeyEnv");
+                Map<String, String> _ = EngineLink.key(environment, engine.adminKeyEnv(), keys + "adminKeyEnv");
+                Object _ = EngineLink.trusted(engine);
+                for (DeclaredHold hold : engine.holds()) {
+                    PrefixSource _ = hold.source();
+                }
+            }
+        } catch (IOException e) {
+            throw new SidecarException(String.valueOf(e.getMessage()), e);
+        } catch (ApiError e) {
+            throw new SidecarException(e.sentence(), e);
+        }
+        if (!StateHome.canBeMade(config.stateDirectory())) {
+            throw new SidecarException("The state directory " + config.stateDirectory()
+                    + " cannot be written by this user; mend its permissions, or name another one as stateDirectory.");
+        }
+    }
+
+    /** Differs when the files that discovery finds differ, by name, time or size. */
+    List<Object> stamp() {
+        List<Object> stamp = new ArrayList<>();
+        for (Path each : files(merged(List.of()))) {
+            stamp.add(each);
+            try {
+                stamp.add(Files.getLastModifiedTime(each));
+                stamp.add(Files.size(each));
+            } catch (IOException e) {
+                // It has just gone, and the next look finds it so.
+                stamp.add(String.valueOf(e.getMessage()));
+            }
+        }
+        return stamp;
     }
 
     private List<Path> files(ConfigTree tree) {
@@ -183,8 +239,9 @@ public final class ConfigSources {
                             variable + " can mean " + String.join(" and ", paths) + "; write one of them with --set, or"
                                     + " in the file");
                 }
-                boolean service = SERVICE.matcher(variable).matches() && value.matches("(tcp|udp|sctp)://.*");
-                if (paths.isEmpty()) {
+                boolean service = SERVICE.matcher(variable).matches()
+                        || (variable.contains("_PORT") && LINK.matcher(value).matches());
+                if (paths.isEmpty() && !service) {
                     unknown.add(variable);
                 } else if (!service) {
                     tree.set(paths.iterator().next(), value, new Variable(variable));

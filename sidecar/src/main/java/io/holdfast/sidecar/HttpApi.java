@@ -71,6 +71,7 @@ final class HttpApi implements AutoCloseable {
     private final EventThread thread;
     private final PrometheusMeterRegistry registry;
     private final BooleanSupplier closing;
+    private final Operations operations;
     private final RequestBodies bodies;
     private final ByteQuota answers;
     private final WorkerExecutor workers;
@@ -84,7 +85,8 @@ final class HttpApi implements AutoCloseable {
             Map<String, EngineLink> engines,
             EventThread thread,
             PrometheusMeterRegistry registry,
-            BooleanSupplier closing) {
+            BooleanSupplier closing,
+            Operations operations) {
         this.vertx = vertx;
         this.access = access;
         this.guard = new ConnectionGuard(limits, clock);
@@ -92,6 +94,7 @@ final class HttpApi implements AutoCloseable {
         this.thread = thread;
         this.registry = registry;
         this.closing = closing;
+        this.operations = operations;
         this.bodies = new RequestBodies(limits, guard);
         this.answers = new ByteQuota(limits.answersBytes());
         this.workers = vertx.createSharedWorkerExecutor("holdfast-api", WORKERS);
@@ -139,6 +142,7 @@ final class HttpApi implements AutoCloseable {
         Router router = Router.router(vertx);
         router.route().failureHandler(this::fail).handler(this::admit);
         router.get("/livez").handler(this::live);
+        router.get("/healthz").handler(this::live);
         router.get("/readyz").handler(this::ready);
         router.get("/metrics").handler(this::metrics);
         router.get("/api/v1/engines").handler(this::listEngines);
@@ -149,6 +153,7 @@ final class HttpApi implements AutoCloseable {
         router.delete("/api/v1/engines/:engine/holds").handler(this::releaseAll);
         router.get("/api/v1/engines/:engine/holds/:hold").handler(this::showHold);
         router.delete("/api/v1/engines/:engine/holds/:hold").handler(this::release);
+        new OperationRoutes(this, operations, workers).addTo(router);
         new LeaseRoutes(this, bodies, workers).addTo(router);
         new ExampleRoutes(this).addTo(router);
         new LimitRoutes(this, bodies).addTo(router);
@@ -178,8 +183,8 @@ final class HttpApi implements AutoCloseable {
         if (closing.getAsBoolean()) {
             reasons.add("the sidecar is shutting down");
         }
-        List<String> notes = new ArrayList<>();
         boolean mayRead = access.mayRead(context.request());
+        List<String> notes = new ArrayList<>(mayRead ? operations.notes() : List.of());
         for (EngineLink engine : engines.values()) {
             List<String> why = engine.unreadiness();
             if (mayRead) {

@@ -26,6 +26,10 @@ record SharedServices(
         boolean showText,
         Seams seams) {
 
+    SharedServices withExecutor(ExecutorService value) {
+        return new SharedServices(clock, value, timer, watch, registry, showText, seams);
+    }
+
     /**
      * Where tests put something else in the place of the world.
      *

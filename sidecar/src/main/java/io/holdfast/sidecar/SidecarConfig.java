@@ -207,6 +207,11 @@ public record SidecarConfig(
         return ConfigFile.parse(yaml, source);
     }
 
+    /** Every key with its unit, its bounds, its default and the reason for that, in Markdown. */
+    public static String reference() {
+        return ConfigPage.tables();
+    }
+
     /** A complete configuration with every key and what it means, ready to be edited. */
     public static String example() {
         try (InputStream in = SidecarConfig.class.getResourceAsStream("example.yaml")) {

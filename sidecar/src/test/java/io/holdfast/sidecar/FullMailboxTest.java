@@ -27,7 +27,8 @@ class FullMailboxTest {
                     Map.of("demo", engine),
                     around.thread,
                     new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
-                    () -> false);
+                    () -> false,
+                    new NoOperations());
             HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
             api.serve(server);
             server.listen().toCompletionStage().toCompletableFuture().join();

@@ -35,7 +35,8 @@ final class ServedApi implements AutoCloseable {
                 Map.of("demo", engine),
                 around.thread,
                 registry,
-                () -> false);
+                () -> false,
+                    new NoOperations());
         HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
         api.serve(server);
         server.listen().toCompletionStage().toCompletableFuture().join();

@@ -1,0 +1,35 @@
+package io.holdfast.sidecar;
+
+import io.vertx.core.WorkerExecutor;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+
+/** Whether the process has started, and reading its configuration anew. */
+final class OperationRoutes {
+    private final HttpApi api;
+    private final Operations operations;
+    private final WorkerExecutor workers;
+
+    OperationRoutes(HttpApi api, Operations operations, WorkerExecutor workers) {
+        this.api = api;
+        this.operations = operations;
+        this.workers = workers;
+    }
+
+    void addTo(Router router) {
+        router.get("/startupz").handler(this::started);
+        router.post("/api/v1/reload").handler(this::reload);
+    }
+
+    /** Whoever is answered at all asks a process whose configuration is valid and whose sockets are open. */
+    private void started(RoutingContext context) {
+        api.reply(context, 200, new JsonObject().put("started", true));
+    }
+
+    private void reload(RoutingContext context) {
+        workers.executeBlocking(operations::reload, false)
+                .onSuccess(report -> api.reply(context, 200, report.json()))
+                .onFailure(context::fail);
+    }
+}
