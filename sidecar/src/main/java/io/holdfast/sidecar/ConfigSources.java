@@ -46,6 +46,7 @@ public final class ConfigSources {
     private static final Pattern LINK = Pattern.compile("(tcp|udp|sctp)://.*");
 
     private static final int MOST_LINES = 60;
+    private static final int MOST_FOUND = 64;
 
     /**
      * One value on the command line.
@@ -123,8 +124,10 @@ public final class ConfigSources {
     public EffectiveConfig read() {
         ConfigTree tree = merged(List.of());
         List<Path> found = files(tree);
+        int listed = tree.root().path("engines").size();
         if (!found.isEmpty()) {
             tree = merged(found);
+            requireFew(tree, tree.root().path("engines").size() - listed);
         }
         StateHome home = StateHome.of(environment);
         SidecarConfig config = ConfigFile.read(tree, home);
@@ -132,6 +135,15 @@ public final class ConfigSources {
         complete.put("stateDirectory", config.stateDirectory().toString());
         found.forEach(each -> withoutFound(complete));
         return new EffectiveConfig(config, ConfigTree.yaml(complete), lines(tree, config, home));
+    }
+
+    private static void requireFew(ConfigTree tree, int found) {
+        int most = tree.root().path("discovery").path("mostEngines").asInt(MOST_FOUND);
+        if (found > most) {
+            throw tree.located(new ConfigException(
+                    "discovery.mostEngines",
+                    "is '" + most + "', and the files have " + found + " engines; write more, or take files away"));
+        }
     }
 
     /** Engines that are found in files are written there; who reads what is printed finds them again. */
