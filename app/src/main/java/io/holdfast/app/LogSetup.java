@@ -71,7 +71,8 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
                 .or(() -> Optional.ofNullable(environment.get("HOLDFAST_LOG_FORMAT")))
                 .orElse("auto");
         require(Set.of("auto", "json", "text"), format == null ? "HOLDFAST_LOG_FORMAT" : "--log-format", how);
-        Optional<String> least = Optional.ofNullable(level).or(() -> Optional.ofNullable(environment.get("HOLDFAST_LOG")));
+        Optional<String> least =
+                Optional.ofNullable(level).or(() -> Optional.ofNullable(environment.get("HOLDFAST_LOG")));
         least.ifPresent(word -> require(
                 Set.of("error", "warn", "info", "debug", "trace", "off"),
                 level == null ? "HOLDFAST_LOG" : "--log-level",
@@ -81,9 +82,9 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
                 || System.getProperty("logback.configurationFile") != null) {
             return json;
         }
-        least.ifPresent(
-                word -> context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.toLevel(word, Level.WARN)));
-        if (context.getLogger(Logger.ROOT_LOGGER_NAME).getAppender("err") instanceof ConsoleAppender<ILoggingEvent> err) {
+        least.ifPresent(word -> context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.toLevel(word, Level.WARN)));
+        if (context.getLogger(Logger.ROOT_LOGGER_NAME).getAppender("err")
+                instanceof ConsoleAppender<ILoggingEvent> err) {
             Encoder<ILoggingEvent> encoder = json ? json(context) : text(context);
             err.setEncoder(encoder);
         }

@@ -44,8 +44,9 @@ final class SidecarCommand implements Callable<Integer> {
     @Option(
             names = "--config",
             paramLabel = "FILE",
-            description = "The configuration, YAML; also HOLDFAST_CONFIG. None is needed where --engine or variables say"
-                    + " enough.")
+            description =
+                    "The configuration, YAML; also HOLDFAST_CONFIG. None is needed where --engine or variables say"
+                            + " enough.")
     private @Nullable Path config;
 
     @Option(
@@ -57,8 +58,10 @@ final class SidecarCommand implements Callable<Integer> {
     @Option(names = "--engine", paramLabel = "URL", description = "An engine called main: engines.main.url.")
     private @Nullable String engine;
 
-    @Option(names = "--engine-type", paramLabel = "TYPE", description = "engines.main.type: sglang or vllm; sglang where no"
-            + " file or variable says.")
+    @Option(
+            names = "--engine-type",
+            paramLabel = "TYPE",
+            description = "engines.main.type: sglang or vllm; sglang where no" + " file or variable says.")
     private @Nullable String engineType;
 
     @Option(names = "--port", paramLabel = "PORT", description = "listen.port.")
@@ -72,7 +75,9 @@ final class SidecarCommand implements Callable<Integer> {
             description = "Say whether the configuration, and what it names on this machine, is sound, and stop.")
     private boolean checkOnly;
 
-    @Option(names = "--print-config", description = "Print all that holds, defaults as well, ready to be read again, and stop.")
+    @Option(
+            names = "--print-config",
+            description = "Print all that holds, defaults as well, ready to be read again, and stop.")
     private boolean printConfig;
 
     @Option(names = "--print-example", description = "Print a commented configuration to start from, and stop.")
@@ -149,8 +154,9 @@ final class SidecarCommand implements Callable<Integer> {
         settings.forEach(each -> flags.add(Setting.of(each)));
         ConfigSources sources = ConfigSources.of(file(), environment, flags);
         if (sources.isEmpty()) {
-            throw new CommandException("the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
-                    + " prints a file to start from.");
+            throw new CommandException(
+                    "the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
+                            + " prints a file to start from.");
         }
         return engine == null ? sources : sources.withDefault("--engine", "engines.main.type", "sglang");
     }

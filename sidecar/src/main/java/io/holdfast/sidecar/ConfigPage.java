@@ -22,7 +22,8 @@ final class ConfigPage {
     private static String row(ConfigKey key) {
         return "| `" + key.name() + "` | " + key.unit() + " | " + key.range() + " | "
                 + (key.standard().isEmpty() ? "" : "`" + key.standard() + "`") + " | "
-                + (key.inner().isEmpty() ? key.change().shown() : "see below") + " | " + key.meaning() + " | " + key.why()
+                + (key.inner().isEmpty() ? key.change().shown() : "see below") + " | " + key.meaning() + " | "
+                + key.why()
                 + " |\n";
     }
 }

@@ -69,8 +69,10 @@ final class Discovery {
                     passedOver++;
                 }
             }
-            seen.entrySet().removeIf(each -> !there.contains(each.getKey())
-                    && now - each.getValue().lastNanos() >= config.grace().toNanos());
+            seen.entrySet()
+                    .removeIf(each -> !there.contains(each.getKey())
+                            && now - each.getValue().lastNanos()
+                                    >= config.grace().toNanos());
             long gone = seen.keySet().stream().filter(id -> !there.contains(id)).count();
             if (gone > 0) {
                 said.add("discovery: " + dns.name() + " does not give " + gone

@@ -104,7 +104,8 @@ final class Fleet {
 
     /** Waits, for a bounded time, until what earlier processes held is there to be seen. */
     void awaitRestored() {
-        CompletableFuture.allOf(links.values().stream().map(EngineLink::restored).toArray(CompletableFuture<?>[]::new))
+        CompletableFuture.allOf(
+                        links.values().stream().map(EngineLink::restored).toArray(CompletableFuture<?>[]::new))
                 .join();
     }
 
@@ -120,8 +121,8 @@ final class Fleet {
     }
 
     private void askRegularly(EngineLink link) {
-        long timer = vertx.setPeriodic(
-                1, shared.seams().waitMillis(link.config().readings()), fired -> link.ask());
+        long timer =
+                vertx.setPeriodic(1, shared.seams().waitMillis(link.config().readings()), fired -> link.ask());
         members.computeIfPresent(link.id(), (id, member) -> {
             cancel(member);
             return new Member(member.link(), member.executor(), timer);
@@ -180,7 +181,8 @@ final class Fleet {
             }
         });
         List<EngineLink> going = new ArrayList<>();
-        change.removed().forEach(engine -> Optional.ofNullable(links.get(engine.id())).ifPresent(going::add));
+        change.removed()
+                .forEach(engine -> Optional.ofNullable(links.get(engine.id())).ifPresent(going::add));
         anew.forEach(engine -> Optional.ofNullable(links.get(engine.id())).ifPresent(going::add));
         problems.addAll(end(going));
         List<String> added = new ArrayList<>();
@@ -248,9 +250,11 @@ final class Fleet {
             metrics.forget(link.id());
             int left = link.outstanding();
             if (left > 0 && !link.endsByItself()) {
-                problems.add((answered ? "" : "engine " + link.id() + " did not answer within " + RELEASE_SECONDS + " s; ")
-                        + left + " pins of engine " + link.id() + " are still listed in its ledger in " + stateDirectory
-                        + ": holdfast ledger release lets go of them, or the next start that has the engine");
+                problems.add(
+                        (answered ? "" : "engine " + link.id() + " did not answer within " + RELEASE_SECONDS + " s; ")
+                                + left + " pins of engine " + link.id() + " are still listed in its ledger in "
+                                + stateDirectory
+                                + ": holdfast ledger release lets go of them, or the next start that has the engine");
             }
         }
         return problems;

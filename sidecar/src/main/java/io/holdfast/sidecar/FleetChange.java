@@ -38,7 +38,8 @@ record FleetChange(List<EngineConfig> added, List<EngineConfig> removed, Map<Eng
         next.values().stream().filter(engine -> old.containsKey(engine.id())).forEach(engine -> {
             List<ConfigKey> keys = differing(Objects.requireNonNull(old.get(engine.id())), engine);
             for (ConfigKey key : keys) {
-                boolean sizes = key.name().equals("maxOutputTokens") || key.name().equals("largestPromptTokens");
+                boolean sizes =
+                        key.name().equals("maxOutputTokens") || key.name().equals("largestPromptTokens");
                 refuse(
                         key.change() == Change.RESTART
                                 || (sizes && engine.kvcachedSegment().isPresent()),

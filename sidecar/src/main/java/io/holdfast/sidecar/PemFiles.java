@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.PemKeyCertOptions;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -20,7 +21,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
-import io.vertx.core.buffer.Buffer;
 
 /** Certificates and keys in PEM files, read whole and checked before anything is done with them. */
 final class PemFiles {
@@ -74,7 +74,8 @@ final class PemFiles {
         try {
             String algorithm = certificate.getPublicKey().getAlgorithm();
             PrivateKey key = KeyFactory.getInstance(algorithm)
-                    .generatePrivate(new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(found.group(1))));
+                    .generatePrivate(
+                            new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(found.group(1))));
             Signature signature = Signature.getInstance(
                     switch (algorithm) {
                         case "RSA" -> "SHA256withRSA";

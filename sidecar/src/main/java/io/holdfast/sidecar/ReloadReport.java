@@ -39,8 +39,8 @@ public record ReloadReport(
         if (!removed.isEmpty()) {
             parts.add("removed " + String.join(", ", removed));
         }
-        changed.forEach((id, keys) -> parts.add("changed " + id + " (" + String.join(", ", keys)
-                + (anew.contains(id) ? "; followed anew" : "") + ")"));
+        changed.forEach((id, keys) -> parts.add(
+                "changed " + id + " (" + String.join(", ", keys) + (anew.contains(id) ? "; followed anew" : "") + ")"));
         parts.addAll(problems);
         return "Reloaded: " + (parts.isEmpty() ? "nothing has changed" : String.join("; ", parts)) + ".";
     }

@@ -63,7 +63,8 @@ final class ServedTls {
                     .get(SECONDS, TimeUnit.SECONDS);
             stamp = seen;
         } catch (ExecutionException | TimeoutException e) {
-            throw new IOException("listen.tls is not taken (" + e.getCause() + "); what was shown before is shown on.", e);
+            throw new IOException(
+                    "listen.tls is not taken (" + e.getCause() + "); what was shown before is shown on.", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

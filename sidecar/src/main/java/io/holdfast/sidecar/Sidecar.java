@@ -76,11 +76,7 @@ public final class Sidecar implements AutoCloseable {
     private Optional<Reloads> reloads = Optional.empty();
 
     private Sidecar(
-            Vertx vertx,
-            SidecarConfig config,
-            Reloads.Sources sources,
-            PrometheusMeterRegistry registry,
-            Seams seams)
+            Vertx vertx, SidecarConfig config, Reloads.Sources sources, PrometheusMeterRegistry registry, Seams seams)
             throws IOException {
         this.vertx = vertx;
         this.seams = seams;
@@ -198,15 +194,7 @@ public final class Sidecar implements AutoCloseable {
                 seams);
         reloads = Optional.of(again);
         HttpApi served = new HttpApi(
-                vertx,
-                access,
-                HttpLimits.defaults(),
-                clock,
-                engines.links(),
-                thread,
-                registry,
-                closing::get,
-                again);
+                vertx, access, HttpLimits.defaults(), clock, engines.links(), thread, registry, closing::get, again);
         api = Optional.of(served);
         served.serve(server);
         try {

@@ -51,20 +51,24 @@ class ConfigSourcesTest {
         return sources(yaml, environment, settings).read().config();
     }
 
-    private ConfigSources sources(String yaml, Map<String, String> environment, String... settings)
-            throws IOException {
+    private ConfigSources sources(String yaml, Map<String, String> environment, String... settings) throws IOException {
         Map<String, String> all = new TreeMap<>(environment);
         all.putIfAbsent("HOME", directory.toString());
         Optional<Path> file =
                 yaml.isEmpty() ? Optional.empty() : Optional.of(Files.writeString(directory.resolve("h.yaml"), yaml));
-        return ConfigSources.of(file, all, Arrays.stream(settings).map(Setting::of).toList());
+        return ConfigSources.of(
+                file, all, Arrays.stream(settings).map(Setting::of).toList());
     }
 
     @Test
     void flag_goesBeforeVariableBeforeFileBeforeDefault() throws IOException {
         Map<String, String> variable = Map.of("HOLDFAST_ENGINES_MAIN_SHARE", "0.3");
 
-        assertThat(read(FILE, variable, "engines.main.share=0.4").engines().getFirst().share()).isEqualTo(0.4);
+        assertThat(read(FILE, variable, "engines.main.share=0.4")
+                        .engines()
+                        .getFirst()
+                        .share())
+                .isEqualTo(0.4);
         assertThat(read(FILE, variable).engines().getFirst().share()).isEqualTo(0.3);
         assertThat(read(FILE, Map.of()).engines().getFirst().share()).isEqualTo(0.2);
         assertThat(read(FILE, Map.of()).engines().getLast().share()).isEqualTo(0.5);
@@ -123,7 +127,13 @@ class ConfigSourcesTest {
         assertThat(main.holds().getFirst().name()).isEqualTo("a");
         assertThat(main.requestSizes().orElseThrow().largestPromptTokens()).isEmpty();
         assertThat(byFlags.devices().getFirst().memoryBytes()).isEqualTo(80L << 30);
-        assertThat(byFlags.discovery().orElseThrow().dns().orElseThrow().engine().path("share").asDouble())
+        assertThat(byFlags.discovery()
+                        .orElseThrow()
+                        .dns()
+                        .orElseThrow()
+                        .engine()
+                        .path("share")
+                        .asDouble())
                 .isEqualTo(0.25);
     }
 
@@ -139,13 +149,14 @@ class ConfigSourcesTest {
 
         assertThat(config.engines()).extracting(EngineConfig::id).containsExactly("main", "gpu-b", "new_one");
         assertThat(config.engines().get(1).share()).isEqualTo(0.7);
-        assertThat(config.engines().getLast().lmcache().orElseThrow().url()).isEqualTo(URI.create("http://127.0.0.1:4"));
+        assertThat(config.engines().getLast().lmcache().orElseThrow().url())
+                .isEqualTo(URI.create("http://127.0.0.1:4"));
     }
 
     @Test
     void variableOfTwoEngines_isRefused() {
-        assertThatThrownBy(() -> read(
-                        FILE.replace("id: main", "id: gpu.b"), Map.of("HOLDFAST_ENGINES_GPU_B_SHARE", "0.7")))
+        assertThatThrownBy(() ->
+                        read(FILE.replace("id: main", "id: gpu.b"), Map.of("HOLDFAST_ENGINES_GPU_B_SHARE", "0.7")))
                 .hasMessage("HOLDFAST_ENGINES_GPU_B_SHARE can mean engines.gpu.b.share and engines.gpu-b.share; write"
                         + " one of them with --set, or in the file.");
     }
@@ -230,7 +241,9 @@ class ConfigSourcesTest {
     void variableThatTheConfigurationNames_isNoKey() throws IOException {
         Map<String, String> token = Map.of("HOLDFAST_ACT_TOKEN", "0123456789abcdef");
 
-        assertThat(read(FILE, token, "listen.actTokenEnv=HOLDFAST_ACT_TOKEN").listen().actTokenEnv())
+        assertThat(read(FILE, token, "listen.actTokenEnv=HOLDFAST_ACT_TOKEN")
+                        .listen()
+                        .actTokenEnv())
                 .contains("HOLDFAST_ACT_TOKEN");
         assertThatThrownBy(() -> read(FILE, token)).hasMessageStartingWith("HOLDFAST_ACT_TOKEN is no key");
     }
@@ -295,7 +308,8 @@ class ConfigSourcesTest {
         Files.writeString(found.resolve("b.yaml"), "id: b\ntype: vllm\nurl: http://127.0.0.1:2\n");
         Files.writeString(
                 found.resolve("a.yaml"),
-                "- {id: a1, type: vllm, url: 'http://127.0.0.1:3'}\n- {id: a2, type: vllm, url: 'http://127.0.0.1:4'}\n");
+                "- {id: a1, type: vllm, url: 'http://127.0.0.1:3'}\n"
+                        + "- {id: a2, type: vllm, url: 'http://127.0.0.1:4'}\n");
         Files.writeString(found.resolve("c.txt"), "no engine");
         String yaml = FILE + "discovery: {file: 'engines.d/*.yaml'}\n";
 
@@ -313,7 +327,8 @@ class ConfigSourcesTest {
                 .hasMessageStartingWith(found.resolve("b.yaml") + ": engines.b.share is '7.0'")
                 .hasMessageEndingWith("(line 4).");
         Files.writeString(found.resolve("b.yaml"), "7");
-        assertThatThrownBy(() -> read(yaml, Map.of())).hasMessageStartingWith(found.resolve("b.yaml") + ": is the value");
+        assertThatThrownBy(() -> read(yaml, Map.of()))
+                .hasMessageStartingWith(found.resolve("b.yaml") + ": is the value");
     }
 
     @Test
@@ -321,7 +336,8 @@ class ConfigSourcesTest {
         Path found = Files.createDirectories(directory.resolve("e"));
         for (int i = 0; i < 3; i++) {
             Files.writeString(
-                    found.resolve(i + ".yaml"), "{id: e" + i + ", type: vllm, url: 'http://127.0.0.1:" + (i + 1) + "'}");
+                    found.resolve(i + ".yaml"),
+                    "{id: e" + i + ", type: vllm, url: 'http://127.0.0.1:" + (i + 1) + "'}");
         }
 
         assertThatThrownBy(() -> read("stateDirectory: s\ndiscovery: {file: 'e/*.yaml', mostEngines: 2}\n", Map.of()))
@@ -335,7 +351,9 @@ class ConfigSourcesTest {
         for (EngineType type : EngineType.values()) {
             ObjectNode root = ConfigTree.empty().root();
             ObjectNode engine = root.putArray("engines").addObject();
-            engine.put("id", "a").put("type", type.name().toLowerCase(java.util.Locale.ROOT)).put("url", "http://x");
+            engine.put("id", "a")
+                    .put("type", type.name().toLowerCase(java.util.Locale.ROOT))
+                    .put("url", "http://x");
             ConfigTree written = ConfigTree.of(ConfigTree.yaml(root), "t");
 
             SidecarConfig completed = SidecarConfig.parse(ConfigTree.yaml(written.complete()), "t");
@@ -347,8 +365,7 @@ class ConfigSourcesTest {
         engineWith("lmcache: {url: 'http://l'}", "lmcache");
         String rest = "stateDirectory: s\ndevices: [{id: g, memory: 80G, weights: 1G}]\n"
                 + "discovery: {dns: {name: n, type: vllm}}\n";
-        assertThat(SidecarConfig.parse(
-                        ConfigTree.yaml(ConfigTree.of(rest, "t").complete()), "t"))
+        assertThat(SidecarConfig.parse(ConfigTree.yaml(ConfigTree.of(rest, "t").complete()), "t"))
                 .isEqualTo(SidecarConfig.parse(rest, "t"));
     }
 
@@ -382,15 +399,18 @@ class ConfigSourcesTest {
     @Test
     void everyKey_isDescribedAndInTheExample() {
         String example = SidecarConfig.example();
-        ConfigKeys.sections().forEach(section -> section.getValue().forEach(key -> {
-            assertThat(key.meaning()).as(key.name()).isNotEmpty();
-            assertThat(key.standard().isEmpty() || !key.why().isEmpty())
-                    .as("a reason for the default of " + key.name())
-                    .isTrue();
-            assertThat(Pattern.compile("\\b" + key.name() + ":").matcher(example).find())
-                    .as("the example has " + section.getKey() + " " + key.name())
-                    .isTrue();
-        }));
+        ConfigKeys.sections()
+                .forEach(section -> section.getValue().forEach(key -> {
+                    assertThat(key.meaning()).as(key.name()).isNotEmpty();
+                    assertThat(key.standard().isEmpty() || !key.why().isEmpty())
+                            .as("a reason for the default of " + key.name())
+                            .isTrue();
+                    assertThat(Pattern.compile("\\b" + key.name() + ":")
+                                    .matcher(example)
+                                    .find())
+                            .as("the example has " + section.getKey() + " " + key.name())
+                            .isTrue();
+                }));
     }
 
     // The state directory
@@ -402,7 +422,8 @@ class ConfigSourcesTest {
         StateHome home = StateHome.of(Map.of("HOME", directory.toString()), system);
 
         assertThat(home).isEqualTo(new StateHome(system, "it can be written", List.of()));
-        assertThat(StateHome.of(Map.of("STATE_DIRECTORY", "/s:/t", "HOME", "/h"), system).directory())
+        assertThat(StateHome.of(Map.of("STATE_DIRECTORY", "/s:/t", "HOME", "/h"), system)
+                        .directory())
                 .isEqualTo(Path.of("/s"));
     }
 
@@ -410,9 +431,11 @@ class ConfigSourcesTest {
     void stateDirectory_isTheUsersWhereTheSystemsCannotBeWritten() throws IOException {
         Path system = Files.createFile(directory.resolve("plain")).resolve("holdfast");
 
-        assertThat(StateHome.of(Map.of("HOME", "/h", "XDG_STATE_HOME", "/x"), system).directory())
+        assertThat(StateHome.of(Map.of("HOME", "/h", "XDG_STATE_HOME", "/x"), system)
+                        .directory())
                 .isEqualTo(Path.of("/x/holdfast"));
-        assertThat(StateHome.of(Map.of("HOME", "/h", "XDG_STATE_HOME", "relative"), system).directory())
+        assertThat(StateHome.of(Map.of("HOME", "/h", "XDG_STATE_HOME", "relative"), system)
+                        .directory())
                 .isEqualTo(Path.of("/h/.local/state/holdfast"));
     }
 
@@ -438,17 +461,20 @@ class ConfigSourcesTest {
     @Test
     void check_namesWhatIsMissingOnThisMachine() throws IOException {
         sources(FILE, Map.of()).check();
-        assertThatThrownBy(() -> sources(FILE, Map.of(), "listen.actTokenEnv=ACT").check())
+        assertThatThrownBy(
+                        () -> sources(FILE, Map.of(), "listen.actTokenEnv=ACT").check())
                 .hasMessageStartingWith("The environment variable ACT, which listen.actTokenEnv names, is not set");
-        assertThatThrownBy(() -> sources(FILE, Map.of(), "engines.gpu-b.apiKeyEnv=K").check())
+        assertThatThrownBy(() ->
+                        sources(FILE, Map.of(), "engines.gpu-b.apiKeyEnv=K").check())
                 .hasMessageStartingWith("The environment variable K, which engines.gpu-b.apiKeyEnv names, is not set");
-        assertThatThrownBy(() -> sources(FILE, Map.of(), "engines.main.holds=[{name: a, file: /nosuch}]").check())
+        assertThatThrownBy(() -> sources(FILE, Map.of(), "engines.main.holds=[{name: a, file: /nosuch}]")
+                        .check())
                 .hasMessageStartingWith("The file /nosuch cannot be read");
         Path plain = Files.createFile(directory.resolve("plain"));
-        assertThatThrownBy(() -> sources(FILE, Map.of(), "stateDirectory=" + plain).check())
+        assertThatThrownBy(
+                        () -> sources(FILE, Map.of(), "stateDirectory=" + plain).check())
                 .hasMessageContaining("cannot be written by this user");
-        assertThatThrownBy(() -> sources(
-                                FILE, Map.of(), "listen.tls={certificate: " + plain + ", key: " + plain + "}")
+        assertThatThrownBy(() -> sources(FILE, Map.of(), "listen.tls={certificate: " + plain + ", key: " + plain + "}")
                         .check())
                 .hasMessageStartingWith("listen.tls.certificate " + plain + " has no certificates");
     }

@@ -36,7 +36,7 @@ final class ServedApi implements AutoCloseable {
                 around.thread,
                 registry,
                 () -> false,
-                    new NoOperations());
+                new NoOperations());
         HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
         api.serve(server);
         server.listen().toCompletionStage().toCompletableFuture().join();
