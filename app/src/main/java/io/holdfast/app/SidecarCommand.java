@@ -181,7 +181,7 @@ final class SidecarCommand implements Callable<Integer> {
             LOG.atInfo().addKeyValue("lines", lines).log(what);
         } else {
             PrintWriter out = spec.commandLine().getOut();
-            out.println(what + (lines.isEmpty() ? "" : ":"));
+            out.println(lines.isEmpty() ? what : what.replaceFirst("\\.$", "") + ":");
             lines.forEach(line -> out.println("  " + line));
         }
     }

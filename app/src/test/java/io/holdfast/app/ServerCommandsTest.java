@@ -81,7 +81,10 @@ class ServerCommandsTest {
             assertThat(told.code()).isEqualTo(TERMINATED);
             assertThat(told.out()).isEqualTo(LETS_GO);
             // The configuration, in one line; nothing else.
-            assertThat(told.err().lines()).singleElement().asString().contains("\"formattedMessage\":\"configuration\"");
+            assertThat(told.err().lines())
+                    .singleElement()
+                    .asString()
+                    .contains("\"formattedMessage\":\"configuration\"");
             assertThat(usedTokens(engine)).isZero();
             assertThat(emulator.stop()).isEqualTo(new CommandRun(TERMINATED, "", ""));
         }

@@ -125,14 +125,21 @@ class SidecarProcessTest {
                 Http sidecar = new Http(served(child))) {
             sidecar.await("/readyz", answer -> answer.text().contains("Nothing listens"));
             child.signal("HUP");
-            String seen = sidecar.get("/api/v1/engines").text() + sidecar.get("/metrics").text();
+            String seen = sidecar.get("/api/v1/engines").text()
+                    + sidecar.get("/metrics").text();
             CommandRun told = child.stop();
 
             assertThat(told.out() + told.err() + seen).doesNotContain(secret);
             assertThat(told.err()).contains("listen.actTokenEnv = MY_TOKEN (--set listen.actTokenEnv)");
         }
         try (Child printed = Child.start(
-                variables, "sidecar", "--config", file.toString(), "--print-config", "--set", "listen.actTokenEnv=MY_TOKEN")) {
+                variables,
+                "sidecar",
+                "--config",
+                file.toString(),
+                "--print-config",
+                "--set",
+                "listen.actTokenEnv=MY_TOKEN")) {
             CommandRun told = printed.ends();
             assertThat(told.out()).contains("actTokenEnv: MY_TOKEN").doesNotContain(secret);
             assertThat(told.code()).isEqualTo(ExitCode.OK);
@@ -145,9 +152,11 @@ class SidecarProcessTest {
 
         assertThat(Child.tells("sidecar", "--check-config", "--config", file.toString())
                         .badInput())
-                .isEqualTo("holdfast: The environment variable MY_KEY, which engines.a.apiKeyEnv names, is not set; set it"
-                        + " or leave apiKeyEnv out.");
-        try (Child sound = Child.start(Map.of("MY_KEY", "k"), "sidecar", "--check-config", "--config", file.toString())) {
+                .isEqualTo(
+                        "holdfast: The environment variable MY_KEY, which engines.a.apiKeyEnv names, is not set; set it"
+                                + " or leave apiKeyEnv out.");
+        try (Child sound =
+                Child.start(Map.of("MY_KEY", "k"), "sidecar", "--check-config", "--config", file.toString())) {
             assertThat(sound.ends())
                     .isEqualTo(new CommandRun(ExitCode.OK, file + " is sound." + System.lineSeparator(), ""));
         }
@@ -156,13 +165,16 @@ class SidecarProcessTest {
     @Test
     void nothingAtAll_saysWhatToWrite() throws IOException {
         assertThat(Child.tells("sidecar").badInput())
-                .isEqualTo("holdfast: the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
-                        + " prints a file to start from.");
+                .isEqualTo(
+                        "holdfast: the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
+                                + " prints a file to start from.");
         assertThat(Child.tells("sidecar", "--set", "listen.port").badInput())
                 .startsWith("holdfast: --set is 'listen.port'; write KEY=VALUE");
-        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-format", "xml").badInput())
+        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-format", "xml")
+                        .badInput())
                 .isEqualTo("holdfast: --log-format is 'xml'; write auto or json or text.");
-        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-level", "loud").badInput())
+        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-level", "loud")
+                        .badInput())
                 .startsWith("holdfast: --log-level is 'loud'; write ");
     }
 
@@ -178,7 +190,9 @@ class SidecarProcessTest {
                     .toCompletableFuture()
                     .join();
             try (Child child = Child.start(
-                            "sidecar", "--config", write(engine("a", silent.actualPort())).toString());
+                            "sidecar",
+                            "--config",
+                            write(engine("a", silent.actualPort())).toString());
                     Http sidecar = new Http(served(child))) {
                 assertThat(sidecar.get("/readyz").status()).isEqualTo(503);
 

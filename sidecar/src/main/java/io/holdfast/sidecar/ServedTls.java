@@ -15,7 +15,7 @@ import java.util.concurrent.TimeoutException;
 
 /** The certificate that the API shows: read at the start, and again when its files are other ones. */
 final class ServedTls {
-    private static final int SECONDS = 5;
+    private static final int SECONDS = 15;
 
     private final TlsConfig files;
     private List<Object> stamp = List.of();

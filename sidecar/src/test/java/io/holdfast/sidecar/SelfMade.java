@@ -28,7 +28,8 @@ final class SelfMade {
     static SelfMade of(Path folder, String name, String algorithm) throws IOException, GeneralSecurityException {
         Path store = folder.resolve(name + ".p12");
         Process made = new ProcessBuilder(List.of(
-                        Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                        Path.of(System.getProperty("java.home"), "bin", "keytool")
+                                .toString(),
                         "-J-XX:TieredStopAtLevel=1",
                         "-J-XX:+UseSerialGC",
                         "-genkeypair",
@@ -54,7 +55,8 @@ final class SelfMade {
         }
         KeyStore loaded = KeyStore.getInstance("PKCS12");
         loaded.load(new ByteArrayInputStream(Files.readAllBytes(store)), PASSWORD);
-        return new SelfMade(loaded.getCertificate("a"), loaded.getKey("a", PASSWORD).getEncoded());
+        return new SelfMade(
+                loaded.getCertificate("a"), loaded.getKey("a", PASSWORD).getEncoded());
     }
 
     Certificate certificate() {

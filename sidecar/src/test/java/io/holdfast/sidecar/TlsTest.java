@@ -30,6 +30,7 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -43,6 +44,15 @@ class TlsTest {
     @TempDir
     Path directory;
 
+    private static SelfMade one;
+    private static SelfMade two;
+
+    @BeforeAll
+    static void make(@TempDir Path stores) throws IOException, GeneralSecurityException {
+        one = SelfMade.of(stores, "one", "RSA");
+        two = SelfMade.of(stores, "two", "EC");
+    }
+
     @AfterEach
     void stop() {
         vertx.close().toCompletionStage().toCompletableFuture().join();
@@ -54,9 +64,9 @@ class TlsTest {
                 TestBed.yaml(directory.resolve("state"), NOBODY, "")
                         .replace(
                                 "{port: 0}",
-                                "{port: 0, tls: {certificate: '" + tls.certificate() + "', key: '" + tls.key() + "'}}"));
-        ConfigSources sources =
-                ConfigSources.of(Optional.of(config), Map.of("HOME", directory.toString()), List.of());
+                                "{port: 0, tls: {certificate: '" + tls.certificate() + "', key: '" + tls.key()
+                                        + "'}}"));
+        ConfigSources sources = ConfigSources.of(Optional.of(config), Map.of("HOME", directory.toString()), List.of());
         return Sidecar.start(
                 vertx, new Reloads.Sources(() -> sources.read().config(), sources::stamp), registry, seams);
     }
@@ -79,7 +89,7 @@ class TlsTest {
 
     @Test
     void api_isServedInHttpsAlone() throws IOException, GeneralSecurityException {
-        TlsConfig files = SelfMade.of(directory, "one", "RSA").write(directory);
+        TlsConfig files = one.write(directory);
         try (Sidecar sidecar = start(files, Seams.none())) {
             assertThat(sidecar.uri().getScheme()).isEqualTo("https");
 
@@ -89,9 +99,10 @@ class TlsTest {
 
             assertThatThrownBy(() -> get(sidecar.uri(), SSLContext.getDefault(), "/livez"))
                     .hasCauseInstanceOf(SSLHandshakeException.class);
-            try (Socket plain = new Socket(
-                    InetAddress.getLoopbackAddress(), sidecar.uri().getPort())) {
-                plain.getOutputStream().write("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+            try (Socket plain =
+                    new Socket(InetAddress.getLoopbackAddress(), sidecar.uri().getPort())) {
+                plain.getOutputStream()
+                        .write("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
                 assertThat(new String(plain.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1))
                         .doesNotContain("live");
             }
@@ -100,39 +111,38 @@ class TlsTest {
 
     @Test
     void otherFiles_areShownByAReload() throws IOException, GeneralSecurityException {
-        SelfMade one = SelfMade.of(directory, "one", "EC");
         TlsConfig files = one.write(directory);
         try (Sidecar sidecar = start(files, Seams.none())) {
-            assertThat(get(sidecar.uri(), SelfMade.trusting(files), "/livez").by()).isEqualTo(one.certificate());
+            assertThat(get(sidecar.uri(), SelfMade.trusting(files), "/livez").by())
+                    .isEqualTo(one.certificate());
 
-            SelfMade two = SelfMade.of(directory, "two", "EC");
             two.write(directory);
             sidecar.reload();
 
-            assertThat(get(sidecar.uri(), SelfMade.trusting(files), "/livez").by()).isEqualTo(two.certificate());
+            assertThat(get(sidecar.uri(), SelfMade.trusting(files), "/livez").by())
+                    .isEqualTo(two.certificate());
         }
     }
 
     @Test
     void otherFiles_areShownByThemselves() throws IOException, GeneralSecurityException {
-        TlsConfig files = SelfMade.of(directory, "one", "EC").write(directory);
+        TlsConfig files = one.write(directory);
         SSLContext trusted = SelfMade.trusting(files);
         try (Sidecar sidecar = start(files, Seams.none().withPace(50))) {
             assertThat(get(sidecar.uri(), trusted, "/livez").answer()).startsWith("HTTP/1.1 200 ");
-            SelfMade two = SelfMade.of(directory, "two", "EC");
             two.write(directory);
             SSLContext both = SelfMade.trusting(files);
 
             Seen seen = Eventually.see(
-                    "the other certificate is shown",
-                    () -> {
-                        try {
-                            return Optional.of(get(sidecar.uri(), both, "/livez"));
-                        } catch (UncheckedIOException e) {
-                            return Optional.<Seen>empty();
-                        }
-                    },
-                    Optional::isPresent)
+                            "the other certificate is shown",
+                            () -> {
+                                try {
+                                    return Optional.of(get(sidecar.uri(), both, "/livez"));
+                                } catch (UncheckedIOException e) {
+                                    return Optional.<Seen>empty();
+                                }
+                            },
+                            Optional::isPresent)
                     .orElseThrow();
 
             assertThat(seen.by()).isEqualTo(two.certificate());
@@ -141,12 +151,10 @@ class TlsTest {
 
     @Test
     void filesThatDoNotBelongTogether_leaveWhatIsShown() throws IOException, GeneralSecurityException {
-        SelfMade one = SelfMade.of(directory, "one", "EC");
         TlsConfig files = one.write(directory);
         SSLContext trusted = SelfMade.trusting(files);
         try (Sidecar sidecar = start(files, Seams.none())) {
-            TlsConfig others = SelfMade.of(directory, "two", "EC")
-                    .write(Files.createDirectories(directory.resolve("others")));
+            TlsConfig others = two.write(Files.createDirectories(directory.resolve("others")));
             Files.copy(others.key(), files.key(), java.nio.file.StandardCopyOption.REPLACE_EXISTING);
 
             assertThatThrownBy(sidecar::reload)
@@ -161,7 +169,7 @@ class TlsTest {
 
     @Test
     void filesThatCannotBeUsed_areOneSentence() throws IOException, GeneralSecurityException {
-        TlsConfig files = SelfMade.of(directory, "one", "EC").write(directory);
+        TlsConfig files = one.write(directory);
         Path text = Files.writeString(directory.resolve("text"), "hello");
 
         assertThatThrownBy(() -> start(new TlsConfig(text, files.key()), Seams.none()))
@@ -175,10 +183,9 @@ class TlsTest {
 
     @Test
     void engineBehindHttps_isBelievedByItsCaFileAlone() throws IOException, GeneralSecurityException {
-        TlsConfig files = SelfMade.of(directory, "engine", "EC").write(directory);
-        Path other = SelfMade.of(directory, "other", "EC")
-                .write(Files.createDirectories(directory.resolve("other")))
-                .certificate();
+        TlsConfig files = one.write(directory);
+        Path other =
+                two.write(Files.createDirectories(directory.resolve("other"))).certificate();
         try (Emulator emulator = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
                 EngineClient engine = new EngineClient(emulator.uri())) {
             int port = front(files, emulator.uri());
@@ -220,19 +227,24 @@ class TlsTest {
     /** Something that ends TLS before an engine. */
     private int front(TlsConfig tls, URI engine) throws IOException {
         HttpClient client = vertx.createHttpClient(new HttpClientOptions());
-        HttpServer server = vertx.createHttpServer(
-                new HttpServerOptions().setSsl(true).setKeyCertOptions(PemFiles.server(tls)));
+        HttpServer server =
+                vertx.createHttpServer(new HttpServerOptions().setSsl(true).setKeyCertOptions(PemFiles.server(tls)));
         server.requestHandler(asked -> asked.body()
                 .compose(body -> client.request(asked.method(), engine.getPort(), engine.getHost(), asked.uri())
                         .compose(request -> {
                             request.headers().addAll(asked.headers());
                             return request.send(body);
                         })
-                        .compose(answer -> answer.body().compose(said -> asked.response()
-                                .setStatusCode(answer.statusCode())
-                                .putHeader("content-type", String.valueOf(answer.getHeader("content-type")))
-                                .end(said))))
+                        .compose(answer -> answer.body()
+                                .compose(said -> asked.response()
+                                        .setStatusCode(answer.statusCode())
+                                        .putHeader("content-type", String.valueOf(answer.getHeader("content-type")))
+                                        .end(said))))
                 .onFailure(failure -> asked.response().setStatusCode(502).end()));
-        return server.listen(0, "127.0.0.1").toCompletionStage().toCompletableFuture().join().actualPort();
+        return server.listen(0, "127.0.0.1")
+                .toCompletionStage()
+                .toCompletableFuture()
+                .join()
+                .actualPort();
     }
 }
