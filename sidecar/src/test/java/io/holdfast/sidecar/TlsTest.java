@@ -159,8 +159,9 @@ class TlsTest {
 
             assertThatThrownBy(sidecar::reload)
                     .isInstanceOf(SidecarException.class)
-                    .hasMessage("listen.tls.key " + files.key() + " does not fit listen.tls.certificate (it is the key"
-                            + " of another certificate); name the two files that were made together.");
+                    .hasMessageStartingWith(
+                            "listen.tls.key " + files.key() + " does not fit listen.tls.certificate (")
+                    .hasMessageEndingWith("); name the two files that were made together.");
             Seen seen = get(sidecar.uri(), trusted, "/readyz");
             assertThat(seen.by()).isEqualTo(one.certificate());
             assertThat(seen.answer()).contains("does not fit listen.tls.certificate");
@@ -210,7 +211,7 @@ class TlsTest {
                     Eventually.see(
                             "it is not believed",
                             () -> http.get("/readyz").text(),
-                            text -> text.contains("PKIX path") || text.contains("certif"));
+                            text -> text.contains("the certificate of https://127.0.0.1:"));
                 }
             }
             assertThatThrownBy(() -> Sidecar.start(
