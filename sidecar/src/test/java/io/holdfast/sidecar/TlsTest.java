@@ -159,8 +159,7 @@ class TlsTest {
 
             assertThatThrownBy(sidecar::reload)
                     .isInstanceOf(SidecarException.class)
-                    .hasMessageStartingWith(
-                            "listen.tls.key " + files.key() + " does not fit listen.tls.certificate (")
+                    .hasMessageStartingWith("listen.tls.key " + files.key() + " does not fit listen.tls.certificate (")
                     .hasMessageEndingWith("); name the two files that were made together.");
             Seen seen = get(sidecar.uri(), trusted, "/readyz");
             assertThat(seen.by()).isEqualTo(one.certificate());
