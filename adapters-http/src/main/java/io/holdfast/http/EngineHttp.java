@@ -26,6 +26,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
+import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -82,6 +83,8 @@ public final class EngineHttp implements AutoCloseable {
                 .connectTimeout(settings.connectLimit());
         if ("http".equalsIgnoreCase(settings.base().getScheme())) {
             builder.sslContext(new PlainText());
+        } else {
+            settings.trust().ifPresent(builder::sslContext);
         }
         client = builder.build();
     }
@@ -243,6 +246,12 @@ public final class EngineHttp implements AutoCloseable {
             when e.getCause() instanceof UnresolvedAddressException ->
                 failed("No host is known by the name of " + settings.base().getHost() + ".", false, true);
             case ConnectException e -> failed("Nothing listens at " + base + ": is the engine running?", false, true);
+            case SSLHandshakeException e ->
+                failed(
+                        "Nothing was sent, since the certificate of " + base + " is not believed (" + e.getMessage()
+                                + "): name its CA in caFile.",
+                        false,
+                        true);
             case BoundedBody.TooLong e -> failed(what + " was given up: " + e.getMessage() + ".", true, false);
             case null, default -> failed(what + " broke off without an answer.", true, true);
         };

@@ -4,6 +4,8 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
 
 /**
  * How to speak to one engine, and how much of it to bear.
@@ -17,11 +19,13 @@ import java.util.Map;
  * @param attempts how often a GET is tried in all
  * @param retryPause the pause between two attempts
  * @param breakerCalls over how many calls failures are counted; half of them failing opens the breaker
+ * @param trust whose certificates are believed; absent: those that the JDK trusts
  * @param breakerPause how long an open breaker turns calls away before it lets one try
  */
 public record EngineHttpSettings(
         URI base,
         Map<String, String> headers,
+        Optional<SSLContext> trust,
         Duration connectLimit,
         Duration timeLimit,
         int concurrentCalls,
@@ -51,6 +55,7 @@ public record EngineHttpSettings(
         return new EngineHttpSettings(
                 base,
                 Map.of(),
+                Optional.empty(),
                 Duration.ofSeconds(2),
                 Duration.ofSeconds(5),
                 32,
@@ -65,6 +70,22 @@ public record EngineHttpSettings(
         return new EngineHttpSettings(
                 base,
                 value,
+                trust,
+                connectLimit,
+                timeLimit,
+                concurrentCalls,
+                callsPerSecond,
+                attempts,
+                retryPause,
+                breakerCalls,
+                breakerPause);
+    }
+
+    public EngineHttpSettings withTrust(SSLContext value) {
+        return new EngineHttpSettings(
+                base,
+                headers,
+                Optional.of(value),
                 connectLimit,
                 timeLimit,
                 concurrentCalls,
@@ -79,6 +100,7 @@ public record EngineHttpSettings(
         return new EngineHttpSettings(
                 base,
                 headers,
+                trust,
                 connectLimit,
                 value,
                 concurrentCalls,
@@ -93,6 +115,7 @@ public record EngineHttpSettings(
         return new EngineHttpSettings(
                 base,
                 headers,
+                trust,
                 connectLimit,
                 timeLimit,
                 concurrent,

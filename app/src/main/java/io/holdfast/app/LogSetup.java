@@ -2,15 +2,26 @@ package io.holdfast.app;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.encoder.JsonEncoder;
 import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
 import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ConfiguratorRank;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
+import ch.qos.logback.core.encoder.Encoder;
 import ch.qos.logback.core.joran.spi.ConsoleTarget;
 import ch.qos.logback.core.spi.ContextAwareBase;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The log on standard error, in code: an XML file would bring a parser and 400 classes into every process. Quiet, since a
@@ -19,6 +30,9 @@ import org.slf4j.Logger;
  */
 @ConfiguratorRank(ConfiguratorRank.CUSTOM_HIGH_PRIORITY)
 public final class LogSetup extends ContextAwareBase implements Configurator {
+    /** What this logger tells is told at any level: it is not much. */
+    static final String ALWAYS = "io.holdfast.sidecar.process";
+
     /** For the service loader. */
     public LogSetup() {}
 
@@ -27,15 +41,11 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
         if (System.getProperty("logback.configurationFile") != null) {
             return ExecutionStatus.INVOKE_NEXT_IF_ANY;
         }
-        PatternLayoutEncoder encoder = new PatternLayoutEncoder();
-        encoder.setContext(context);
-        encoder.setPattern("%d{HH:mm:ss.SSS} %-5level %logger{20} %msg%kvp%n");
-        encoder.start();
         ConsoleAppender<ILoggingEvent> standardError = new ConsoleAppender<>();
         standardError.setContext(context);
         standardError.setName("err");
         standardError.setTarget(ConsoleTarget.SystemErr.getName());
-        standardError.setEncoder(encoder);
+        standardError.setEncoder(text(context));
         standardError.start();
         context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(standardError);
         context.getLogger(Logger.ROOT_LOGGER_NAME)
@@ -45,11 +55,80 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
         if (System.getenv("HOLDFAST_LOG") == null) {
             context.getLogger("io.holdfast.summary").setLevel(Level.INFO);
         }
+        context.getLogger(ALWAYS).setLevel(Level.INFO);
         // Vert.x registers its gauge of active requests more than once; Micrometer keeps the first and warns.
         context.getLogger("io.micrometer.core.instrument.MeterRegistry").setLevel(Level.ERROR);
         // A connection that arrives while the demo ends an engine's life is refused, which Netty tells with a stack
         // trace.
         context.getLogger("io.netty.bootstrap.ServerBootstrap").setLevel(Level.ERROR);
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
+    }
+
+    /**
+     * Has the log go by what was asked for: a flag before a variable.
+     *
+     * @return whether it is JSON, an object a line
+     * @throws CommandException where the words are none of those
+     */
+    static boolean choose(Map<String, String> environment, @Nullable String level, @Nullable String format) {
+        String how = Optional.ofNullable(format)
+                .or(() -> Optional.ofNullable(environment.get("HOLDFAST_LOG_FORMAT")))
+                .orElse("auto");
+        require(Set.of("auto", "json", "text"), format == null ? "HOLDFAST_LOG_FORMAT" : "--log-format", how);
+        Optional<String> least =
+                Optional.ofNullable(level).or(() -> Optional.ofNullable(environment.get("HOLDFAST_LOG")));
+        least.ifPresent(word -> require(
+                Set.of("error", "warn", "info", "debug", "trace", "off"),
+                level == null ? "HOLDFAST_LOG" : "--log-level",
+                word.toLowerCase(Locale.ROOT)));
+        boolean json = how.equals("json") || (how.equals("auto") && !isTerminal());
+        if (!(LoggerFactory.getILoggerFactory() instanceof LoggerContext context)
+                || System.getProperty("logback.configurationFile") != null) {
+            return json;
+        }
+        least.ifPresent(word -> context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.toLevel(word, Level.WARN)));
+        if (context.getLogger(Logger.ROOT_LOGGER_NAME).getAppender("err")
+                instanceof ConsoleAppender<ILoggingEvent> err) {
+            Encoder<ILoggingEvent> encoder = json ? json(context) : text(context);
+            err.setEncoder(encoder);
+        }
+        return json;
+    }
+
+    private static void require(Set<String> known, String where, String written) {
+        if (!known.contains(written)) {
+            throw new CommandException(
+                    where + " is '" + written + "'; write " + String.join(" or ", new TreeSet<>(known)) + ".");
+        }
+    }
+
+    private static Encoder<ILoggingEvent> json(LoggerContext context) {
+        JsonEncoder encoder = new JsonEncoder();
+        encoder.setContext(context);
+        encoder.setWithSequenceNumber(false);
+        encoder.setWithContext(false);
+        encoder.setWithArguments(false);
+        encoder.setWithMessage(false);
+        encoder.setWithFormattedMessage(true);
+        encoder.start();
+        return encoder;
+    }
+
+    private static Encoder<ILoggingEvent> text(LoggerContext context) {
+        PatternLayoutEncoder encoder = new PatternLayoutEncoder();
+        encoder.setContext(context);
+        encoder.setPattern("%d{HH:mm:ss.SSS} %-5level %logger{20} %msg%kvp%n");
+        encoder.start();
+        return encoder;
+    }
+
+    /** Whether a person sees what is written to standard output. */
+    private static boolean isTerminal() {
+        try {
+            String to = Files.readSymbolicLink(Path.of("/proc/self/fd/1")).toString();
+            return to.startsWith("/dev/pts/") || to.startsWith("/dev/tty") || to.startsWith("/dev/console");
+        } catch (IOException e) {
+            return System.console() != null && System.console().isTerminal();
+        }
     }
 }

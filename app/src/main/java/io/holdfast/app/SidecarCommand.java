@@ -1,15 +1,25 @@
 package io.holdfast.app;
 
+import io.holdfast.sidecar.ConfigSources;
+import io.holdfast.sidecar.ConfigSources.Setting;
+import io.holdfast.sidecar.EffectiveConfig;
 import io.holdfast.sidecar.Follower;
 import io.holdfast.sidecar.Sidecar;
 import io.holdfast.sidecar.SidecarConfig;
+import io.holdfast.sidecar.SidecarException;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
+import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -18,20 +28,64 @@ import picocli.CommandLine.Spec;
 /** Runs the sidecar until it is told to stop, then releases what it holds. */
 @Command(
         name = "sidecar",
-        description = "The process beside the engine: follows its KV events, holds what is asked for, explains itself.",
+        description = {
+            "The process beside the engine: follows its KV events, holds what is asked for, explains itself.",
+            "",
+            "Every key of the configuration can be set by a flag, by a variable or in the file, and counts in that"
+                    + " order: --set engines.main.share=0.3, HOLDFAST_ENGINES_MAIN_SHARE=0.3, or share: 0.3 under the"
+                    + " engine main. SIGHUP reads all of it again."
+        },
         sortOptions = false)
 final class SidecarCommand implements Callable<Integer> {
+    private static final Logger LOG = LoggerFactory.getLogger(LogSetup.ALWAYS);
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Option(names = "--config", paramLabel = "FILE", description = "The configuration, YAML.")
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description =
+                    "The configuration, YAML; also HOLDFAST_CONFIG. None is needed where --engine or variables say"
+                            + " enough.")
     private @Nullable Path config;
 
-    @Option(names = "--check-config", description = "Read the configuration, say whether it is sound, and stop.")
+    @Option(
+            names = "--set",
+            paramLabel = "KEY=VALUE",
+            description = "One key, such as listen.port=9000 or engines.main.share=0.3; as often as you like.")
+    private List<String> settings = new ArrayList<>();
+
+    @Option(names = "--engine", paramLabel = "URL", description = "An engine called main: engines.main.url.")
+    private @Nullable String engine;
+
+    @Option(
+            names = "--engine-type",
+            paramLabel = "TYPE",
+            description = "engines.main.type: sglang or vllm; sglang where no" + " file or variable says.")
+    private @Nullable String engineType;
+
+    @Option(names = "--port", paramLabel = "PORT", description = "listen.port.")
+    private @Nullable String port;
+
+    @Option(names = "--state-directory", paramLabel = "DIR", description = "stateDirectory.")
+    private @Nullable String stateDirectory;
+
+    @Option(
+            names = "--check-config",
+            description = "Say whether the configuration, and what it names on this machine, is sound, and stop.")
     private boolean checkOnly;
+
+    @Option(
+            names = "--print-config",
+            description = "Print all that holds, defaults as well, ready to be read again, and stop.")
+    private boolean printConfig;
 
     @Option(names = "--print-example", description = "Print a commented configuration to start from, and stop.")
     private boolean printExample;
+
+    @Option(names = "--print-keys", description = "Print every key with its default and the reason for it, and stop.")
+    private boolean printKeys;
 
     @Option(
             names = "--show-text",
@@ -43,33 +97,47 @@ final class SidecarCommand implements Callable<Integer> {
             description = "Wait while another sidecar has the state directory, and take over when that one has ended.")
     private boolean standby;
 
+    @Option(names = "--log-level", paramLabel = "LEVEL", description = "error, warn, info or debug; also HOLDFAST_LOG.")
+    private @Nullable String logLevel;
+
+    @Option(
+            names = "--log-format",
+            paramLabel = "FORMAT",
+            description = "text, json, or auto: text on a terminal, else json; also HOLDFAST_LOG_FORMAT.")
+    private @Nullable String logFormat;
+
     SidecarCommand() {}
 
     @Override
     public Integer call() throws InterruptedException {
-        if (printExample) {
-            spec.commandLine().getOut().print(SidecarConfig.example());
-            spec.commandLine().getOut().flush();
+        PrintWriter out = spec.commandLine().getOut();
+        if (printExample || printKeys) {
+            out.print(printExample ? SidecarConfig.example() : SidecarConfig.reference());
+            out.flush();
             return ExitCode.OK;
         }
-        Path file = Optional.ofNullable(config)
-                .orElseThrow(() -> new CommandException(
-                        "the sidecar needs --config FILE; 'holdfast sidecar --print-example' prints one to"
-                                + " start from."));
-        SidecarConfig read = SidecarConfig.load(file);
+        boolean json = LogSetup.choose(System.getenv(), logLevel, logFormat);
+        ConfigSources sources = sources(System.getenv());
         if (checkOnly) {
-            spec.commandLine().getOut().println(file + " is sound.");
+            sources.check();
+            out.println(file().map(Path::toString).orElse("The configuration") + " is sound.");
+            return ExitCode.OK;
+        }
+        EffectiveConfig effective = sources.read();
+        if (printConfig) {
+            out.print(effective.yaml());
+            out.flush();
             return ExitCode.OK;
         }
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         Vertx vertx = Sidecar.instrumented(registry);
-        SidecarConfig shown = read.withShowText(showText);
         try (UntilStopped stop = new UntilStopped()) {
-            Optional<Sidecar> started = standby
-                    ? takeOver(new Follower(vertx, shown, registry), stop)
-                    : Optional.of(Sidecar.start(vertx, shown, registry));
+            Follower follower =
+                    new Follower(effective.config(), () -> Sidecar.start(vertx, sources, showText, registry));
+            Optional<Sidecar> started =
+                    standby ? takeOver(follower, stop) : Optional.of(Sidecar.start(vertx, sources, showText, registry));
             if (started.isPresent()) {
-                serve(started.get(), stop);
+                serve(started.get(), sources, effective, json, stop);
             }
         } finally {
             vertx.close().await();
@@ -89,9 +157,13 @@ final class SidecarCommand implements Callable<Integer> {
         return started;
     }
 
-    private void serve(Sidecar started, UntilStopped stop) throws InterruptedException {
+    private void serve(
+            Sidecar started, ConfigSources sources, EffectiveConfig effective, boolean json, UntilStopped stop)
+            throws InterruptedException {
         try (Sidecar sidecar = started) {
+            HangUp.handle(() -> reload(sidecar, sources, json));
             say("holdfast sidecar listens on " + sidecar.uri());
+            tell("configuration", effective.lines(), json);
             stop.await();
             say("holdfast sidecar lets go of what it holds, and ends");
         }
@@ -100,5 +172,53 @@ final class SidecarCommand implements Callable<Integer> {
     private void say(String line) {
         spec.commandLine().getOut().println(line);
         spec.commandLine().getOut().flush();
+    }
+
+    private Optional<Path> file() {
+        return Optional.ofNullable(config)
+                .or(() -> Optional.ofNullable(System.getenv("HOLDFAST_CONFIG")).map(Path::of));
+    }
+
+    private ConfigSources sources(Map<String, String> environment) {
+        List<Setting> flags = new ArrayList<>();
+        if (engine != null) {
+            flags.add(new Setting("--engine", "engines.main.url", engine));
+        }
+        flag(flags, "--engine-type", "engines.main.type", engineType);
+        flag(flags, "--port", "listen.port", port);
+        flag(flags, "--state-directory", "stateDirectory", stateDirectory);
+        settings.forEach(each -> flags.add(Setting.of(each)));
+        ConfigSources sources = ConfigSources.of(file(), environment, flags);
+        if (sources.isEmpty()) {
+            throw new CommandException(
+                    "the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
+                            + " prints a file to start from.");
+        }
+        return engine == null ? sources : sources.withDefault("--engine", "engines.main.type", "sglang");
+    }
+
+    private static void flag(List<Setting> flags, String typed, String key, @Nullable String value) {
+        if (value != null) {
+            flags.add(new Setting(typed, key, value));
+        }
+    }
+
+    private void reload(Sidecar sidecar, ConfigSources sources, boolean json) {
+        try {
+            tell(sidecar.reload().sentence(), sources.read().lines(), json);
+        } catch (SidecarException e) {
+            tell("Nothing is reloaded: " + e.getMessage(), List.of(), json);
+        }
+    }
+
+    /** On standard output where a person reads it, else as an event of the log. */
+    private void tell(String what, List<String> lines, boolean json) {
+        if (json) {
+            LOG.atInfo().addKeyValue("lines", lines).log(what);
+        } else {
+            PrintWriter out = spec.commandLine().getOut();
+            out.println(lines.isEmpty() ? what : what.replaceFirst("\\.$", "") + ":");
+            lines.forEach(line -> out.println("  " + line));
+        }
     }
 }

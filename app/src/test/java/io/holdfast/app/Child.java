@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -29,10 +30,15 @@ final class Child implements AutoCloseable {
     }
 
     static Child start(String... args) throws IOException {
+        return start(Map.of(), args);
+    }
+
+    /** With these variables beside those of the tests. */
+    static Child start(Map<String, String> variables, String... args) throws IOException {
         // What started the tests may ignore signals, and a child inherits that.
         List<String> command = new ArrayList<>(List.of(
                 "env",
-                "--default-signal=INT,TERM",
+                "--default-signal=INT,TERM,HUP",
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
@@ -45,6 +51,7 @@ final class Child implements AutoCloseable {
         command.addAll(List.of(args));
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("HOLDFAST_") || name.endsWith("JAVA_OPTIONS"));
+        builder.environment().putAll(variables);
         return new Child(builder.start());
     }
 
@@ -71,11 +78,21 @@ final class Child implements AutoCloseable {
 
     /** Sends a signal such as {@code INT} and awaits its end. */
     CommandRun stop(String signal) throws IOException, InterruptedException {
+        signal(signal);
+        return end();
+    }
+
+    /** Awaits the end of a command that ends by itself. */
+    CommandRun ends() {
+        return end();
+    }
+
+    /** Sends a signal such as {@code HUP}. */
+    void signal(String signal) throws IOException, InterruptedException {
         assertThat(new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
                         .start()
                         .waitFor())
                 .isZero();
-        return end();
     }
 
     private CommandRun end() {

@@ -78,7 +78,13 @@ class ServerCommandsTest {
 
             CommandRun told = child.stop();
 
-            assertThat(told).isEqualTo(new CommandRun(TERMINATED, LETS_GO, ""));
+            assertThat(told.code()).isEqualTo(TERMINATED);
+            assertThat(told.out()).isEqualTo(LETS_GO);
+            // The configuration, in one line; nothing else.
+            assertThat(told.err().lines())
+                    .singleElement()
+                    .asString()
+                    .contains("\"formattedMessage\":\"configuration\"");
             assertThat(usedTokens(engine)).isZero();
             assertThat(emulator.stop()).isEqualTo(new CommandRun(TERMINATED, "", ""));
         }

@@ -78,7 +78,7 @@ public final class Controller {
     /** Of what events alone changed. */
     private static final long PICTURE_NANOS = 100_000_000;
 
-    private final ControllerSettings settings;
+    private volatile ControllerSettings settings;
     private final Backends backends;
     private final Mailbox mailbox = new Mailbox();
     private final EngineObservers observers;
@@ -97,9 +97,9 @@ public final class Controller {
     private final Pins pins;
     private final Optional<TtftLoop> ttft;
     private final EngineGuard guard = new EngineGuard();
-    private final Optional<HoldsByRank> byRank;
-    private final Explainer explainer;
     private final Learning learning;
+    private Optional<HoldsByRank> byRank;
+    private Explainer explainer;
     private Optional<SilentCache> silent = Optional.empty();
 
     private long originNanos;
@@ -267,6 +267,22 @@ public final class Controller {
             view = picture(effectiveReadings(clockNanos));
         }
         return work;
+    }
+
+    /**
+     * Has it go by other settings from its next round on: its budget, automatic holds, what they have to save, and its tick.
+     * What else the settings say needs a controller of its own.
+     */
+    public CompletionStage<Boolean> change(ControllerSettings next) {
+        return ask(answer -> {
+            settings = next;
+            if (next.automaticHolds() && byRank.isEmpty()) {
+                byRank = Optional.of(new HoldsByRank(events, holds, backends, next.automaticLease()));
+                explainer = new Explainer(events, tree, byRank);
+            }
+            planNow = true;
+            holds.complete(answer, true);
+        });
     }
 
     /** Has {@code wakeup} called, by any thread, when something entered the mailbox. */
@@ -775,7 +791,8 @@ public final class Controller {
         if (backends.chosen().room(room(readings, clockNanos, candidates))) {
             probing.again();
         }
-        Ranking ranking = byRank.map(rank -> rank.ranking(readings, budget, tree.several(), nowNanos))
+        Ranking ranking = byRank.filter(rank -> settings.automaticHolds())
+                .map(rank -> rank.ranking(readings, budget, tree.several(), nowNanos))
                 .orElse(Ranking.NONE);
         plan = Planner.plan(new PlanInput(
                 tick,
@@ -1079,7 +1096,9 @@ public final class Controller {
                 plan,
                 measured().map(TtftLoop::effect).orElse(TtftEffect.unproven(whyNotMeasured())),
                 events.prefixes().sharing(),
-                byRank.map(HoldsByRank::view).orElse(EngineView.ByRank.OFF),
+                byRank.filter(rank -> settings.automaticHolds())
+                        .map(HoldsByRank::view)
+                        .orElse(EngineView.ByRank.OFF),
                 holds.hints(),
                 new EngineView.OwnRequests(
                         own.sent(), own.answered(), own.failed(), keepWarm.late(), own.timeWithinAnHour()),

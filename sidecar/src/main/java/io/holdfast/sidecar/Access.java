@@ -29,7 +29,7 @@ import java.util.Set;
  * nor does the page, which has no data in it.
  */
 final class Access {
-    private static final Set<String> PROBES = Set.of("/livez", "/readyz");
+    private static final Set<String> PROBES = Set.of("/livez", "/readyz", "/startupz", "/healthz");
     private static final String SCHEME = "bearer ";
 
     private final Listen listen;

@@ -22,9 +22,29 @@ public final class ConfigException extends RuntimeException {
         return new ConfigException(place.isEmpty() ? outer : outer + "." + place, fault);
     }
 
-    /** The same fault with the name of the file that has it. */
-    ConfigException in(String file) {
-        return new ConfigException("", file + ": " + (place.isEmpty() ? "" : place + " ") + fault);
+    /** The same fault, seen from further out where there is further out. */
+    ConfigException underAny(String outer) {
+        return outer.isEmpty() ? this : under(outer);
+    }
+
+    /** The same fault of another path. */
+    ConfigException at(String other) {
+        return new ConfigException(other, fault);
+    }
+
+    /** The path of the key, empty for the whole. */
+    String place() {
+        return place;
+    }
+
+    /** The same fault with the name of the file, the variable or the flag that has it. */
+    ConfigException in(String source) {
+        return new ConfigException("", source + ": " + (place.isEmpty() ? "" : place + " ") + fault);
+    }
+
+    ConfigException in(String file, int line) {
+        return new ConfigException(
+                "", file + ": " + (place.isEmpty() ? "" : place + " ") + fault + " (line " + line + ")");
     }
 
     static void require(boolean holds, String key, Object value, String mend) {

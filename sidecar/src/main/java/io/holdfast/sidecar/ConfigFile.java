@@ -2,13 +2,10 @@ package io.holdfast.sidecar;
 
 import static io.holdfast.sidecar.ConfigMapping.required;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.StreamReadFeature;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
-import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.events.VllmHashing.Algorithm;
@@ -28,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -37,46 +35,16 @@ import java.util.stream.Stream;
 /** The YAML form of a {@link SidecarConfig}. */
 final class ConfigFile {
     private static final long MOST_BYTES = 1 << 20;
-    private static final Set<String> ROOT = Set.of("listen", "stateDirectory", "snapshotSeconds", "devices", "engines");
-    private static final Set<String> LISTEN = Set.of("host", "port", "allowedHosts", "readTokenEnv", "actTokenEnv");
-    private static final Set<String> ENGINE = Set.of(
-            "id",
-            "type",
-            "url",
-            "events",
-            "replay",
-            "topic",
-            "backend",
-            "clientPriorityMax",
-            "automaticHolds",
-            "automaticLeaseSeconds",
-            "leastSavingMillis",
-            "priming",
-            "ownRequestSecondsAnHour",
-            "share",
-            "maxOutputTokens",
-            "largestPromptTokens",
-            "readingsMillis",
-            "tickMillis",
-            "ttftLoop",
-            "ttftWindowSeconds",
-            "ttftOffShare",
-            "ttftLeastGain",
-            "kvcachedSegment",
-            "kvcachedCachedTokens",
-            "kvcachedLimit",
-            "lmcache",
-            "hashAlgorithm",
-            "hashSeed",
-            "holds",
-            "apiKeyEnv",
-            "adminKeyEnv");
-    private static final Set<String> LIMIT = Set.of(
-            "device", "bundle", "page", "marginPages", "floor", "step", "coolDownSeconds", "pressure", "restore");
-    private static final Set<String> LMCACHE = Set.of("url", "model", "worldSize");
-    private static final Set<String> DEVICE =
-            Set.of("id", "memory", "utilization", "weights", "activations", "reserve");
-    private static final Set<String> HOLD = Set.of("name", "text", "file", "messages", "tools", "tokens", "measure");
+    private static final Set<String> ROOT = ConfigKeys.names(ConfigKeys.ROOT);
+    private static final Set<String> LISTEN = ConfigKeys.names(ConfigKeys.LISTEN);
+    private static final Set<String> TLS = ConfigKeys.names(ConfigKeys.TLS);
+    private static final Set<String> ENGINE = ConfigKeys.names(ConfigKeys.ENGINE);
+    private static final Set<String> LIMIT = ConfigKeys.names(ConfigKeys.LIMIT);
+    private static final Set<String> LMCACHE = ConfigKeys.names(ConfigKeys.LMCACHE);
+    private static final Set<String> DEVICE = ConfigKeys.names(ConfigKeys.DEVICE);
+    private static final Set<String> HOLD = ConfigKeys.names(ConfigKeys.HOLD);
+    private static final Set<String> DISCOVERY = ConfigKeys.names(ConfigKeys.DISCOVERY);
+    private static final Set<String> DNS = ConfigKeys.names(ConfigKeys.DNS);
 
     private ConfigFile() {}
 
@@ -85,14 +53,25 @@ final class ConfigFile {
     }
 
     static SidecarConfig parse(String yaml, String source) {
+        ConfigTree tree;
         try {
-            return read(tree(yaml));
+            tree = ConfigTree.of(yaml, source);
         } catch (ConfigException e) {
             throw e.in(source);
         }
+        return read(tree, StateHome.of(System.getenv()));
     }
 
-    private static String text(Path file) {
+    /** @throws ConfigException with where its cause was written */
+    static SidecarConfig read(ConfigTree tree, StateHome home) {
+        try {
+            return read(tree.root(), home);
+        } catch (ConfigException e) {
+            throw tree.located(e);
+        }
+    }
+
+    static String text(Path file) {
         String name = file.toString();
         if (Files.isDirectory(file)) {
             throw new ConfigException("", name + " is a directory; name the configuration file in it");
@@ -122,52 +101,70 @@ final class ConfigFile {
         }
     }
 
-    private static JsonNode tree(String yaml) {
-        YAMLMapper mapper = YAMLMapper.builder(YAMLFactory.builder()
-                        .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-                        .build())
-                .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-                .build();
-        try {
-            JsonNode tree = mapper.readTree(yaml);
-            boolean empty = tree.isMissingNode()
-                    || tree.isNull()
-                    || (tree.isTextual() && tree.textValue().isEmpty());
-            if (empty) {
-                throw new ConfigException("", "is empty; start from the example configuration");
-            }
-            return tree;
-        } catch (JsonProcessingException e) {
-            var at = e.getLocation();
-            String problem = e.getOriginalMessage().lines().findFirst().orElse("it ends too early");
-            throw new ConfigException(
-                    "",
-                    "is not valid YAML"
-                            + (at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr())
-                            + " (" + ConfigException.shown(problem) + "); mend the text there");
-        }
-    }
-
-    private static SidecarConfig read(JsonNode tree) {
+    private static SidecarConfig read(JsonNode tree, StateHome home) {
         ConfigMapping root = new ConfigMapping(tree, ROOT);
         Listen listen = root.mapping("listen", LISTEN, ConfigFile::listen).orElseGet(Listen::defaults);
-        Path state = path(required(
-                "stateDirectory",
-                root.text("stateDirectory"),
-                "name the directory that keeps the ledgers, so that a restart can release what it finds there"));
+        Optional<Path> state = root.text("stateDirectory").map(ConfigFile::path);
+        Optional<DiscoveryConfig> discovery = root.mapping("discovery", DISCOVERY, ConfigFile::discovery);
+        Optional<List<EngineConfig>> engines = root.mappings("engines", ENGINE, ConfigFile::engine);
         return new SidecarConfig(
                 listen,
-                state,
+                state.orElse(home.directory()),
                 root.wholeNumber("snapshotSeconds").stream()
                         .mapToObj(Duration::ofSeconds)
                         .findFirst()
                         .orElse(SidecarConfig.SNAPSHOTS),
-                required(
-                        "engines",
-                        root.mappings("engines", ENGINE, ConfigFile::engine),
-                        "list at least one engine by id, type and url"),
+                discovery.isPresent()
+                        ? engines.orElse(List.of())
+                        : required("engines", engines, "list at least one engine by id, type and url"),
                 false,
-                root.mappings("devices", DEVICE, ConfigFile::device).orElse(List.of()));
+                root.mappings("devices", DEVICE, ConfigFile::device).orElse(List.of()),
+                discovery,
+                state.isPresent() ? List.of() : home.others());
+    }
+
+    private static DiscoveryConfig discovery(ConfigMapping mapping) {
+        return new DiscoveryConfig(
+                mapping.text("file"),
+                mapping.mapping("dns", DNS, ConfigFile::dns),
+                seconds(mapping, "everySeconds", 10),
+                seconds(mapping, "graceSeconds", 60),
+                mapping.wholeNumber("mostEngines").orElse(64));
+    }
+
+    private static Duration seconds(ConfigMapping mapping, String key, int standard) {
+        return Duration.ofSeconds(mapping.wholeNumber(key).orElse(standard));
+    }
+
+    private static DiscoveryConfig.Dns dns(ConfigMapping mapping) {
+        DiscoveryConfig.Dns dns = new DiscoveryConfig.Dns(
+                required("name", mapping.text("name"), "write the name whose addresses are engines"),
+                required("type", mapping.choice("type", EngineType.class), "write sglang or vllm"),
+                mapping.choice("records", DiscoveryConfig.Records.class).orElse(DiscoveryConfig.Records.ADDRESS),
+                mapping.wholeNumber("port").orElse(30_000),
+                mapping.text("scheme").orElse("http"),
+                mapping.text("server"),
+                mapping.object("engine").orElseGet(JsonNodeFactory.instance::objectNode));
+        for (String own : List.of("id", "type", "url")) {
+            if (dns.engine().has(own)) {
+                throw new ConfigException("engine." + own, "is found, or written above; leave it out here");
+            }
+        }
+        EngineConfig _ = engineAt(dns, "engine.example", dns.port());
+        return dns;
+    }
+
+    /** The engine that a name gave. */
+    static EngineConfig engineAt(DiscoveryConfig.Dns dns, String host, int port) {
+        ObjectNode node = dns.engine();
+        node.put("id", DnsLookup.id(host, port));
+        node.put("type", dns.type().name().toLowerCase(Locale.ROOT));
+        node.put("url", dns.scheme() + "://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + port);
+        try {
+            return engine(new ConfigMapping(node, ENGINE));
+        } catch (ConfigException e) {
+            throw e.under("engine");
+        }
     }
 
     private static DeviceConfig device(ConfigMapping mapping) {
@@ -208,7 +205,14 @@ final class ConfigFile {
                 mapping.wholeNumber("port").orElse(defaults.port()),
                 mapping.texts("allowedHosts").orElse(defaults.allowedHosts()),
                 mapping.text("readTokenEnv"),
-                mapping.text("actTokenEnv"));
+                mapping.text("actTokenEnv"),
+                mapping.mapping("tls", TLS, ConfigFile::tls));
+    }
+
+    private static TlsConfig tls(ConfigMapping mapping) {
+        return new TlsConfig(
+                path("certificate", required("certificate", mapping.text("certificate"), "name a PEM file")),
+                path("key", required("key", mapping.text("key"), "name the PEM file of its private key")));
     }
 
     private static EngineConfig engine(ConfigMapping mapping) {
@@ -221,6 +225,7 @@ final class ConfigFile {
                 id,
                 type,
                 url,
+                mapping.text("caFile").map(file -> path("caFile", file)),
                 mapping.text("events"),
                 mapping.text("replay"),
                 mapping.text("topic"),

@@ -4,6 +4,7 @@ import static io.holdfast.sidecar.ConfigException.shown;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.kvcached.ByteSize;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -24,18 +25,38 @@ final class ConfigMapping {
 
     ConfigMapping(JsonNode node, Set<String> keys) {
         if (!node.isObject()) {
-            throw new ConfigException("", "is " + kind(node) + "; write a mapping with the keys " + listed(keys));
+            throw noMapping(node, keys);
         }
         this.node = node;
         node.fieldNames().forEachRemaining(key -> {
             if (!keys.contains(key)) {
-                throw new ConfigException(
-                        oneLine(key),
-                        "is an unknown key; "
-                                + nearest(key, keys)
-                                        .map(near -> "did you mean " + near + "?")
-                                        .orElse("known here are " + listed(keys)));
+                throw unknownKey(key, keys);
             }
+        });
+    }
+
+    static ConfigException noMapping(JsonNode node, Set<String> keys) {
+        return new ConfigException(
+                "",
+                "is " + kind(node) + "; write a mapping" + (keys.isEmpty() ? "" : " with the keys " + listed(keys)));
+    }
+
+    static ConfigException unknownKey(String key, Set<String> keys) {
+        return new ConfigException(
+                oneLine(key),
+                "is an unknown key; "
+                        + nearest(key, keys)
+                                .map(near -> "did you mean " + near + "?")
+                                .orElse("known here are " + listed(keys)));
+    }
+
+    /** An object as it is written. */
+    Optional<ObjectNode> object(String key) {
+        return value(key).map(value -> {
+            if (!(value instanceof ObjectNode object)) {
+                throw wrongType(key, value, "a mapping");
+            }
+            return object;
         });
     }
 
@@ -248,7 +269,7 @@ final class ConfigMapping {
                 .orElse("write " + String.join(" or ", known));
     }
 
-    private static Optional<String> nearest(String written, Collection<String> known) {
+    static Optional<String> nearest(String written, Collection<String> known) {
         return known.stream()
                 .filter(key -> distance(written, key) <= Math.max(1, Math.min(3, key.length() / 3)))
                 .min((a, b) -> Integer.compare(distance(written, a), distance(written, b)));

@@ -8,7 +8,9 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** A prefix that the configuration names to be held, by a text, a conversation, tokens, or a file that has a text. */
 public final class DeclaredHold {
@@ -46,6 +48,19 @@ public final class DeclaredHold {
     /** What the configuration calls it. */
     public String name() {
         return name;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof DeclaredHold hold
+                && hold.name.equals(name)
+                && hold.file.equals(file)
+                && hold.written.map(DeclaredHold::digest).equals(written.map(DeclaredHold::digest));
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(name, file);
     }
 
     /**

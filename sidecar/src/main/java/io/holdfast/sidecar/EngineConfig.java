@@ -12,6 +12,7 @@ import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.lmcache.LmcacheBackend;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -24,6 +25,7 @@ import java.util.regex.Pattern;
  *
  * @param id names the engine in the API, in metrics and in the name of its ledger file
  * @param url where the engine's HTTP server is
+ * @param caFile certificates (PEM) that an engine behind https may be signed by; absent: those that the JDK trusts
  * @param events where it publishes KV events ({@code tcp://host:port}); absent: asked of the engine itself
  * @param replay where it answers for past events ({@code tcp://host:port}); absent: what the engine says where it also
  *     says where it publishes, else nowhere
@@ -57,6 +59,7 @@ public record EngineConfig(
         String id,
         EngineType type,
         URI url,
+        Optional<Path> caFile,
         Optional<String> events,
         Optional<String> replay,
         Optional<String> topic,
@@ -116,6 +119,11 @@ public record EngineConfig(
                 url,
                 "write the address of the engine's HTTP server, such as http://127.0.0.1:30000, without user, query or"
                         + " fragment");
+        caFile.ifPresent(file -> require(
+                "https".equalsIgnoreCase(url.getScheme()),
+                "caFile",
+                file,
+                "only https has certificates: write url: https://…, or leave the key out"));
         events.ifPresent(endpoint -> require(
                 isEventsEndpoint(endpoint),
                 "events",
@@ -221,6 +229,7 @@ public record EngineConfig(
                 id,
                 type,
                 url,
+                Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),

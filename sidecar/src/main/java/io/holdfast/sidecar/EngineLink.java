@@ -56,9 +56,10 @@ import org.slf4j.LoggerFactory;
  */
 final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
+    private static final int LEAVE_SECONDS = 2;
     private static final String PAUSE = "everything was let go by one call; only resume lifts that";
 
-    private final EngineConfig config;
+    private volatile EngineConfig config;
     private final FileLedgerStore store;
     private final StrayLedgers strays;
     private final Ledger ledger;
@@ -197,11 +198,14 @@ final class EngineLink implements AutoCloseable {
                 config.id(),
                 shared.seams().files(),
                 shared.seams().wall());
-        EngineHttp http = new EngineHttp(
-                EngineHttpSettings.of(config.url()).withHeaders(headers),
-                shared.executor(),
-                shared.timer(),
-                shared.clock());
+        EngineHttp http;
+        try {
+            http = new EngineHttp(
+                    trusted(config).withHeaders(headers), shared.executor(), shared.timer(), shared.clock());
+        } catch (IOException e) {
+            store.close();
+            throw e;
+        }
         Optional<EngineHttp> lmcache = config.lmcache()
                 .map(its -> new EngineHttp(
                         EngineHttpSettings.of(its.url()), shared.executor(), shared.timer(), shared.clock()));
@@ -236,17 +240,30 @@ final class EngineLink implements AutoCloseable {
         }
     }
 
+    /** @throws IOException with one sentence, where the certificates cannot be read */
+    static EngineHttpSettings trusted(EngineConfig config) throws IOException {
+        EngineHttpSettings settings = EngineHttpSettings.of(config.url());
+        return config.caFile().isEmpty()
+                ? settings
+                : settings.withTrust(PemFiles.trust(config.caFile().get(), "engines." + config.id() + ".caFile"));
+    }
+
     /**
      * What is sent with each request, where there is a key.
      *
      * @param key what names the variable, for the sentence that says it is not there
      */
     static Map<String, String> key(Optional<String> variable, String key) throws IOException {
+        return key(System.getenv(), variable, key);
+    }
+
+    static Map<String, String> key(Map<String, String> environment, Optional<String> variable, String key)
+            throws IOException {
         return variable.isEmpty()
                 ? Map.of()
                 : Map.of(
                         "Authorization",
-                        Secret.read(System.getenv(), variable.get(), key).bearer());
+                        Secret.read(environment, variable.get(), key).bearer());
     }
 
     String id() {
@@ -618,6 +635,11 @@ final class EngineLink implements AutoCloseable {
                 && ledger.outstanding().stream().noneMatch(entry -> entry.holdId() == holdId);
     }
 
+    /** How many pins the ledger lists. */
+    int outstanding() {
+        return ledger.outstanding().size();
+    }
+
     /** Whether all that is left ends by itself. */
     boolean endsByItself() {
         return backend.traits().endsInTime() && ledger.outstanding().isEmpty();
@@ -710,6 +732,22 @@ final class EngineLink implements AutoCloseable {
                 .filter(state -> state.calls() == calls)
                 .findFirst()
                 .orElseThrow();
+    }
+
+    /** Goes by other values of the keys that need no other link; answered when the controller does. */
+    CompletionStage<Boolean> change(EngineConfig next) {
+        config = next;
+        lasting.changed(next);
+        return controller.change(next.controllerSettings());
+    }
+
+    /** Hears the engine's events no more, and drives nothing; waits for the event thread, for a bounded time. */
+    void leave() {
+        boolean _ = events.stop()
+                .toCompletableFuture()
+                .completeOnTimeout(false, LEAVE_SECONDS, TimeUnit.SECONDS)
+                .join();
+        thread.leave(controller);
     }
 
     /** Asks the engine nothing any more. */

@@ -10,6 +10,8 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
@@ -36,6 +38,7 @@ final class EventFollower {
     private volatile Optional<Followed> followed = Optional.empty();
     private volatile boolean answered;
     private volatile boolean askAgain;
+    private volatile boolean closed;
     private volatile String unknown = "the engine was not asked for them yet";
 
     EventFollower(
@@ -90,6 +93,9 @@ final class EventFollower {
 
     /** On the event thread. */
     private void follow(KvEventLoop loop, EventSource source) {
+        if (closed) {
+            return;
+        }
         try {
             followed.ifPresent(earlier -> {
                 earlier.subscriptions().forEach(loop::unsubscribe);
@@ -116,6 +122,18 @@ final class EventFollower {
         } finally {
             asking.set(false);
         }
+    }
+
+    /** Listens no more, from the event thread's next round on; answered when that was. */
+    CompletionStage<Boolean> stop() {
+        closed = true;
+        CompletableFuture<Boolean> stopped = new CompletableFuture<>();
+        thread.execute(loop -> {
+            followed.ifPresent(last -> last.subscriptions().forEach(loop::unsubscribe));
+            followed = Optional.empty();
+            stopped.complete(true);
+        });
+        return stopped;
     }
 
     private KvEventSink sink(int rank) {

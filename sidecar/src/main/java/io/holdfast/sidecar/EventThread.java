@@ -35,7 +35,7 @@ final class EventThread implements AutoCloseable {
 
     private final KvEventLoop loop;
     private final LongSupplier clock;
-    private final int pollMillis;
+    private volatile int pollMillis;
     private final List<Driven> driven = new CopyOnWriteArrayList<>();
     private final Queue<Consumer<KvEventLoop>> tasks = new ConcurrentLinkedQueue<>();
     private final Thread thread;
@@ -167,6 +167,16 @@ final class EventThread implements AutoCloseable {
             fresh.hasMail.set(true);
             loop.wakeup();
         });
+    }
+
+    /** Drives the controller no more; whoever subscribed for it ends that before. */
+    void leave(Controller controller) {
+        driven.removeIf(each -> each.controller == controller);
+    }
+
+    /** Waits so long for events at most, before it polls the controllers again. */
+    void comeRoundEvery(int millis) {
+        pollMillis = millis;
     }
 
     /**

@@ -3,11 +3,10 @@ package io.holdfast.sidecar;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.embed.ledger.LedgerInUse;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Waits in a process of its own until no other sidecar has the ledgers of its state directory, and then starts in its place.
@@ -24,15 +23,17 @@ public final class Follower {
     /** How soon it notices that nobody has the ledgers. */
     public static final Duration LOOKS_EACH = Duration.ofMillis(250);
 
-    private final Vertx vertx;
     private final SidecarConfig config;
-    private final PrometheusMeterRegistry registry;
+    private final Supplier<Sidecar> starting;
 
-    /** Of sidecars with this configuration. */
-    public Follower(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry) {
-        this.vertx = vertx;
+    /**
+     * Of sidecars with this configuration.
+     *
+     * @param starting starts one with it; refused by a {@link SidecarException}
+     */
+    public Follower(SidecarConfig config, Supplier<Sidecar> starting) {
         this.config = config;
-        this.registry = registry;
+        this.starting = starting;
     }
 
     /**
@@ -45,7 +46,7 @@ public final class Follower {
             return Optional.empty();
         }
         try {
-            return Optional.of(Sidecar.start(vertx, config, registry));
+            return Optional.of(starting.get());
         } catch (SidecarException e) {
             if (e.getCause() instanceof LedgerInUse) {
                 // Another one was sooner.

@@ -75,6 +75,7 @@ final class HttpApi implements AutoCloseable {
     private final EventThread thread;
     private final PrometheusMeterRegistry registry;
     private final BooleanSupplier closing;
+    private final Operations operations;
     private final RequestBodies bodies;
     private final ByteQuota answers;
     private final CallRate acts;
@@ -93,7 +94,8 @@ final class HttpApi implements AutoCloseable {
             EventThread thread,
             PrometheusMeterRegistry registry,
             Overviews overviews,
-            BooleanSupplier closing) {
+            BooleanSupplier closing,
+            Operations operations) {
         this.vertx = vertx;
         this.access = access;
         this.guard = new ConnectionGuard(limits, clock);
@@ -101,6 +103,7 @@ final class HttpApi implements AutoCloseable {
         this.thread = thread;
         this.registry = registry;
         this.closing = closing;
+        this.operations = operations;
         this.bodies = new RequestBodies(limits, guard);
         this.answers = new ByteQuota(limits.answersBytes());
         this.acts = new CallRate(limits.actsPerSecond(), clock);
@@ -113,7 +116,8 @@ final class HttpApi implements AutoCloseable {
     /** One line for each class of routes. */
     private List<Routes> routes() {
         return List.of(
-                new ProbeRoutes(this, access, engines, thread, registry, closing),
+                new ProbeRoutes(this, access, engines, thread, registry, closing, operations),
+                new OperationRoutes(this, operations),
                 new EngineRoutes(this, access, engines),
                 new SteeringRoutes(this),
                 new HoldRoutes(this, access, thread, closing),

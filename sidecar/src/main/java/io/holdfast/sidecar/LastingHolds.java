@@ -75,7 +75,7 @@ final class LastingHolds {
     /** More than can be on their way at a time. */
     private static final int ENDED_REMEMBERED = 4096;
 
-    private final EngineConfig config;
+    private volatile EngineConfig config;
     private final HoldFile file;
     private final Controller controller;
     private final PrefixResolver prefixes;
@@ -364,6 +364,11 @@ final class LastingHolds {
     /** What the configuration calls a hold; absent where it is not declared. */
     Optional<String> name(long id) {
         return Optional.ofNullable(known.get(id)).filter(KeptHold::declared).map(KeptHold::name);
+    }
+
+    /** Asks for what this declares in place of what was declared before, with the next look. */
+    void changed(EngineConfig next) {
+        config = next;
     }
 
     /** What a person should know of holds that are kept or declared and not asked for. */

@@ -76,6 +76,13 @@ final class Metrics {
                 .register(registry);
     }
 
+    /** Shows nothing of an engine any more. */
+    void forget(String engine) {
+        registry.getMeters().stream()
+                .filter(meter -> engine.equals(meter.getId().getTag("engine")))
+                .forEach(registry::remove);
+    }
+
     void follow(EngineLink engine) {
         gauge(
                 engine,

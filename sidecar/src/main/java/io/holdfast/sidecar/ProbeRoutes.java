@@ -20,6 +20,7 @@ final class ProbeRoutes implements HttpApi.Routes {
     private final EventThread thread;
     private final PrometheusMeterRegistry registry;
     private final BooleanSupplier closing;
+    private final Operations operations;
 
     ProbeRoutes(
             HttpApi api,
@@ -27,18 +28,21 @@ final class ProbeRoutes implements HttpApi.Routes {
             Map<String, EngineLink> engines,
             EventThread thread,
             PrometheusMeterRegistry registry,
-            BooleanSupplier closing) {
+            BooleanSupplier closing,
+            Operations operations) {
         this.api = api;
         this.access = access;
         this.engines = engines;
         this.thread = thread;
         this.registry = registry;
         this.closing = closing;
+        this.operations = operations;
     }
 
     @Override
     public void addTo(Router router) {
         router.get("/livez").handler(this::live);
+        router.get("/healthz").handler(this::live);
         router.get("/readyz").handler(this::ready);
         router.get("/metrics").handler(this::metrics);
     }
@@ -56,8 +60,8 @@ final class ProbeRoutes implements HttpApi.Routes {
         if (closing.getAsBoolean()) {
             reasons.add("the sidecar is shutting down");
         }
-        List<String> notes = new ArrayList<>();
         boolean mayRead = access.mayRead(context.request());
+        List<String> notes = new ArrayList<>(mayRead ? operations.notes() : List.of());
         for (EngineLink engine : engines.values()) {
             List<String> why = engine.unreadiness();
             if (mayRead) {

@@ -29,6 +29,10 @@ record SharedServices(
         Duration snapshots,
         Seams seams) {
 
+    SharedServices withExecutor(ExecutorService value) {
+        return new SharedServices(clock, value, timer, watch, registry, showText, snapshots, seams);
+    }
+
     /**
      * Where tests put something else in the place of the world.
      *

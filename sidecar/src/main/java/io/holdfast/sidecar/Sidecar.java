@@ -8,15 +8,12 @@ import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
 import io.vertx.micrometer.MicrometerMetricsFactory;
 import java.io.IOException;
 import java.net.URI;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -51,12 +48,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Sidecar implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Sidecar.class);
-    private static final Duration LONGEST_ROUND = Duration.ofMillis(100);
-    private static final int RELEASE_SECONDS = 5;
-    private static final int SERVER_SECONDS = 10;
-    private static final int WRITE_SECONDS = 3;
-    private static final int RESOLVE_SECONDS = 2;
     private static final int TELL_SECONDS = 1;
+    private static final int DRAIN_SECONDS = 1;
+    private static final int SERVER_SECONDS = 3;
     /** Not two a core: each has buffers of its own, and the API has little to do. */
     private static final int EVENT_LOOPS = 2;
     /** So many looks without a round are a thread that hangs. */
@@ -73,28 +67,31 @@ public final class Sidecar implements AutoCloseable {
     private final ScheduledExecutorService watch = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name("holdfast-watch").daemon().factory());
     private final Seams seams;
-    private final Map<String, EngineLink> engines = new LinkedHashMap<>();
-    private final List<Long> timers = new ArrayList<>();
+    private final Reloads.Sources sources;
     private final HttpServer server;
+    private final Optional<ServedTls> tls;
+    private final List<Long> timers = new ArrayList<>();
     private final AtomicBoolean closing = new AtomicBoolean();
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
     private final Listen listen;
     private Optional<HttpApi> api = Optional.empty();
     private Optional<Limits> limits = Optional.empty();
+    private Optional<Fleet> fleet = Optional.empty();
+    private Optional<Reloads> reloads = Optional.empty();
 
-    private Sidecar(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry, Seams seams) {
+    private Sidecar(
+            Vertx vertx, SidecarConfig config, Reloads.Sources sources, PrometheusMeterRegistry registry, Seams seams)
+            throws IOException {
         this.vertx = vertx;
         this.seams = seams;
         this.clock = seams.clock();
         this.registry = registry;
         this.listen = config.listen();
-        Duration round = config.engines().stream()
-                .map(EngineConfig::tick)
-                .filter(tick -> tick.compareTo(LONGEST_ROUND) < 0)
-                .min(Comparator.naturalOrder())
-                .orElse(LONGEST_ROUND);
-        this.thread = new EventThread(clock, (int) seams.waitMillis(round));
-        this.server = vertx.createHttpServer(HttpApi.serverOptions(listen.host(), listen.port()));
+        this.sources = sources;
+        HttpServerOptions options = HttpApi.serverOptions(listen.host(), listen.port());
+        this.tls = ServedTls.of(listen.tls(), options);
+        this.thread = new EventThread(clock, Fleet.roundMillis(config.engines(), seams));
+        this.server = vertx.createHttpServer(options);
     }
 
     /**
@@ -116,9 +113,33 @@ public final class Sidecar implements AutoCloseable {
         return start(vertx, config, registry, Seams.none());
     }
 
+    /**
+     * The same with a configuration that {@link #reload} reads again, and whose files and names are looked at meanwhile.
+     *
+     * @throws ConfigException with one sentence where it is not sound
+     */
+    public static Sidecar start(
+            Vertx vertx, ConfigSources sources, boolean showText, PrometheusMeterRegistry registry) {
+        return start(
+                vertx,
+                new Reloads.Sources(() -> sources.read().config().withShowText(showText), sources::stamp),
+                registry,
+                Seams.none());
+    }
+
     static Sidecar start(Vertx vertx, SidecarConfig config, PrometheusMeterRegistry registry, Seams seams) {
+        return start(vertx, Reloads.Sources.fixed(config), registry, seams);
+    }
+
+    static Sidecar start(Vertx vertx, Reloads.Sources sources, PrometheusMeterRegistry registry, Seams seams) {
         refuseEventLoop();
-        Sidecar sidecar = new Sidecar(vertx, config, registry, seams);
+        SidecarConfig config = sources.config().get();
+        Sidecar sidecar;
+        try {
+            sidecar = new Sidecar(vertx, config, sources, registry, seams);
+        } catch (IOException e) {
+            throw new SidecarException(String.valueOf(e.getMessage()), e);
+        }
         try {
             sidecar.open(config);
             return sidecar;
@@ -143,20 +164,20 @@ public final class Sidecar implements AutoCloseable {
     private void open(SidecarConfig config) throws IOException {
         Access access = Access.of(listen, System.getenv());
         Metrics metrics = new Metrics(registry);
-        refuseTwins(config.engines());
         StrayLedgers strays = StrayLedgers.find(
                 config.stateDirectory(),
                 config.engines().stream().map(EngineConfig::id).collect(Collectors.toSet()),
                 seams.files());
+        config.otherStates().forEach(other -> strays.addAll(other, seams.files()));
         SharedServices shared = new SharedServices(
                 clock, executor, timer, watch, registry, config.showText(), config.snapshots(), seams);
         Limits followed = Limits.follow(config, clock, seams.files());
         limits = Optional.of(followed);
+        Fleet engines = new Fleet(vertx, config.stateDirectory(), strays, followed, thread, metrics, shared);
+        fleet = Optional.of(engines);
+        engines.refuseTwins(config.engines());
         for (EngineConfig engine : config.engines()) {
-            EngineLink link =
-                    EngineLink.open(engine, config.stateDirectory(), strays, followed.of(engine.id()), thread, shared);
-            engines.put(engine.id(), link);
-            metrics.follow(link);
+            engines.open(engine);
         }
         metrics.follow(thread);
         thread.start();
@@ -166,12 +187,29 @@ public final class Sidecar implements AutoCloseable {
                 seams.hangLimit().toMillis() / LOOKS,
                 Math.max(1, seams.hangLimit().toMillis() / LOOKS),
                 TimeUnit.MILLISECONDS);
-        engines.values().forEach(engine -> {
-            boolean _ = engine.restored().join();
-        });
-        Overviews overviews = new Overviews(engines, clock, seams.wall());
+        engines.awaitRestored();
+        Reloads again = new Reloads(
+                sources,
+                config,
+                engines,
+                new Discovery(new DnsLookup(vertx)::find, clock),
+                tls,
+                server,
+                closing::get,
+                seams);
+        reloads = Optional.of(again);
+        Overviews overviews = new Overviews(engines.links(), clock, seams.wall());
         HttpApi served = new HttpApi(
-                vertx, access, HttpLimits.defaults(), clock, engines, thread, registry, overviews, closing::get);
+                vertx,
+                access,
+                HttpLimits.defaults(),
+                clock,
+                engines.links(),
+                thread,
+                registry,
+                overviews,
+                closing::get,
+                again);
         api = Optional.of(served);
         served.serve(server);
         try {
@@ -182,39 +220,17 @@ public final class Sidecar implements AutoCloseable {
                             + "); stop what listens there or write another listen.port.",
                     e);
         }
-        engines.values().forEach(engine -> engine.servedAt(uri()));
-        engines.values().forEach(this::askRegularly);
+        engines.begin(uri());
         timers.add(vertx.setPeriodic(1, seams.waitMillis(Overviews.LOOKS), timer -> overviews.look()));
         timers.add(vertx.setPeriodic(seams.waitMillis(seams.summaries()), timer -> overviews.summarise()));
+        again.start();
         if (access.actingRefused()) {
             LOG.warn(
                     "The API is served at {}, beyond this machine, and has no act token, so holding and releasing"
                             + " through it is refused: name a token with listen.actTokenEnv.",
                     listen.host());
         }
-        LOG.info("The sidecar looks after {} at {}.", engines.keySet(), uri());
-    }
-
-    /** Two names can be one engine, which a configuration that asks no name server cannot know. */
-    private void refuseTwins(List<EngineConfig> configured) throws IOException {
-        List<CompletableFuture<String>> addresses = configured.stream()
-                .map(engine -> CompletableFuture.supplyAsync(() -> EngineAddress.resolved(engine.url()), executor)
-                        .completeOnTimeout(EngineAddress.spelling(engine.url()), RESOLVE_SECONDS, TimeUnit.SECONDS))
-                .toList();
-        Map<String, EngineConfig> seen = new LinkedHashMap<>();
-        for (int i = 0; i < configured.size(); i++) {
-            EngineConfig engine = configured.get(i);
-            EngineConfig twin = seen.putIfAbsent(addresses.get(i).join(), engine);
-            if (twin != null) {
-                throw new IOException("Engines " + twin.id() + " (" + twin.url() + ") and " + engine.id() + " ("
-                        + engine.url() + ") are one, at " + addresses.get(i).join()
-                        + "; list it once, since two ledgers of one engine would release each other's pins.");
-            }
-        }
-    }
-
-    private void askRegularly(EngineLink engine) {
-        timers.add(vertx.setPeriodic(1, seams.waitMillis(engine.config().readings()), timer -> engine.ask()));
+        LOG.info("The sidecar looks after {} at {}.", engines.links().keySet(), uri());
     }
 
     /** Where the API is served; of a wildcard address the loopback one. */
@@ -227,7 +243,22 @@ public final class Sidecar implements AutoCloseable {
                         ? "[" + listen.host() + "]"
                         : listen.host();
         };
-        return URI.create("http://" + host + ":" + server.actualPort());
+        return URI.create((tls.isPresent() ? "https://" : "http://") + host + ":" + server.actualPort());
+    }
+
+    /**
+     * Reads the configuration again and goes by it; blocks, so not on an event loop. What a reload can change, and what only
+     * a restart can, is in docs/configuration.md.
+     *
+     * @throws SidecarException with one sentence, where nothing was changed
+     */
+    public ReloadReport reload() {
+        refuseEventLoop();
+        try {
+            return reloads.orElseThrow().reloadPatiently();
+        } catch (ApiError e) {
+            throw new SidecarException(e.sentence(), e);
+        }
     }
 
     /** Lets go of what is held, for a bounded time, and stops; blocks, so not on an event loop. A second call waits for the first. */
@@ -236,8 +267,9 @@ public final class Sidecar implements AutoCloseable {
         refuseEventLoop();
         if (closing.compareAndSet(false, true)) {
             try {
-                releaseEverything();
-                keepLearned();
+                reloads.ifPresent(Reloads::close);
+                fleet.ifPresent(Fleet::letGo);
+                fleet.ifPresent(Fleet::keepLearned);
             } finally {
                 shut();
                 closed.complete(null);
@@ -247,69 +279,11 @@ public final class Sidecar implements AutoCloseable {
         }
     }
 
-    private void keepLearned() {
-        CompletableFuture<?>[] snapshots =
-                engines.values().stream().map(EngineLink::keepLearned).toArray(CompletableFuture<?>[]::new);
-        try {
-            CompletableFuture.allOf(snapshots).get(WRITE_SECONDS, TimeUnit.SECONDS);
-        } catch (ExecutionException | TimeoutException e) {
-            LOG.warn("What was learned since the last snapshot is not on the disk, so the next start learns it anew.");
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private void releaseEverything() {
-        if (!letGo(List.copyOf(engines.values()))) {
-            // Whose controller does not come round is let go of without it.
-            boolean hangs = thread.lagNanos() > TimeUnit.SECONDS.toNanos(RELEASE_SECONDS) / 2.0;
-            if (hangs) {
-                engines.values().forEach(engine -> engine.failed("the event thread hangs while the sidecar ends"));
-            }
-            if (!hangs || !letGo(List.copyOf(engines.values()))) {
-                LOG.warn(
-                        "Not everything was let go of within {} s; the ledger keeps the rest for the next start.",
-                        RELEASE_SECONDS);
-            }
-        }
-    }
-
-    /** Whether all of them answered in time. */
-    private static boolean letGo(List<EngineLink> all) {
-        CompletableFuture<?>[] releases = all.stream()
-                .map(engine -> engine.letGo()
-                        .thenAccept(done -> {
-                            if (done.pending() > 0 && engine.endsByItself()) {
-                                LOG.info(
-                                        "Engine {}: what {} holds have pinned ends by itself when its time has run"
-                                                + " out.",
-                                        engine.id(),
-                                        done.pending());
-                            } else if (done.pending() > 0) {
-                                LOG.warn(
-                                        "Engine {} did not let go of {} holds; the ledger keeps them for the next"
-                                                + " start.",
-                                        engine.id(),
-                                        done.pending());
-                            }
-                        })
-                        .toCompletableFuture())
-                .toArray(CompletableFuture<?>[]::new);
-        try {
-            CompletableFuture.allOf(releases).get(RELEASE_SECONDS, TimeUnit.SECONDS);
-        } catch (TimeoutException e) {
-            return false;
-        } catch (ExecutionException e) {
-            LOG.warn("Letting go failed; the ledger keeps the rest for the next start.", e.getCause());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        return true;
-    }
-
     /** Ends whatever was begun, in the order that leaves nobody waiting for what has ended. */
     private void shut() {
         timers.forEach(vertx::cancelTimer);
+        fleet.ifPresent(Fleet::stopAsking);
+        reloads.ifPresent(Reloads::close);
         // Before anything that it hears of the engines ends.
         limits.ifPresent(Limits::close);
         api.ifPresent(Sidecar::endStreams);
@@ -317,18 +291,8 @@ public final class Sidecar implements AutoCloseable {
         api.ifPresent(HttpApi::close);
         thread.close();
         watch.shutdownNow();
-        engines.values().forEach(EngineLink::hangUp);
-        executor.shutdown();
-        try {
-            // What was released is on its way to the ledger; unwritten it would be unpinned once more by the next
-            // start.
-            if (!executor.awaitTermination(WRITE_SECONDS, TimeUnit.SECONDS)) {
-                LOG.warn("Not every line was written to the ledgers within {} s.", WRITE_SECONDS);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        engines.values().forEach(EngineLink::close);
+        fleet.ifPresent(Fleet::shut);
+        executor.shutdownNow();
         timer.shutdownNow();
     }
 
@@ -344,7 +308,11 @@ public final class Sidecar implements AutoCloseable {
 
     private void stopServer() {
         try {
-            server.close().toCompletionStage().toCompletableFuture().get(SERVER_SECONDS, TimeUnit.SECONDS);
+            // What is being answered is answered first.
+            server.shutdown(DRAIN_SECONDS, TimeUnit.SECONDS)
+                    .toCompletionStage()
+                    .toCompletableFuture()
+                    .get(SERVER_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException e) {
             LOG.warn("The HTTP server did not stop cleanly.", e);
         } catch (InterruptedException e) {

@@ -26,6 +26,8 @@ import java.util.regex.Pattern;
  * @param snapshots how often what was learned is written there, so that a start need not learn it anew
  * @param showText whether the API shows those who may act by what texts and tokens holds were asked for
  * @param devices whose memory several engines under kvcached share
+ * @param discovery where more engines are found
+ * @param otherStates directories in which an earlier start may have left ledgers
  */
 public record SidecarConfig(
         Listen listen,
@@ -33,17 +35,24 @@ public record SidecarConfig(
         Duration snapshots,
         List<EngineConfig> engines,
         boolean showText,
-        List<DeviceConfig> devices) {
+        List<DeviceConfig> devices,
+        Optional<DiscoveryConfig> discovery,
+        List<Path> otherStates) {
     /** How often what was learned is written unless somebody decides otherwise. */
     static final Duration SNAPSHOTS = Duration.ofMinutes(1);
 
     /** One that shows no texts. */
     public SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines) {
-        this(listen, stateDirectory, SNAPSHOTS, engines, false, List.of());
+        this(listen, stateDirectory, SNAPSHOTS, engines, false, List.of(), Optional.empty(), List.of());
     }
 
     public SidecarConfig withShowText(boolean value) {
-        return new SidecarConfig(listen, stateDirectory, snapshots, engines, value, devices);
+        return new SidecarConfig(listen, stateDirectory, snapshots, engines, value, devices, discovery, otherStates);
+    }
+
+    /** The same with these engines in place of its own. */
+    SidecarConfig withEngines(List<EngineConfig> others) {
+        return new SidecarConfig(listen, stateDirectory, snapshots, others, showText, devices, discovery, otherStates);
     }
 
     /**
@@ -54,13 +63,15 @@ public record SidecarConfig(
      * @param readTokenEnv the environment variable that has the token for reading; absent: whoever reaches the port reads
      * @param actTokenEnv the environment variable that has the token for acting; absent: whoever reaches a loopback address
      *     acts, and nobody beyond it
+     * @param tls what HTTPS is served with; absent: plain HTTP
      */
     public record Listen(
             String host,
             int port,
             List<String> allowedHosts,
             Optional<String> readTokenEnv,
-            Optional<String> actTokenEnv) {
+            Optional<String> actTokenEnv,
+            Optional<TlsConfig> tls) {
         private static final Pattern NAME =
                 Pattern.compile("[A-Za-z0-9]([A-Za-z0-9._-]{0,252})|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*");
         private static final Pattern LOOPBACK =
@@ -92,7 +103,17 @@ public record SidecarConfig(
 
         /** At this address, with no names and no tokens. */
         public Listen(String host, int port) {
-            this(host, port, List.of(), Optional.empty(), Optional.empty());
+            this(host, port, List.of(), Optional.empty(), Optional.empty(), Optional.empty());
+        }
+
+        /** In plain HTTP. */
+        public Listen(
+                String host,
+                int port,
+                List<String> allowedHosts,
+                Optional<String> readTokenEnv,
+                Optional<String> actTokenEnv) {
+            this(host, port, allowedHosts, readTokenEnv, actTokenEnv, Optional.empty());
         }
 
         /** Whether the configuration names this host. */
@@ -124,7 +145,8 @@ public record SidecarConfig(
                 "write 1 to 86400");
         engines = List.copyOf(engines);
         devices = List.copyOf(devices);
-        if (engines.isEmpty()) {
+        otherStates = List.copyOf(otherStates);
+        if (engines.isEmpty() && discovery.isEmpty()) {
             throw new ConfigException("engines", "is empty; name at least one engine by id, type and url");
         }
         Map<String, Integer> ids = new HashMap<>();
@@ -194,6 +216,11 @@ public record SidecarConfig(
      */
     public static SidecarConfig parse(String yaml, String source) {
         return ConfigFile.parse(yaml, source);
+    }
+
+    /** Every key with its unit, its bounds, its default and the reason for that, in Markdown. */
+    public static String reference() {
+        return ConfigPage.tables();
     }
 
     /** A complete configuration with every key and what it means, ready to be edited. */

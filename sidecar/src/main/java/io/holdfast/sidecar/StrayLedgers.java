@@ -54,6 +54,12 @@ final class StrayLedgers {
         return found;
     }
 
+    /** Looks as well at what an earlier start left in another directory, where no ledger is anybody's. */
+    void addAll(Path directory, LedgerFiles files) {
+        StrayLedgers others = find(directory, Set.of(), files);
+        strays.addAll(others.strays);
+    }
+
     /** The engines of whom there is a ledger. */
     static List<String> ids(Path directory) {
         try (Stream<Path> files = Files.list(directory)) {

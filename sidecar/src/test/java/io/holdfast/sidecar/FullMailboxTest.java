@@ -29,7 +29,8 @@ class FullMailboxTest {
                     around.thread,
                     new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
                     new Overviews(Map.of(), System::nanoTime, InstantSource.system()),
-                    () -> false);
+                    () -> false,
+                    new NoOperations());
             HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
             api.serve(server);
             server.listen().toCompletionStage().toCompletableFuture().join();

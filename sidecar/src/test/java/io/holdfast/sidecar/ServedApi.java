@@ -40,7 +40,8 @@ final class ServedApi implements AutoCloseable {
                 around.thread,
                 registry,
                 overviews,
-                () -> false);
+                () -> false,
+                new NoOperations());
         HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
         api.serve(server);
         server.listen().toCompletionStage().toCompletableFuture().join();

@@ -222,12 +222,6 @@ class SidecarConfigTest {
     }
 
     @Test
-    void missingStateDirectory_isAFault() {
-        assertThatThrownBy(() -> SidecarConfig.parse(ENGINE + "}]", "f"))
-                .hasMessageStartingWith("f: stateDirectory is missing; name the directory");
-    }
-
-    @Test
     void missingEngines_isAFault() {
         assertThatThrownBy(() -> SidecarConfig.parse("stateDirectory: s", "f"))
                 .hasMessageStartingWith("f: engines is missing; list at least one engine");
@@ -245,8 +239,8 @@ class SidecarConfigTest {
     @Test
     void topLevelText_isAFault() {
         assertThatThrownBy(() -> SidecarConfig.parse("hello", "f"))
-                .hasMessage("f: is the text 'hello'; write a mapping with the keys devices, engines, listen,"
-                        + " stateDirectory.");
+                .hasMessage("f: is the text 'hello'; write a mapping with the keys devices, discovery, engines,"
+                        + " listen, stateDirectory.");
     }
 
     @Test

@@ -91,7 +91,7 @@ final class LedgerLock implements Closeable {
                 return Optional.empty();
             }
             String text = Files.readString(lockFile);
-            return text.startsWith("http://") && text.endsWith("\n")
+            return (text.startsWith("http://") || text.startsWith("https://")) && text.endsWith("\n")
                     ? Optional.of(URI.create(text.strip()))
                     : Optional.empty();
         } catch (IOException | IllegalArgumentException e) {

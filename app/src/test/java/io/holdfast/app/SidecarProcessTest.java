@@ -1,0 +1,208 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The sidecar's process as whoever runs it meets it: flags, variables, signals, what it prints. */
+class SidecarProcessTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String LISTENS = "holdfast sidecar listens on ";
+    private static final String NOBODY = "http://127.0.0.1:9";
+    private static final int TERMINATED = 143;
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    private Path write(String engines) throws IOException {
+        return Files.writeString(
+                folder.resolve("sidecar.yaml"),
+                "listen: {port: 0}\nstateDirectory: '" + folder.resolve("state") + "'\nengines: [" + engines + "]\n");
+    }
+
+    private static String engine(String id, int port) {
+        return "{id: " + id + ", type: sglang, url: 'http://127.0.0.1:" + port + "'}";
+    }
+
+    private static URI served(Child child) throws IOException {
+        String line = child.line();
+        assertThat(line).startsWith(LISTENS);
+        return URI.create(line.substring(LISTENS.length()));
+    }
+
+    @Test
+    void hangUp_reloadsAndTheProcessGoesOn() throws Exception {
+        Path file = write(engine("a", 9));
+        try (Child child = Child.start("sidecar", "--config", file.toString());
+                Http sidecar = new Http(served(child))) {
+            write(engine("a", 9) + ", " + engine("b", 10));
+            child.signal("HUP");
+            sidecar.await("/api/v1/engines/b", answer -> answer.status() == 200);
+
+            write(engine("a", 9) + ", {id: b, share: 7}");
+            child.signal("HUP");
+            sidecar.await("/readyz", answer -> answer.text().contains("the configuration is not taken: "));
+            assertThat(sidecar.get("/api/v1/engines/b").status()).isEqualTo(200);
+
+            CommandRun told = child.stop();
+
+            assertThat(told.code()).isEqualTo(TERMINATED);
+            assertThat(told.err())
+                    .contains("Reloaded: added b.")
+                    .contains("Nothing is reloaded: ")
+                    .contains("engines[1].type is missing");
+        }
+    }
+
+    @Test
+    void process_startsWithoutAFile() throws IOException {
+        Map<String, String> variables = Map.of(
+                "HOLDFAST_ENGINES_GPU_TYPE", "vllm",
+                "HOLDFAST_ENGINES_GPU_URL", "http://127.0.0.1:10",
+                "HOLDFAST_LISTEN_PORT", "0",
+                "XDG_STATE_HOME", folder.toString(),
+                "STATE_DIRECTORY", folder.resolve("given").toString());
+        try (Child child = Child.start(variables, "sidecar", "--engine", NOBODY);
+                Http sidecar = new Http(served(child))) {
+            JsonNode engines = sidecar.get("/api/v1/engines").json().path("engines");
+            assertThat(engines).extracting(each -> each.path("id").asText()).containsExactly("gpu", "main");
+            assertThat(folder.resolve("given").resolve("main.ledger")).exists();
+
+            CommandRun told = child.stop();
+
+            assertThat(told.err()).contains("engines.gpu.type = vllm (HOLDFAST_ENGINES_GPU_TYPE)");
+        }
+    }
+
+    @Test
+    void log_isOneObjectALineWhereNobodyReadsIt() throws IOException {
+        Path file = write(engine("a", 9));
+        try (Child child = Child.start("sidecar", "--config", file.toString(), "--log-level", "info");
+                Http sidecar = new Http(served(child))) {
+            assertThat(sidecar.get("/startupz").status()).isEqualTo(200);
+            CommandRun told = child.stop();
+
+            assertThat(told.err().lines()).isNotEmpty();
+            for (String line : told.err().lines().toList()) {
+                JsonNode event = JSON.readTree(line);
+                assertThat(event.path("formattedMessage").asText()).as(line).isNotEmpty();
+                assertThat(event.path("level").asText()).as(line).isNotEmpty();
+            }
+            assertThat(told.err()).contains("The sidecar looks after [a]").contains("engines.a.url = ");
+        }
+    }
+
+    @Test
+    void textAskedForByAVariable_isText() throws IOException {
+        Path file = write(engine("a", 9));
+        try (Child child = Child.start(Map.of("HOLDFAST_LOG_FORMAT", "text"), "sidecar", "--config", file.toString());
+                Http sidecar = new Http(served(child))) {
+            assertThat(sidecar.get("/startupz").status()).isEqualTo(200);
+            assertThat(child.line()).isEqualTo("configuration:");
+            assertThat(child.line()).startsWith("  listen.port = 0 (").endsWith("sidecar.yaml:1)");
+        }
+    }
+
+    @Test
+    void secrets_areInNothingThatIsPrinted() throws Exception {
+        String secret = "c0ffee-secret-token-c0ffee";
+        Path file = write("{id: a, type: sglang, url: '" + NOBODY + "', apiKeyEnv: MY_KEY}");
+        Map<String, String> variables = Map.of("MY_TOKEN", secret, "MY_KEY", secret + "-key");
+        String[] command = {
+            "sidecar", "--config", file.toString(), "--set", "listen.actTokenEnv=MY_TOKEN", "--log-level", "debug"
+        };
+        try (Child child = Child.start(variables, command);
+                Http sidecar = new Http(served(child))) {
+            sidecar.await("/readyz", answer -> answer.text().contains("Nothing listens"));
+            child.signal("HUP");
+            String seen = sidecar.get("/api/v1/engines").text()
+                    + sidecar.get("/metrics").text();
+            CommandRun told = child.stop();
+
+            assertThat(told.out() + told.err() + seen).doesNotContain(secret);
+            assertThat(told.err()).contains("listen.actTokenEnv = MY_TOKEN (--set listen.actTokenEnv)");
+        }
+        try (Child printed = Child.start(
+                variables,
+                "sidecar",
+                "--config",
+                file.toString(),
+                "--print-config",
+                "--set",
+                "listen.actTokenEnv=MY_TOKEN")) {
+            CommandRun told = printed.ends();
+            assertThat(told.out()).contains("actTokenEnv: MY_TOKEN").doesNotContain(secret);
+            assertThat(told.code()).isEqualTo(ExitCode.OK);
+        }
+    }
+
+    @Test
+    void check_saysWhatIsMissingOnThisMachine() throws IOException {
+        Path file = write("{id: a, type: sglang, url: '" + NOBODY + "', apiKeyEnv: MY_KEY}");
+
+        assertThat(Child.tells("sidecar", "--check-config", "--config", file.toString())
+                        .badInput())
+                .isEqualTo(
+                        "holdfast: The environment variable MY_KEY, which engines.a.apiKeyEnv names, is not set; set it"
+                                + " or leave apiKeyEnv out.");
+        try (Child sound =
+                Child.start(Map.of("MY_KEY", "k"), "sidecar", "--check-config", "--config", file.toString())) {
+            assertThat(sound.ends())
+                    .isEqualTo(new CommandRun(ExitCode.OK, file + " is sound." + System.lineSeparator(), ""));
+        }
+    }
+
+    @Test
+    void nothingAtAll_saysWhatToWrite() throws IOException {
+        assertThat(Child.tells("sidecar").badInput())
+                .isEqualTo(
+                        "holdfast: the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
+                                + " prints a file to start from.");
+        assertThat(Child.tells("sidecar", "--set", "listen.port").badInput())
+                .startsWith("holdfast: --set is 'listen.port'; write KEY=VALUE");
+        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-format", "xml")
+                        .badInput())
+                .isEqualTo("holdfast: --log-format is 'xml'; write auto or json or text.");
+        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-level", "loud")
+                        .badInput())
+                .startsWith("holdfast: --log-level is 'loud'; write ");
+    }
+
+    @Test
+    void processBesideAnEngineThatHangs_ends() throws IOException {
+        Vertx vertx = Vertx.vertx();
+        try {
+            // It takes every request and answers none.
+            HttpServer silent = vertx.createHttpServer()
+                    .requestHandler(request -> {})
+                    .listen(0, "127.0.0.1")
+                    .toCompletionStage()
+                    .toCompletableFuture()
+                    .join();
+            try (Child child = Child.start(
+                            "sidecar",
+                            "--config",
+                            write(engine("a", silent.actualPort())).toString());
+                    Http sidecar = new Http(served(child))) {
+                assertThat(sidecar.get("/readyz").status()).isEqualTo(503);
+
+                CommandRun told = child.stop();
+
+                assertThat(told.code()).isEqualTo(TERMINATED);
+                assertThat(told.out()).contains("lets go of what it holds, and ends");
+            }
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package io.holdfast.sidecar;
+
+/** Where a value of the configuration was written. */
+sealed interface ConfigOrigin {
+    record InFile(String name, int line) implements ConfigOrigin {
+        @Override
+        public String shown() {
+            return name + ":" + line;
+        }
+    }
+
+    record Variable(String name) implements ConfigOrigin {
+        @Override
+        public String shown() {
+            return name;
+        }
+    }
+
+    /** @param typed as on the command line, without the value */
+    record Flag(String typed) implements ConfigOrigin {
+        @Override
+        public String shown() {
+            return typed;
+        }
+    }
+
+    String shown();
+}

@@ -1,0 +1,16 @@
+package io.holdfast.sidecar;
+
+import java.util.List;
+
+/** For an API without a process around it. */
+final class NoOperations implements Operations {
+    @Override
+    public List<String> notes() {
+        return List.of();
+    }
+
+    @Override
+    public ReloadReport reload() {
+        throw new ApiError(503, "There is nothing to reload.");
+    }
+}
