@@ -11,6 +11,7 @@ import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.encoder.Encoder;
 import ch.qos.logback.core.joran.spi.ConsoleTarget;
 import ch.qos.logback.core.spi.ContextAwareBase;
+import java.io.Console;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -128,7 +129,9 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
             String to = Files.readSymbolicLink(Path.of("/proc/self/fd/1")).toString();
             return to.startsWith("/dev/pts/") || to.startsWith("/dev/tty") || to.startsWith("/dev/console");
         } catch (IOException e) {
-            return System.console() != null && System.console().isTerminal();
+            return Optional.ofNullable(System.console())
+                    .map(Console::isTerminal)
+                    .orElse(false);
         }
     }
 }

@@ -704,7 +704,7 @@ final class ConfigKeys {
                 .flatMap(name -> find(ENGINE, name)
                         .or(() -> ENGINE.stream()
                                 .filter(key -> key.name().startsWith(name))
-                                .min(Comparator.comparing(key -> key.name().length())))
+                                .min(Comparator.comparingInt(key -> key.name().length())))
                         .stream())
                 .toList();
     }

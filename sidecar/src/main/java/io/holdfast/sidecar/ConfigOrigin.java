@@ -16,7 +16,11 @@ sealed interface ConfigOrigin {
         }
     }
 
-    /** @param typed as on the command line, without the value */
+    /**
+     * On the command line.
+     *
+     * @param typed as it was typed, without the value
+     */
     record Flag(String typed) implements ConfigOrigin {
         @Override
         public String shown() {

@@ -82,7 +82,11 @@ public final class ConfigSources {
         this.settings = List.copyOf(settings);
     }
 
-    /** @param settings those that come later replace those that come earlier */
+    /**
+     * All of these, in their order of precedence.
+     *
+     * @param settings those that come later replace those that come earlier
+     */
     public static ConfigSources of(Optional<Path> file, Map<String, String> environment, List<Setting> settings) {
         return new ConfigSources(file, environment, settings);
     }
@@ -238,7 +242,7 @@ public final class ConfigSources {
             try {
                 tree.addEngines(ConfigFile.text(each), each.toString());
             } catch (ConfigException e) {
-                throw e.getMessage().startsWith(each.toString()) ? e : e.in(each.toString());
+                throw String.valueOf(e.getMessage()).startsWith(each.toString()) ? e : e.in(each.toString());
             }
         }
         List<String> unknown = new ArrayList<>();

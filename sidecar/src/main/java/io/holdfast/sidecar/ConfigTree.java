@@ -25,6 +25,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -35,6 +36,7 @@ import java.util.stream.Stream;
  */
 final class ConfigTree {
     private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+    private static final Pattern STEP = Pattern.compile("(?=\\[)|\\.");
 
     private final ObjectNode root;
     private final String name;
@@ -199,7 +201,7 @@ final class ConfigTree {
             String nameKey = ConfigKeys.nameKey(key);
             String id = named(list, nameKey)
                     .filter(each -> below.startsWith(each + "."))
-                    .max(Comparator.comparing(String::length))
+                    .max(Comparator.comparingInt(String::length))
                     .orElseGet(() -> below.contains(".") ? below.substring(0, below.indexOf('.')) : below);
             if (id.equals(below) || below.equals(id + "." + nameKey)) {
                 throw new ConfigException(
@@ -376,7 +378,7 @@ final class ConfigTree {
     private String named(String path) {
         StringBuilder shown = new StringBuilder();
         JsonNode at = root;
-        for (String step : path.split("(?=\\[)|\\.")) {
+        for (String step : STEP.split(path, -1)) {
             if (step.startsWith("[")) {
                 at = at.path(Integer.parseInt(step.substring(1, step.length() - 1)));
                 String id = at.path("id").asText(at.path("name").asText(""));
@@ -411,7 +413,7 @@ final class ConfigTree {
 
     private JsonNode at(String path) {
         JsonNode at = root;
-        for (String step : path.split("(?=\\[)|\\.")) {
+        for (String step : STEP.split(path, -1)) {
             at = step.startsWith("[") ? at.path(Integer.parseInt(step.substring(1, step.length() - 1))) : at.path(step);
         }
         return at;

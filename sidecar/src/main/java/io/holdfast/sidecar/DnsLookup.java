@@ -72,7 +72,7 @@ final class DnsLookup {
         DnsClient client = client(dns);
         try {
             return answer(dns, client.resolveSRV(dns.name())).stream()
-                    .map(record -> new Found(record.target().replaceFirst("\\.$", ""), record.port()))
+                    .map(record -> new Found(String.valueOf(record.target()).replaceFirst("\\.$", ""), record.port()))
                     .toList();
         } finally {
             client.close();
@@ -97,8 +97,7 @@ final class DnsLookup {
             if (e.getCause() instanceof DnsException said && said.code() == DnsResponseCode.NXDOMAIN) {
                 return List.of();
             }
-            throw new IOException(
-                    "looking up " + dns.name() + " failed: " + e.getCause().getMessage(), e);
+            throw new IOException("looking up " + dns.name() + " failed: " + e.getCause(), e);
         } catch (TimeoutException e) {
             throw new IOException("looking up " + dns.name() + " took more than " + SECONDS + " s", e);
         } catch (InterruptedException e) {

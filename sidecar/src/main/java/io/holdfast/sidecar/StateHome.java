@@ -33,7 +33,7 @@ record StateHome(Path directory, String why, List<Path> others) {
     /** @param system the place of this machine, which only some users can write */
     static StateHome of(Map<String, String> environment, Path system) {
         Optional<Path> given =
-                directory(environment.getOrDefault("STATE_DIRECTORY", "").split(":")[0]);
+                directory(environment.getOrDefault("STATE_DIRECTORY", "").split(":", -1)[0]);
         Path users = directory(environment.getOrDefault("XDG_STATE_HOME", ""))
                 .filter(Path::isAbsolute)
                 .orElseGet(() -> Path.of(environment.getOrDefault("HOME", System.getProperty("user.home")))

@@ -43,7 +43,8 @@ class FollowerTest {
     }
 
     private Follower follower(Path config) {
-        return new Follower(vertx, SidecarConfig.load(config), new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+        SidecarConfig read = SidecarConfig.load(config);
+        return new Follower(read, () -> Sidecar.start(vertx, read, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT)));
     }
 
     /** As its process does. */

@@ -67,7 +67,7 @@ class OperationsPageTest {
         List<String> words = new ArrayList<>(rows("By reason").keySet());
         words.addAll(rows("By note").keySet());
         for (String word : words) {
-            for (String part : word.split("…")) {
+            for (String part : word.split("…", -1)) {
                 assertThat(all.indexOf(part.strip()))
                         .as("somebody says: " + part)
                         .isPositive();

@@ -468,6 +468,7 @@ class ReloadTest {
             SidecarConfig elsewhere = new SidecarConfig(
                     moved.listen(),
                     directory.resolve("new"),
+                    moved.snapshots(),
                     moved.engines(),
                     false,
                     List.of(),
