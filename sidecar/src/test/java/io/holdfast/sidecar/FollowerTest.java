@@ -44,7 +44,8 @@ class FollowerTest {
 
     private Follower follower(Path config) {
         SidecarConfig read = SidecarConfig.load(config);
-        return new Follower(read, () -> Sidecar.start(vertx, read, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT)));
+        return new Follower(
+                read, () -> Sidecar.start(vertx, read, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT)));
     }
 
     /** As its process does. */
