@@ -32,7 +32,7 @@ class ApiListingTest {
     private static final String WRITE = "holdfast.api";
 
     /** A library, and where its packages begin. */
-    private record Library(String module, String place, Class<?> anchor) {
+    record Library(String module, String place, Class<?> anchor) {
         boolean has(String name) {
             return name.equals(place) || name.startsWith(place + ".");
         }

@@ -53,6 +53,9 @@ public final class Engine {
     /** What refuses those that wait for an answer. */
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
+    /** Whether it was removed, as the fleet does it once. */
+    private boolean leaving;
+
     private volatile boolean routed = true;
     private volatile Optional<String> trouble = Optional.empty();
     private volatile List<Cache> caches = List.of();
@@ -337,6 +340,13 @@ public final class Engine {
 
     boolean routed() {
         return routed;
+    }
+
+    /** It is to go; false where it was to go before. The fleet sees to it that one thread asks. */
+    boolean leaves() {
+        boolean first = !leaving;
+        leaving = true;
+        return first;
     }
 
     void toldEvents() {

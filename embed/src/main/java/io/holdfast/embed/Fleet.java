@@ -136,7 +136,7 @@ public final class Fleet implements AutoCloseable {
     public CompletionStage<Released> remove(Engine engine) {
         synchronized (changing) {
             requireOpen();
-            if (!roster.has(engine)) {
+            if (!driven.contains(engine) || !engine.leaves()) {
                 throw new IllegalArgumentException(
                         "Engine " + engine.id() + " is not in this fleet, or not any more: it needs no removing.");
             }

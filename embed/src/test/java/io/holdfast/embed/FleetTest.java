@@ -280,7 +280,10 @@ class FleetTest {
         assertThat(fleet.match(PROMPT).longest()).containsSame(two);
         assertThat(fleet.tree().blocks()).as("what it had is let go of").isEqualTo(2);
         assertThat(fleet.engines()).containsExactly(two);
-        assertThat(fleet.doWork()).isNotNegative();
+        CompletionStage<Released> gone = fleet.remove(one);
+        fleet.doWork();
+        assertThat(gone.toCompletableFuture()).isCompleted();
+        assertThat(sglang("one")).isNotSameAs(one);
     }
 
     @Test

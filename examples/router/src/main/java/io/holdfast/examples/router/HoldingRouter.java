@@ -28,6 +28,7 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -39,7 +40,7 @@ public final class HoldingRouter implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     /** Everything of one engine that has to be closed. */
-    private record Wiring(EngineHttp http, FileLedgerStore ledger) {}
+    private record Wiring(EngineHttp http, FileLedgerStore ledger, ScheduledFuture<?> asking) {}
 
     private final Fleet fleet;
     private final PrefixRouter router;
@@ -62,7 +63,6 @@ public final class HoldingRouter implements AutoCloseable {
     public Target add(String id, URI url, String events) throws IOException {
         EngineHttp http = new EngineHttp(EngineHttpSettings.of(url), timer, timer, System::nanoTime);
         FileLedgerStore ledger = FileLedgerStore.open(state, id);
-        wirings.add(new Wiring(http, ledger));
         // The first that this server can do.
         AutoBackend backend = new AutoBackend(
                 List.of(
@@ -73,11 +73,12 @@ public final class HoldingRouter implements AutoCloseable {
         Target target = router.add(
                 url, EngineOptions.sglang(id).withEvents(events).withHolding(Holding.of(backend, ledger, timer)));
         SglangReadings numbers = new SglangReadings(http);
-        timer.scheduleWithFixedDelay(
+        ScheduledFuture<?> asking = timer.scheduleWithFixedDelay(
                 () -> numbers.read(System.nanoTime()).thenAccept(target.engine()::readings),
                 0,
                 200,
                 TimeUnit.MILLISECONDS);
+        wirings.add(new Wiring(http, ledger, asking));
         return target;
     }
 
@@ -117,6 +118,7 @@ public final class HoldingRouter implements AutoCloseable {
                 .completeOnTimeout(new Released(0, 0), PATIENCE.toSeconds(), TimeUnit.SECONDS)
                 .join();
         for (Wiring wiring : wirings) {
+            wiring.asking.cancel(false);
             wiring.http.close();
             wiring.ledger.close();
         }

@@ -13,7 +13,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -27,8 +26,9 @@ class HoldingRouterTest {
     private static final int USER = 40;
     private static final int ROUNDS = 4;
     /** A stock SGLang whose sessions protect a prefix. */
-    private static final UnaryOperator<EmulatorSettings> STOCK = settings ->
-            settings.withSizes(4_096, TwoEngines.BLOCK, 1_024).withSglang(engine -> engine.withSessions(true));
+    private static EmulatorSettings stock(EmulatorSettings settings) {
+        return settings.withSizes(4_096, TwoEngines.BLOCK, 1_024).withSglang(engine -> engine.withSessions(true));
+    }
 
     @TempDir
     Path state;
@@ -70,7 +70,7 @@ class HoldingRouterTest {
     void flood_leavesHeldPrefixes_andTakesThoseThatAreOnlyRoutedTo(long seed) throws IOException {
         long routed;
         PrefixRouter[] plain = new PrefixRouter[1];
-        try (TwoEngines two = TwoEngines.routedByPrefix(plain, STOCK)) {
+        try (TwoEngines two = TwoEngines.routedByPrefix(plain, HoldingRouterTest::stock)) {
             routed = Traffic.of(seed)
                     .play(
                             prompt -> two.send(plain[0].choose(prompt), prompt),
@@ -79,7 +79,7 @@ class HoldingRouterTest {
         }
         long held;
         ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
-        try (TwoEngines two = new TwoEngines(STOCK);
+        try (TwoEngines two = new TwoEngines(HoldingRouterTest::stock);
                 HoldingRouter router = new HoldingRouter(two.fleet, state, timer)) {
             two.routedBy((engine, number) -> router.add("engine-" + number, engine.uri(), engine.eventsEndpoint()));
             Traffic traffic = Traffic.of(seed);
@@ -105,7 +105,7 @@ class HoldingRouterTest {
     @Test
     void close_letsGoOfEverything() throws IOException {
         ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
-        try (TwoEngines two = new TwoEngines(STOCK)) {
+        try (TwoEngines two = new TwoEngines(HoldingRouterTest::stock)) {
             HoldingRouter router = new HoldingRouter(two.fleet, state, timer);
             two.routedBy((engine, number) -> router.add("engine-" + number, engine.uri(), engine.eventsEndpoint()));
             int[] system = Traffic.tokens(new Random(3), SYSTEM);
