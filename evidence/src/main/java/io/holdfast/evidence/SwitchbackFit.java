@@ -250,12 +250,12 @@ public record SwitchbackFit(
         return se == 0 ? 0 : new StudentT(df).quantile(1 - level) * se;
     }
 
-    /** How far a window strays from what it should be, in units of how far windows do. */
+    /** How far a window strays from what it should be. */
     public double strays(WindowValue window) {
         double expected = coefficients.get(0) + (window.on() ? coefficients.get(1) : 0);
         for (int c = 0; c < means.size(); c++) {
             expected += coefficients.get(c + 2) * (window.covariates().get(c) - means.get(c));
         }
-        return sd == 0 ? 0 : (window.value() - expected) / sd;
+        return window.value() - expected;
     }
 }
