@@ -3,6 +3,7 @@ package io.holdfast.evidence;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.DoubleStream;
 
 /**
  * What switching something on does to windows that follow one another, all else that was measured being equal.
@@ -12,6 +13,8 @@ import java.util.Optional;
  * @param df degrees of freedom that are left to judge the spread by
  * @param sd how far a window strays from what the fit says of it
  * @param correlation of one window's straying with the next one's
+ * @param coefficients of the value on 1, the arm and each covariate less its mean
+ * @param means of the covariates
  */
 public record SwitchbackFit(
         double effect,
@@ -85,26 +88,21 @@ public record SwitchbackFit(
         for (Gls fit : fits) {
             double weight = Math.exp(fit.logLikelihood - best);
             total += weight;
-            effect += weight * fit.beta[1];
+            effect += weight * fit.beta.get(1);
             variance += weight * fit.effectVariance;
             sd += weight * fit.sd;
             correlation += weight * fit.correlation;
             for (int c = 0; c < coefficients.length; c++) {
-                coefficients[c] += weight * fit.beta[c];
+                coefficients[c] += weight * fit.beta.get(c);
             }
         }
         double mean = effect / total;
         double between = 0;
         for (Gls fit : fits) {
-            between += Math.exp(fit.logLikelihood - best) * (fit.beta[1] - mean) * (fit.beta[1] - mean);
+            between += Math.exp(fit.logLikelihood - best) * Math.pow(fit.beta.get(1) - mean, 2);
         }
-        List<Double> averages = new ArrayList<>();
-        for (double coefficient : coefficients) {
-            averages.add(coefficient / total);
-        }
-        List<Double> centres = new ArrayList<>();
-        for (double centre : means) {
-            centres.add(centre);
+        for (int c = 0; c < coefficients.length; c++) {
+            coefficients[c] /= total;
         }
         return new SwitchbackFit(
                 mean,
@@ -112,13 +110,17 @@ public record SwitchbackFit(
                 fits.getFirst().df,
                 sd / total,
                 correlation / total,
-                averages,
-                centres);
+                boxed(coefficients),
+                boxed(means));
+    }
+
+    private static List<Double> boxed(double[] values) {
+        return DoubleStream.of(values).boxed().toList();
     }
 
     /** Least squares for one correlation. */
     private record Gls(
-            double correlation, double[] beta, double effectVariance, double sd, int df, double logLikelihood) {
+            double correlation, List<Double> beta, double effectVariance, double sd, int df, double logLikelihood) {
         static Optional<Gls> of(List<WindowValue> windows, double[][] design, double correlation) {
             int n = design.length;
             int p = design[0].length;
@@ -161,7 +163,7 @@ public record SwitchbackFit(
         private final double[][] x;
         private final double[] y;
 
-        private record Solved(double[] beta, double inverseOfArm, double squares, int df, double logDeterminant) {}
+        private record Solved(List<Double> beta, double inverseOfArm, double squares, int df, double logDeterminant) {}
 
         private LeastSquares(double[][] x, double[] y) {
             this.x = x;
@@ -231,7 +233,7 @@ public record SwitchbackFit(
                 squares += rest * rest;
             }
             double inverse = 1 / (factor[p - 1][p - 1] * factor[p - 1][p - 1]);
-            return Optional.of(new Solved(beta, inverse, squares, y.length - rank, logDeterminant));
+            return Optional.of(new Solved(boxed(beta), inverse, squares, y.length - rank, logDeterminant));
         }
 
         private double product(int a, int b) {
@@ -248,12 +250,12 @@ public record SwitchbackFit(
         return se == 0 ? 0 : new StudentT(df).quantile(1 - level) * se;
     }
 
-    /** How far a window strays from what it should be, in units of how far windows do. */
+    /** How far a window strays from what it should be. */
     public double strays(WindowValue window) {
         double expected = coefficients.get(0) + (window.on() ? coefficients.get(1) : 0);
         for (int c = 0; c < means.size(); c++) {
             expected += coefficients.get(c + 2) * (window.covariates().get(c) - means.get(c));
         }
-        return sd == 0 ? 0 : (window.value() - expected) / sd;
+        return window.value() - expected;
     }
 }

@@ -94,14 +94,14 @@ final class SwitchbackFitTest {
     }
 
     @Test
-    void strays_areInUnitsOfTheSpread() {
+    void strays_areFromWhatArmAndCovariateLetExpect() {
         Random random = new Random(7);
         List<WindowValue> windows = windows(80, 7, (i, on, x) -> 3 + (on ? -1 : 0) + x + 0.5 * random.nextGaussian());
         SwitchbackFit fit = SwitchbackFit.of(windows).orElseThrow();
         assertThat(fit.sd()).isCloseTo(0.5, within(0.1));
         assertThat(fit.strays(new WindowValue(99, true, 3.5, List.of(0.5, 3.0))))
-                .isCloseTo(2, within(0.5));
+                .isCloseTo(1, within(0.25));
         assertThat(fit.strays(new WindowValue(99, false, 3.5, List.of(0.5, 3.0))))
-                .isCloseTo(0, within(0.5));
+                .isCloseTo(0, within(0.25));
     }
 }

@@ -25,6 +25,8 @@ final class ChangeWatch {
     private static final double OFF_SLACK = 1;
     private static final double OFF_LIMIT = 3.5;
     private static final double MEMORY = 0.3;
+    /** On a logarithm: windows that hardly stray are no reason to see a change in half a percent. */
+    private static final double LEAST_SPREAD = 0.005;
 
     private final SwitchbackFit fit;
     private final CumulativeSum slower = new CumulativeSum(ON_SLACK, ON_LIMIT);
@@ -40,7 +42,7 @@ final class ChangeWatch {
     }
 
     void add(WindowValue window) {
-        double stray = fit.strays(window);
+        double stray = fit.strays(window) / Math.max(fit.sd(), LEAST_SPREAD);
         seen++;
         if (!window.on()) {
             // The level around it strays as well, by less than a window.

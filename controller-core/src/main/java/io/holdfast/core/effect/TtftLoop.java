@@ -6,9 +6,9 @@ import io.holdfast.core.plan.Reason;
 import io.holdfast.core.plan.Why;
 import io.holdfast.core.reading.EngineReadings;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.random.RandomGenerator;
 
 /** Lets holds go for a window now and then, learns from that whether they help, and lets them go for longer where they do not. */
@@ -304,7 +304,7 @@ public final class TtftLoop {
     /** On, but for one window by a coin. */
     private void provenBlock() {
         order = new boolean[settings.offShare() > 0 ? (int) Math.ceil(1 / settings.offShare()) : 1];
-        java.util.Arrays.fill(order, true);
+        Arrays.fill(order, true);
         if (settings.offShare() > 0) {
             order[random.nextInt(order.length)] = false;
         }
@@ -348,7 +348,7 @@ public final class TtftLoop {
         state = found;
         why = because;
         phase = Phase.RESTING;
-        restUntilNanos = nowNanos + (FIRST_REST * windowNanos << Math.min(releases, MOST_DOUBLINGS));
+        restUntilNanos = nowNanos + ((FIRST_REST * windowNanos) << Math.min(releases, MOST_DOUBLINGS));
         releases++;
         always(false);
     }
@@ -386,10 +386,5 @@ public final class TtftLoop {
                 .map(residence -> "; blocks stay " + residence.toSeconds()
                         + " s in this cache, longer than half a window, so part of the effect is not seen: make windows"
                         + " longer (ttftWindowSeconds)");
-    }
-
-    /** Of the time between tokens and the like. */
-    static OptionalDouble percentOf(double logarithm) {
-        return OptionalDouble.of(100 * Math.expm1(logarithm));
     }
 }

@@ -5,7 +5,6 @@ import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.SplittableRandom;
 import java.util.function.LongToDoubleFunction;
@@ -38,7 +37,7 @@ final class SimulatedTraffic {
     private double noise;
     private double burst;
     private double prompt;
-    private int tick;
+    private long tick;
     private double itlEffect;
 
     /** {@code effect} is that on the logarithm, by the number of windows since measuring began. */
@@ -74,7 +73,7 @@ final class SimulatedTraffic {
 
     /** Windows since measuring began: two steady ones go before. */
     int measuringWindows() {
-        return tick / (WINDOW / TICK) - 2;
+        return (int) (tick / (WINDOW / TICK)) - 2;
     }
 
     void window() {
@@ -131,9 +130,5 @@ final class SimulatedTraffic {
 
     private static Reading at(double value, long nanos) {
         return Reading.known(value, "the simulation", nanos);
-    }
-
-    OptionalDouble effectPercent() {
-        return loop.effect().effectPercent();
     }
 }

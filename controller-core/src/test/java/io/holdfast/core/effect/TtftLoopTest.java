@@ -311,6 +311,7 @@ final class TtftLoopTest {
                 second();
             }
             assertThat(state()).isEqualTo(State.UNPROVEN);
+            assertThat(loop.effect().windows()).as("measured anew").isZero();
             while (state() == State.UNPROVEN) {
                 second();
             }
@@ -404,10 +405,10 @@ final class TtftLoopTest {
 
     @Test
     void blocksThatStayLongerThanHalfAWindow_areSaid() {
-        residence = Optional.of(Duration.ofSeconds(30));
+        residence = Optional.of(Duration.ofSeconds(3_000));
         windows(4);
         assertThat(reason())
-                .contains("blocks stay 30 s in this cache, longer than half a window")
+                .contains("blocks stay 3000 s in this cache, longer than half a window")
                 .contains("ttftWindowSeconds");
         assertThat(loop.effect().windows()).as("half of each window counts").isEqualTo(2);
     }
