@@ -34,7 +34,7 @@ class ApiStrictnessTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
-        GET    | /                                     |      | 404 | There is nothing at '/'.
+        GET    | /nothing                              |      | 404 | There is nothing at '/nothing'.
         GET    | /api/v1                               |      | 404 | There is nothing at '/api/v1'.
         GET    | /api/v1/engines/nope                  |      | 404 | There is no engine 'nope'; known are demo.
         GET    | /api/v1/engines/nope/holds            |      | 404 | There is no engine 'nope'

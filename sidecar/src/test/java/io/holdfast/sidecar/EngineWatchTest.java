@@ -40,7 +40,7 @@ class EngineWatchTest {
 
             counted(api, 3_000, 1_100);
             for (int i = 2; i < 100; i++) {
-                look(watch, 10 * i);
+                look(watch, 10L * i);
             }
             assertThat(watch.samples()).hasSize(60);
             assertThat(hits(watch).cachedShare()).isEqualTo(Reading.unknown("no prompt came in that time"));
