@@ -9,10 +9,12 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /** A command in a process of its own, started with the options that the launcher gives it. */
 final class Child implements AutoCloseable {
@@ -78,7 +80,24 @@ final class Child implements AutoCloseable {
         return end();
     }
 
-    private CommandRun end() {
+    /** Whether it ends by itself within a time; reads nothing of what it says. */
+    boolean endsWithin(Duration limit) throws InterruptedException {
+        return process.waitFor(limit.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /** Sends a signal, unless it has just ended by itself, and awaits its end. */
+    CommandRun strike(String signal) throws IOException, InterruptedException {
+        int sent = new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
+                .start()
+                .waitFor();
+        assertThat(sent == 0 || !process.isAlive())
+                .as("the signal %s was sent", signal)
+                .isTrue();
+        return end();
+    }
+
+    /** What it told until it ended. */
+    CommandRun end() {
         try (BufferedReader rest = out) {
             String told = rest.readAllAsString();
             return new CommandRun(process.onExit().join().exitValue(), told, err.join());
