@@ -6,6 +6,7 @@ import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.SidecarHolder;
 import io.holdfast.loadtest.journal.EngineFacts.Family;
+import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.RunClock;
 import java.net.URI;
@@ -79,7 +80,21 @@ final class ArmOptions {
                             + " to show it.")
     private boolean claimsHold;
 
+    @Option(
+            names = "--arm-server-command",
+            paramLabel = "COMMAND",
+            description =
+                    "In place of --hold: in pinned legs the server is started by this command, in baseline legs by"
+                        + " --server-command. Each leg has a process of its own, with a burn-in leg before it that is"
+                        + " not written down.")
+    private @Nullable String serverCommand;
+
     ArmOptions() {}
+
+    /** The command for the server of pinned legs, where they have one. */
+    Optional<String> server() {
+        return Optional.ofNullable(serverCommand);
+    }
 
     /**
      * The arm that was asked for, once the options agree.
@@ -92,6 +107,13 @@ final class ArmOptions {
         }
         if (claimsHold) {
             throw new CommandException("--arm-claims-hold is for --arm-command; leave it out.");
+        }
+        if (serverCommand != null) {
+            if (hold != null || sidecar != null || engineId != null) {
+                throw new CommandException(
+                        "--arm-server-command is an arm of its own; leave --hold and --sidecar out.");
+            }
+            return anotherServer(serverCommand);
         }
         Hold chosen = chosen();
         if (!needsSidecar(chosen) && (sidecar != null || engineId != null)) {
@@ -115,13 +137,16 @@ final class ArmOptions {
 
     /** Whether what the arm does depends on what was sent before its hold step. */
     boolean learns() {
-        return commands == null && (chosen() == Hold.AUTOMATIC || chosen() == Hold.EVERYTHING);
+        return commands == null && serverCommand == null && (chosen() == Hold.AUTOMATIC || chosen() == Hold.EVERYTHING);
     }
 
     /** What a journal keeps of these options: the arm's name and addresses, and of commands only that there are some. */
     Map<String, String> kept() {
         if (commands != null) {
             return claimsHold ? Map.of(ARM_COMMAND, "", "arm-claims-hold", "") : Map.of(ARM_COMMAND, "");
+        }
+        if (serverCommand != null) {
+            return Map.of(RunHeader.ARM_SERVER, "");
         }
         Hold chosen = chosen();
         Map<String, String> kept = new TreeMap<>(Map.of(HOLD, SglangOptions.name(chosen)));
@@ -141,13 +166,26 @@ final class ArmOptions {
     }
 
     /** Whether a run with this in its journal has commands, which have to be written again. */
-    static boolean isCommand(Map<String, String> kept) {
+    private static boolean isCommand(Map<String, String> kept) {
         return kept.containsKey(ARM_COMMAND);
     }
 
+    /** What has to be written beside the journal of such a run to resume it; the commands are not in it. */
+    static String toWriteAgain(Map<String, String> kept) {
+        return (isCommand(kept) ? " --arm-command on=COMMAND off=COMMAND" : "")
+                + (kept.containsKey(RunHeader.ARM_SERVER) ? " --arm-server-command COMMAND" : "");
+    }
+
     /** The arm of a run that is resumed. */
-    static Way again(Map<String, String> kept, Optional<Map<String, String>> commands) {
+    static Way again(Map<String, String> kept, Optional<Map<String, String>> commands, Optional<String> serverCommand) {
         ArmOptions options = new ArmOptions();
+        if (serverCommand.isPresent() != kept.containsKey(RunHeader.ARM_SERVER)) {
+            throw new CommandException(
+                    serverCommand.isPresent()
+                            ? "The run has no server of its own for pinned legs; leave --arm-server-command out."
+                            : "Pinned legs of the run have a server that a command started, which a journal cannot make"
+                                    + " anybody run; write it again, by --arm-server-command COMMAND.");
+        }
         if (isCommand(kept)) {
             options.commands = commands.orElseThrow(() -> new CommandException(
                     "The run has commands as its arm, which a journal cannot make anybody run; write them"
@@ -158,6 +196,9 @@ final class ArmOptions {
         if (commands.isPresent()) {
             throw new CommandException("The run has no commands as its arm; leave --arm-command out.");
         }
+        if (serverCommand.isPresent()) {
+            return anotherServer(serverCommand.get());
+        }
         options.hold = Optional.ofNullable(kept.get(HOLD)).orElse(SglangOptions.name(Hold.NONE));
         Optional.ofNullable(kept.get(TOUCH_EVERY)).ifPresent(every -> options.touchEvery = Integer.parseInt(every));
         Optional.ofNullable(kept.get(SIDECAR)).ifPresent(address -> options.sidecar = URI.create(address));
@@ -167,13 +208,15 @@ final class ArmOptions {
 
     /** What has to be written again to resume. */
     String again() {
-        return again(Optional.ofNullable(commands));
+        return again(Optional.ofNullable(commands), server());
     }
 
-    static String again(Optional<Map<String, String>> commands) {
-        return commands.map(given -> " --arm-command on=" + StatusReport.quoted(given.getOrDefault("on", "")) + " off="
-                        + StatusReport.quoted(given.getOrDefault("off", "")))
-                .orElse("");
+    static String again(Optional<Map<String, String>> commands, Optional<String> server) {
+        return server.map(command -> " --arm-server-command " + StatusReport.quoted(command))
+                        .orElse("")
+                + commands.map(given -> " --arm-command on=" + StatusReport.quoted(given.getOrDefault("on", ""))
+                                + " off=" + StatusReport.quoted(given.getOrDefault("off", "")))
+                        .orElse("");
     }
 
     private Hold chosen() {
@@ -182,7 +225,8 @@ final class ArmOptions {
         }
         if (sidecar == null) {
             throw new CommandException("What holds the prefix in pinned legs is not said; write --hold session,"
-                    + " keep-warm, pin-route, everything or none, --sidecar with --engine-id, or --arm-command.");
+                    + " keep-warm, pin-route, everything or none, --sidecar with --engine-id, --arm-command or"
+                    + " --arm-server-command.");
         }
         return Hold.SIDECAR;
     }
@@ -209,7 +253,14 @@ final class ArmOptions {
                 : new Way(true, (engine, clock) -> new SidecarHolder(address, id, LEASE, clock));
     }
 
+    private static Way anotherServer(String command) {
+        return new Way(false, (engine, clock) -> Arms.anotherServer(command));
+    }
+
     private Way command(Map<String, String> given) {
+        if (serverCommand != null) {
+            throw new CommandException("--arm-command and --arm-server-command are two arms; leave one out.");
+        }
         if (hold != null || sidecar != null || engineId != null) {
             throw new CommandException("--arm-command is an arm of its own; leave --hold and --sidecar out.");
         }

@@ -19,6 +19,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -151,7 +152,7 @@ final class LoadtestAaCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
         return LoadtestBench.untilStopped(out, beside, output, file, ask.again() + started.again(), bench -> {
-            try (ServerUnit unit = started.unit(server, model.name(), file, bench)) {
+            try (ServerUnit unit = started.unit(server, model.name(), Optional.empty(), file, bench)) {
                 unit.restart();
                 HttpSettings asked = model.on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
                 return bench.with(unit, asked, ArmOptions.Way.none(), (engine, environment) -> {

@@ -196,7 +196,7 @@ final class LoadtestRunCommand implements Callable<Integer> {
                 judged(new RunAgain(server, shape, arrivals, flush.path(), ask.ca(), arm.kept()).options()), arrivals);
         return LoadtestBench.untilStopped(
                 out, beside, output, file, ask.again() + arm.again() + started.again(), bench -> {
-                    try (ServerUnit unit = started.unit(server, model.name(), file, bench)) {
+                    try (ServerUnit unit = started.unit(server, model.name(), arm.server(), file, bench)) {
                         unit.restart();
                         Family family = HttpEngine.family(server, flushed, bench.clock());
                         HttpSettings asked = withModel(
@@ -251,6 +251,8 @@ final class LoadtestRunCommand implements Callable<Integer> {
                 .repeatPairs(repeatPairs)
                 .statistic(statistic)
                 .rehearsal(true)
+                // A process that serves one leg is burned in before that one.
+                .burnIn(arm.server().isEmpty())
                 .options(options)
                 .build();
     }

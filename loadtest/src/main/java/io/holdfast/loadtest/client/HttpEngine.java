@@ -5,6 +5,7 @@ import io.holdfast.loadtest.Sha256;
 import io.holdfast.loadtest.client.EngineClient.OpenLoop;
 import io.holdfast.loadtest.client.EngineClient.Prepared;
 import io.holdfast.loadtest.client.EngineClient.Repeated;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RunHeader;
@@ -121,6 +122,19 @@ public final class HttpEngine implements EngineUnderTest {
     public void beginLife() {
         unit.restart();
         control.awaitReady(unit.givesFreshLives());
+    }
+
+    @Override
+    public boolean givesFreshLegs() {
+        return unit.differsByArm();
+    }
+
+    @Override
+    public void beginLeg(Arm arm) {
+        if (unit.differsByArm()) {
+            unit.restart(arm);
+            control.awaitReady(true);
+        }
     }
 
     @Override

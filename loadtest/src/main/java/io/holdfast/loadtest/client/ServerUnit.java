@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.client;
 
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.ServerLog;
 import java.net.URI;
 import java.time.Duration;
@@ -14,6 +15,16 @@ public interface ServerUnit extends AutoCloseable {
      * then asks for itself, by {@code /health} and one real completion.
      */
     void restart();
+
+    /** Whether the arms differ in how it is started, so that each leg has a life of its own. */
+    default boolean differsByArm() {
+        return false;
+    }
+
+    /** The same as {@link #restart} for legs of one arm. */
+    default void restart(Arm arm) {
+        restart();
+    }
 
     /** Whether {@link #restart} gives a new process. If not, lives are separated by a flush only. */
     default boolean givesFreshLives() {

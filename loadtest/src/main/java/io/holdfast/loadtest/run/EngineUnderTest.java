@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.run;
 
 import io.holdfast.loadtest.client.HttpEngine;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -33,6 +34,14 @@ public interface EngineUnderTest extends AutoCloseable {
 
     /** Ends the server life that there is, where it can, and returns when the engine has answered a real request. */
     void beginLife();
+
+    /** Whether arms differ in how the server is started, so that each leg has a process of its own. */
+    default boolean givesFreshLegs() {
+        return false;
+    }
+
+    /** Begins the process of a leg, where each has its own; returns when it has answered a real request. */
+    default void beginLeg(Arm arm) {}
 
     EngineFacts facts();
 

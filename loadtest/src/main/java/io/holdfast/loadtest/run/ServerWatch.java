@@ -1,8 +1,11 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RunHeader;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.Optional;
 
 /*
@@ -23,15 +26,15 @@ final class ServerWatch {
     private static final int MOST_SERVERS = 16;
 
     private final EngineUnderTest engine;
-    private final EngineFacts facts;
-    private final String serves;
+    private final Map<Arm, Told> expected = new EnumMap<>(Arm.class);
     private LifeSign last = LifeSign.unknown();
     private boolean several;
 
     ServerWatch(EngineUnderTest engine, RunHeader header) {
         this.engine = engine;
-        this.facts = header.engine();
-        this.serves = String.valueOf(header.client().get("serves"));
+        expected.put(
+                Arm.BASELINE,
+                new Told(header.engine(), String.valueOf(header.client().get("serves"))));
     }
 
     /** A pair begins, in a process of its own where the engine gives one. */
@@ -42,13 +45,27 @@ final class ServerWatch {
     }
 
     /** What answers now, where that is no longer what the run began with: pairs on two servers are not of one experiment. */
-    Optional<String> another() {
-        EngineFacts now = engine.facts();
-        String servesNow = String.valueOf(engine.client().get("serves"));
-        return now.isLike(facts) && servesNow.equals(serves)
+    Optional<String> another(Arm arm) {
+        Told now = new Told(engine.facts(), String.valueOf(engine.client().get("serves")));
+        if (engine.givesFreshLegs()) {
+            last = LifeSign.unknown();
+        }
+        // Where pinned legs have a server of their own, the first of them shows what it is.
+        Told before = expected.computeIfAbsent(engine.givesFreshLegs() ? arm : Arm.BASELINE, first -> now);
+        return now.isLike(before)
                 ? Optional.empty()
-                : Optional.of(LegRecord.ANOTHER_SERVER + ": " + now.text() + ", model " + servesNow + " in place of "
-                        + facts.text() + ", model " + serves);
+                : Optional.of(LegRecord.ANOTHER_SERVER + ": " + now.text() + " in place of " + before.text());
+    }
+
+    /** What a server says of itself. */
+    private record Told(EngineFacts facts, String serves) {
+        boolean isLike(Told other) {
+            return facts.isLike(other.facts) && serves.equals(other.serves);
+        }
+
+        String text() {
+            return facts.text() + ", model " + serves;
+        }
     }
 
     /** Whether the process is another one than when this was asked last in this life, as a reason why a leg is none. */
