@@ -11,6 +11,7 @@ import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.RunClock;
 import java.net.URI;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -39,6 +40,8 @@ final class ArmOptions {
         AUTOMATIC,
         EVERYTHING
     }
+
+    private static final Set<Hold> IN_ONE_ENGINE = EnumSet.of(Hold.SESSION, Hold.PIN_ROUTE, Hold.EVERYTHING);
 
     @Option(
             names = "--hold",
@@ -100,8 +103,19 @@ final class ArmOptions {
      * The arm that was asked for, once the options agree.
      *
      * @param floodRequests of one flood
+     * @param fleet whether a router has several engines behind it
      */
-    Way way(int floodRequests) {
+    Way way(int floodRequests, boolean fleet) {
+        Way way = way(floodRequests);
+        if (fleet && commands == null && serverCommand == null && IN_ONE_ENGINE.contains(chosen())) {
+            throw new CommandException("--hold " + SglangOptions.name(chosen())
+                    + " asks one engine for its own means, and a router is before several; write keep-warm, sidecar,"
+                    + " none or --arm-command.");
+        }
+        return way;
+    }
+
+    private Way way(int floodRequests) {
         if (commands != null) {
             return command(commands);
         }
@@ -177,7 +191,11 @@ final class ArmOptions {
     }
 
     /** The arm of a run that is resumed. */
-    static Way again(Map<String, String> kept, Optional<Map<String, String>> commands, Optional<String> serverCommand) {
+    static Way again(
+            Map<String, String> kept,
+            Optional<Map<String, String>> commands,
+            Optional<String> serverCommand,
+            boolean fleet) {
         ArmOptions options = new ArmOptions();
         if (serverCommand.isPresent() != kept.containsKey(RunHeader.ARM_SERVER)) {
             throw new CommandException(
@@ -191,7 +209,7 @@ final class ArmOptions {
                     "The run has commands as its arm, which a journal cannot make anybody run; write them"
                             + " again, by --arm-command on=COMMAND off=COMMAND."));
             options.claimsHold = kept.containsKey("arm-claims-hold");
-            return options.way(0);
+            return options.way(0, fleet);
         }
         if (commands.isPresent()) {
             throw new CommandException("The run has no commands as its arm; leave --arm-command out.");
@@ -203,7 +221,7 @@ final class ArmOptions {
         Optional.ofNullable(kept.get(TOUCH_EVERY)).ifPresent(every -> options.touchEvery = Integer.parseInt(every));
         Optional.ofNullable(kept.get(SIDECAR)).ifPresent(address -> options.sidecar = URI.create(address));
         Optional.ofNullable(kept.get(ENGINE_ID)).ifPresent(id -> options.engineId = id);
-        return options.way(Integer.MAX_VALUE);
+        return options.way(Integer.MAX_VALUE, fleet);
     }
 
     /** What has to be written again to resume. */

@@ -87,8 +87,11 @@ final class LoadtestResumeCommand implements Callable<Integer> {
         RunAgain again = RunAgain.of(header);
         URI server = LoadtestCommand.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
         LoadtestCommand.checkAddress("--url", server);
-        ArmOptions.Way way =
-                ArmOptions.again(again.arm(), Optional.ofNullable(commands), Optional.ofNullable(serverCommand));
+        ArmOptions.Way way = ArmOptions.again(
+                again.arm(),
+                Optional.ofNullable(commands),
+                Optional.ofNullable(serverCommand),
+                !again.engines().isEmpty());
         HttpSettings asked = asked(header, again);
         Workload workload = IdlePrefixFlood.workload(header.seed(), again.shape(), again.arrivals());
         if (output.isBackground()) {
@@ -101,8 +104,8 @@ final class LoadtestResumeCommand implements Callable<Integer> {
                 + ArmOptions.again(Optional.ofNullable(commands), Optional.ofNullable(serverCommand))
                 + started.again();
         return LoadtestBench.untilStopped(out, beside, output, journal, rest, bench -> {
-            try (ServerUnit unit =
-                    started.unit(server, asked.model(), Optional.ofNullable(serverCommand), journal, bench)) {
+            try (ServerUnit unit = started.unit(
+                    server, asked.model(), Optional.ofNullable(serverCommand), again.engines(), journal, bench)) {
                 refuseOtherLives(unit, header);
                 unit.restart();
                 return bench.with(unit, asked, way, (engine, environment) -> {

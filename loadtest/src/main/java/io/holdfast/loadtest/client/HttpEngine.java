@@ -40,6 +40,7 @@ public final class HttpEngine implements EngineUnderTest {
     private final ServerUnit unit;
     private final HttpSettings settings;
     private final EngineControl control;
+    private final EngineControls engines;
     private final EngineClient client;
 
     /** @param vertx runs the client */
@@ -60,6 +61,7 @@ public final class HttpEngine implements EngineUnderTest {
         this.unit = unit;
         this.settings = settings;
         this.control = new EngineControl(unit.uri(), settings, clock, waiting, unit::ended);
+        this.engines = new EngineControls(unit.engines(), settings, clock);
         this.client = new EngineClient(vertx, unit.uri(), settings, clock::nanos);
     }
 
@@ -144,12 +146,12 @@ public final class HttpEngine implements EngineUnderTest {
 
     @Override
     public EngineFacts facts() {
-        return control.facts();
+        return engines.facts();
     }
 
     @Override
-    public LifeSign lifeSign() {
-        return control.lifeSign();
+    public Map<String, LifeSign> lifeSigns() {
+        return engines.lifeSigns();
     }
 
     @Override
@@ -164,7 +166,7 @@ public final class HttpEngine implements EngineUnderTest {
 
     @Override
     public Optional<String> flush() {
-        return control.flush();
+        return engines.flush();
     }
 
     @Override
@@ -178,6 +180,7 @@ public final class HttpEngine implements EngineUnderTest {
             client.close();
         } finally {
             control.close();
+            engines.close();
         }
     }
 

@@ -4,11 +4,18 @@ import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.ServerLog;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 /** Starts the engine of a load test anew, so that each pair of legs has a server life of its own. */
 public interface ServerUnit extends AutoCloseable {
+    /** Where the load goes. */
     URI uri();
+
+    /** Where the engines behind that are asked about themselves; without a router it is the same. */
+    default List<URI> engines() {
+        return List.of(uri());
+    }
 
     /**
      * Ends the life that there is and begins another at the same address. Blocks until it is ready; the load test

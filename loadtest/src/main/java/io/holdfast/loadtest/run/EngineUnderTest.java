@@ -45,9 +45,9 @@ public interface EngineUnderTest extends AutoCloseable {
 
     EngineFacts facts();
 
-    /** By what the process that answers now can be told from another one. */
-    default LifeSign lifeSign() {
-        return LifeSign.unknown();
+    /** By what the process that answers now can be told from another one; of each engine by its address. */
+    default Map<String, LifeSign> lifeSigns() {
+        return Map.of();
     }
 
     /** What it has written since this was asked last, as far as a leg has to answer for it; absent where nobody knows. */

@@ -380,7 +380,9 @@ public final class LoadTestRun {
                 Optional<String> wrong = another.or(watch::restarted);
                 LegRecord ran = protocol.run(planned.life(), planned.order(), planned.position())
                         .withServerLog(environment.engine().written());
-                LegRecord leg = wrong.or(watch::restarted).map(ran::withProblem).orElse(ran);
+                LegRecord leg = wrong.or(watch::restarted)
+                        .map(ran::withProblem)
+                        .orElseGet(() -> ran.withShares(watch.shares()));
                 environment.stop().shielded(() -> journal.append(leg));
                 legs.add(leg);
                 standing++;

@@ -2,9 +2,12 @@ package io.holdfast.loadtest.run;
 
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.EngineShare;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RunHeader;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -27,7 +30,8 @@ final class ServerWatch {
 
     private final EngineUnderTest engine;
     private final Map<Arm, Told> expected = new EnumMap<>(Arm.class);
-    private LifeSign last = LifeSign.unknown();
+    private Map<String, LifeSign> last = Map.of();
+    private List<EngineShare> shares = List.of();
     private boolean several;
 
     ServerWatch(EngineUnderTest engine, RunHeader header) {
@@ -40,7 +44,7 @@ final class ServerWatch {
     /** A pair begins, in a process of its own where the engine gives one. */
     void pairBegins() {
         if (engine.givesFreshLives()) {
-            last = LifeSign.unknown();
+            last = Map.of();
         }
     }
 
@@ -48,7 +52,7 @@ final class ServerWatch {
     Optional<String> another(Arm arm) {
         Told now = new Told(engine.facts(), String.valueOf(engine.client().get("serves")));
         if (engine.givesFreshLegs()) {
-            last = LifeSign.unknown();
+            last = Map.of();
         }
         // Where pinned legs have a server of their own, the first of them shows what it is.
         Told before = expected.computeIfAbsent(engine.givesFreshLegs() ? arm : Arm.BASELINE, first -> now);
@@ -68,20 +72,29 @@ final class ServerWatch {
         }
     }
 
-    /** Whether the process is another one than when this was asked last in this life, as a reason why a leg is none. */
+    /** Whether a process is another one than when this was asked last in this life, as a reason why a leg is none. */
     Optional<String> restarted() {
+        shares = List.of();
         if (several) {
             return Optional.empty();
         }
-        LifeSign before = last;
-        LifeSign now = engine.lifeSign();
-        last = now.orAsIn(before);
-        if (!now.isOfAnotherThan(before)) {
+        Map<String, LifeSign> before = last;
+        Map<String, LifeSign> now = engine.lifeSigns();
+        last = new LinkedHashMap<>();
+        now.forEach((name, sign) -> last.put(name, sign.orAsIn(signOf(name, before))));
+        Optional<String> another = now.keySet().stream()
+                .filter(name -> signOf(name, now).isOfAnotherThan(signOf(name, before)))
+                .findFirst();
+        if (another.isEmpty()) {
+            shares = now.keySet().stream()
+                    .flatMap(name -> signOf(name, now).since(name, signOf(name, before)).stream())
+                    .toList();
             return Optional.empty();
         }
+        String name = another.get();
         for (int asked = 0; asked < MOST_SERVERS; asked++) {
-            LifeSign again = engine.lifeSign();
-            if (again.isOfAnotherThan(now) || !again.isOfAnotherThan(before)) {
+            LifeSign again = signOf(name, engine.lifeSigns());
+            if (again.isOfAnotherThan(signOf(name, now)) || !again.isOfAnotherThan(signOf(name, before))) {
                 several = true;
                 return Optional.empty();
             }
@@ -89,5 +102,14 @@ final class ServerWatch {
         last = now;
         return Optional.of(LegRecord.RESTARTED
                 + ": the process that answers is another one than before, with an empty cache; find out why it ended");
+    }
+
+    /** What each engine counted between the last two times that it was asked, as far as it counts. */
+    List<EngineShare> shares() {
+        return shares;
+    }
+
+    private static LifeSign signOf(String name, Map<String, LifeSign> of) {
+        return of.getOrDefault(name, LifeSign.unknown());
     }
 }

@@ -202,6 +202,9 @@ final class ResumeTest {
         Journal.Contents cut = Journal.read(cut(Files.readAllBytes(whole), 13, 5));
         RunStatus killed = RunStatus.of(cut, false);
         assertThat(killed.state()).isEqualTo(RunStatus.State.KILLED);
+        assertThat(killed.stopped().state())
+                .as("told by a process that was stopped before it wrote anything")
+                .isEqualTo(RunStatus.State.STOPPED);
         assertThat(killed.pairs()).isEqualTo(3);
         assertThat(killed.plannedPairs()).isEqualTo(12);
         assertThat(killed.percent()).isEqualTo(100 * 13 / LEGS);

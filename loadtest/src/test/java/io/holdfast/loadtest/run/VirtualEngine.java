@@ -199,9 +199,11 @@ final class VirtualEngine implements EngineUnderTest {
     }
 
     @Override
-    public LifeSign lifeSign() {
+    public Map<String, LifeSign> lifeSigns() {
         asked++;
-        return new LifeSign(Optional.of(lives + " " + restarts + " of " + asked % servers), OptionalDouble.empty());
+        return Map.of(
+                "engine",
+                new LifeSign(Optional.of(lives + " " + restarts + " of " + asked % servers), OptionalDouble.empty()));
     }
 
     @Override
