@@ -80,6 +80,7 @@ class LoadtestKillsTest {
             int ends = 0;
             int runs = 0;
             long longest = 0;
+            Duration most = unbroken.took();
             Path journal = folder.resolve("run0.jsonl");
             for (int processes = 0; ends < ENDS || Files.exists(journal); processes++) {
                 assertThat(processes)
@@ -93,12 +94,15 @@ class LoadtestKillsTest {
                         ? new String[] {"loadtest", "resume", journal.toString()}
                         : run(servers, journal);
                 long before = Files.exists(journal) ? Files.size(journal) : 0;
+                long began = System.nanoTime();
                 try (Child child = Child.start(command)) {
-                    Duration point =
-                            Duration.ofNanos(random.nextLong(unbroken.took().toNanos()));
+                    Duration point = Duration.ofNanos(random.nextLong(most.toNanos()));
                     if (ends == ENDS || child.endsWithin(point)) {
                         CommandRun told = child.end();
                         assertThat(told.code()).as("%s", told).isEqualTo(ExitCode.INCONCLUSIVE);
+                        // A point that lies behind the end of a process is wasted.
+                        Duration took = Duration.ofNanos(System.nanoTime() - began);
+                        most = took.compareTo(most) < 0 ? took : most;
                     } else if (ends++ % 2 == 0) {
                         assertThat(child.strike("KILL").out()).doesNotContain("PARTIAL");
                         left.addAll(leftByAKill(sidecar, unbroken));
@@ -109,17 +113,17 @@ class LoadtestKillsTest {
                         assertStopped(told, journal, before, left, sidecar);
                     }
                 }
+                if (DEEP) {
+                    System.out.println(ends + " ends by process " + processes + ", " + left.size() + " holds left");
+                }
                 if (hasBegun(journal) && isFinished(journal)) {
                     assertPlanned(journal, unbroken);
                     runs++;
-                    if (DEEP) {
-                        System.out.println("run " + runs + " came through after " + ends + " ends");
-                    }
                     journal = folder.resolve("run" + runs + ".jsonl");
                 }
             }
             if (DEEP) {
-                System.out.println(ends + " ends within " + unbroken.took().toMillis() + " ms each; " + runs
+                System.out.println(ends + " ends within " + most.toMillis() + " ms or more each; " + runs
                         + " runs came through; " + left.size() + " holds were left by a kill; the longest time from"
                         + " Ctrl-C to the end, with nothing held, was " + longest / 1_000_000 + " ms");
                 // In a slice nobody has the time to wait for a lease.
