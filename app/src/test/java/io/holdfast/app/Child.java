@@ -80,6 +80,18 @@ final class Child implements AutoCloseable {
         return end();
     }
 
+    /** Reads what it says up to so many lines with a word in them; false where it ended before that. */
+    boolean says(String word, int times) throws IOException {
+        for (int left = times; left > 0; ) {
+            Optional<String> line = Optional.ofNullable(out.readLine());
+            if (line.isEmpty()) {
+                return false;
+            }
+            left -= line.get().contains(word) ? 1 : 0;
+        }
+        return true;
+    }
+
     /** Whether it ends by itself within a time; reads nothing of what it says. */
     boolean endsWithin(Duration limit) throws InterruptedException {
         return process.waitFor(limit.toNanos(), TimeUnit.NANOSECONDS);

@@ -33,10 +33,11 @@ import org.junit.jupiter.api.io.TempDir;
  * Ended anywhere
  * ==============
  *
- * A run in a process of its own, with a sidecar that holds, is ended at a point drawn by chance from all of what a run takes
- * from its first instruction on; what is left is resumed, and is ended again at another point, until a process comes through.
- * So a point lies anywhere: before there is a journal, in the rehearsal, in a leg that holds, between two lines, in a resumed
- * run that rehearses again, while it prints.
+ * A run in a process of its own, with a sidecar that holds, is ended at a point drawn by chance; what is left is resumed, and is
+ * ended again at another point, until a process comes through. A point is so many legs after the beginning, and then a time of
+ * up to a leg or, before the first, of up to what a process takes to come to it: by the clock alone a slow machine would have
+ * nothing but beginnings. So it lies anywhere: before there is a journal, in the rehearsal, in a leg that holds, between two
+ * lines, in a resumed run that rehearses again, while it prints.
  *
  * What has to be there in the end is read twice: by the journal's own reader, and line by line by what follows here, which
  * knows three kinds of lines and nothing of the reader.
@@ -49,6 +50,9 @@ class LoadtestKillsTest {
     private static final int ENDS = DEEP ? 100 : 2;
     private static final int PREFIX = 256;
     private static final int CAPACITY = 1_584;
+    /** Of one process that begins a run: the rehearsal's and those of three pairs. */
+    private static final int LEGS = 12;
+
     private static final int MOST_PROCESSES = 40 * ENDS;
     private static final Pattern LEASE = Pattern.compile("leaves behind ends by itself within (\\d+)\\s+s");
     private static final Set<String> ENDED = Set.of("released", "expiring");
@@ -80,7 +84,6 @@ class LoadtestKillsTest {
             int ends = 0;
             int runs = 0;
             long longest = 0;
-            Duration most = unbroken.took();
             Path journal = folder.resolve("run0.jsonl");
             for (int processes = 0; ends < ENDS || Files.exists(journal); processes++) {
                 assertThat(processes)
@@ -94,15 +97,13 @@ class LoadtestKillsTest {
                         ? new String[] {"loadtest", "resume", journal.toString()}
                         : run(servers, journal);
                 long before = Files.exists(journal) ? Files.size(journal) : 0;
-                long began = System.nanoTime();
                 try (Child child = Child.start(command)) {
-                    Duration point = Duration.ofNanos(random.nextLong(most.toNanos()));
-                    if (ends == ENDS || child.endsWithin(point)) {
+                    int legs = random.nextInt(LEGS);
+                    Duration then = Duration.ofNanos(
+                            random.nextLong((legs == 0 ? unbroken.beginning() : unbroken.leg()).toNanos()));
+                    if (ends == ENDS || !child.says("probe", legs) || child.endsWithin(then)) {
                         CommandRun told = child.end();
                         assertThat(told.code()).as("%s", told).isEqualTo(ExitCode.INCONCLUSIVE);
-                        // A point that lies behind the end of a process is wasted.
-                        Duration took = Duration.ofNanos(System.nanoTime() - began);
-                        most = took.compareTo(most) < 0 ? took : most;
                     } else if (ends++ % 2 == 0) {
                         assertThat(child.strike("KILL").out()).doesNotContain("PARTIAL");
                         left.addAll(leftByAKill(sidecar, unbroken));
@@ -110,7 +111,7 @@ class LoadtestKillsTest {
                         long struck = System.nanoTime();
                         CommandRun told = child.strike("INT");
                         longest = Math.max(longest, System.nanoTime() - struck);
-                        assertStopped(told, journal, before, left, sidecar);
+                        assertStopped(told, legs == 0, journal, before, left, sidecar);
                     }
                 }
                 if (DEEP) {
@@ -123,7 +124,7 @@ class LoadtestKillsTest {
                 }
             }
             if (DEEP) {
-                System.out.println(ends + " ends within " + most.toMillis() + " ms or more each; " + runs
+                System.out.println(ends + " ends; " + runs
                         + " runs came through; " + left.size() + " holds were left by a kill; the longest time from"
                         + " Ctrl-C to the end, with nothing held, was " + longest / 1_000_000 + " ms");
                 // In a slice nobody has the time to wait for a lease.
@@ -140,14 +141,15 @@ class LoadtestKillsTest {
         return holds(sidecar).stream().map(hold -> hold.path("id").asText()).collect(Collectors.toSet());
     }
 
-    private static void assertStopped(CommandRun told, Path journal, long before, Set<String> left, Http sidecar)
+    private static void assertStopped(
+            CommandRun told, boolean early, Path journal, long before, Set<String> left, Http sidecar)
             throws IOException {
         assertThat(holds(sidecar))
                 .as("held after %s", told)
                 .extracting(hold -> hold.path("id").asText())
                 .isSubsetOf(left);
         assertThat(told.err()).as("after %s", told.out()).isEmpty();
-        if (told.out().isEmpty()) {
+        if (early && told.out().isEmpty()) {
             // A process that has not yet come to its own code is ended by the system, and has touched nothing.
             assertThat(Files.exists(journal) ? Files.size(journal) : 0).isEqualTo(before);
         } else if (hasBegun(journal) && !isFinished(journal)) {
@@ -159,22 +161,38 @@ class LoadtestKillsTest {
     /** What a run leaves that nobody ends: by it the others are measured. */
     private Unbroken unbroken(DemoServers servers) throws Exception {
         Path journal = folder.resolve("unbroken.jsonl");
+        String head = "";
         long began = System.nanoTime();
-        CommandRun told = Child.tells(run(servers, journal));
-        long took = System.nanoTime() - began;
+        long first;
+        CommandRun told;
+        try (Child child = Child.start(run(servers, journal))) {
+            for (String line = child.line(); !line.contains("probe"); line = child.line()) {
+                head += line + "\n";
+            }
+            first = System.nanoTime();
+            told = child.end();
+        }
+        Duration rest = Duration.ofNanos(System.nanoTime() - first);
         assertThat(told.code()).as("%s", told).isEqualTo(ExitCode.INCONCLUSIVE);
-        Matcher lease = LEASE.matcher(told.out());
-        assertThat(lease.find()).as("how long a hold lasts is said in %s", told).isTrue();
+        Matcher lease = LEASE.matcher(head);
+        assertThat(lease.find()).as("how long a hold lasts is said in %s", head).isTrue();
         List<LegRecord> legs = Journal.read(journal).legs();
         Map<Integer, String> bodies = legs.stream()
                 .collect(Collectors.toMap(LegRecord::position, LegRecord::bodies, (one, other) -> {
                     assertThat(other).isEqualTo(one);
                     return one;
                 }));
-        return new Unbroken(bodies, Duration.ofNanos(took), Integer.parseInt(lease.group(1)));
+        return new Unbroken(
+                bodies, Duration.ofNanos(first - began), rest.dividedBy(LEGS), Integer.parseInt(lease.group(1)));
     }
 
-    private record Unbroken(Map<Integer, String> bodies, Duration took, int leaseSeconds) {}
+    /**
+     * What a run is that nobody ends.
+     *
+     * @param bodies what the legs at each place ask for
+     * @param beginning from its start to the end of its first leg
+     */
+    private record Unbroken(Map<Integer, String> bodies, Duration beginning, Duration leg, int leaseSeconds) {}
 
     private static boolean hasBegun(Path journal) {
         try {

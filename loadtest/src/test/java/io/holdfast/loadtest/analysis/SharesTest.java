@@ -64,7 +64,7 @@ final class SharesTest {
         LegRecord failed = Legs.withRequests(
                 LEG,
                 request -> request.number() == 2 ? Legs.failed(request, RequestStatus.TIMED_OUT, "late") : request);
-        assertThat(Shares.contradictions(Legs.header(), List.of(failed.withShares(List.of(share("a", 7 * SENT, 0))))))
+        assertThat(Shares.contradictions(Legs.header(), List.of(failed.withShares(List.of(share("a", 7L * SENT, 0))))))
                 .isEmpty();
     }
 

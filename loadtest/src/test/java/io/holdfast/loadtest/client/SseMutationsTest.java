@@ -170,7 +170,7 @@ final class SseMutationsTest {
         for (String event : events) {
             if (!event.equals("<done>")) {
                 JsonNode count = new ObjectMapper()
-                        .readTree(event)
+                        .readTree(event.getBytes(StandardCharsets.UTF_8))
                         .path(route == CompletionRoute.SGLANG_GENERATE ? "meta_info" : "usage")
                         .path("completion_tokens");
                 if (count.isIntegralNumber() && count.canConvertToInt() && count.intValue() >= 0) {
