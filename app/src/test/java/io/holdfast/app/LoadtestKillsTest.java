@@ -161,13 +161,13 @@ class LoadtestKillsTest {
     /** What a run leaves that nobody ends: by it the others are measured. */
     private Unbroken unbroken(DemoServers servers) throws Exception {
         Path journal = folder.resolve("unbroken.jsonl");
-        String head = "";
+        StringBuilder head = new StringBuilder();
         long began = System.nanoTime();
         long first;
         CommandRun told;
         try (Child child = Child.start(run(servers, journal))) {
             for (String line = child.line(); !line.contains("probe"); line = child.line()) {
-                head += line + "\n";
+                head.append(line).append("\n");
             }
             first = System.nanoTime();
             told = child.end();

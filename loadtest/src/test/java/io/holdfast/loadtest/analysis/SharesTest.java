@@ -58,6 +58,21 @@ final class SharesTest {
                 .isEmpty();
     }
 
+    /** What the arm sends is counted by the engine like all else. */
+    @Test
+    void requestsOfTheArm_areAmongWhatWasSent() {
+        LegRecord touched = Legs.withOwn(LEG, LEG.probes());
+        int own = LEG.probes().stream()
+                .mapToInt(request -> request.promptTokens().orElseThrow())
+                .sum();
+        int found = LEG.probes().stream()
+                .mapToInt(request -> request.cachedTokens().orElseThrow())
+                .sum();
+        assertThat(Shares.contradictions(
+                        Legs.header(), List.of(touched.withShares(List.of(share("a", SENT + own, CACHED + found))))))
+                .isEmpty();
+    }
+
     /** Of a request that failed nobody knows how much of it was counted. */
     @Test
     void legsWithFailedRequests_areLeftOut() {
