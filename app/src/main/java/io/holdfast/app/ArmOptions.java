@@ -6,10 +6,12 @@ import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.SidecarHolder;
 import io.holdfast.loadtest.journal.EngineFacts.Family;
+import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.RunClock;
 import java.net.URI;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -38,6 +40,8 @@ final class ArmOptions {
         AUTOMATIC,
         EVERYTHING
     }
+
+    private static final Set<Hold> IN_ONE_ENGINE = EnumSet.of(Hold.SESSION, Hold.PIN_ROUTE, Hold.EVERYTHING);
 
     @Option(
             names = "--hold",
@@ -79,19 +83,51 @@ final class ArmOptions {
                             + " to show it.")
     private boolean claimsHold;
 
+    @Option(
+            names = "--arm-server-command",
+            paramLabel = "COMMAND",
+            description =
+                    "In place of --hold: in pinned legs the server is started by this command, in baseline legs by"
+                        + " --server-command. Each leg has a process of its own, with a burn-in leg before it that is"
+                        + " not written down.")
+    private @Nullable String serverCommand;
+
     ArmOptions() {}
+
+    /** The command for the server of pinned legs, where they have one. */
+    Optional<String> server() {
+        return Optional.ofNullable(serverCommand);
+    }
 
     /**
      * The arm that was asked for, once the options agree.
      *
      * @param floodRequests of one flood
+     * @param fleet whether a router has several engines behind it
      */
-    Way way(int floodRequests) {
+    Way way(int floodRequests, boolean fleet) {
+        Way way = way(floodRequests);
+        if (fleet && commands == null && serverCommand == null && IN_ONE_ENGINE.contains(chosen())) {
+            throw new CommandException("--hold " + SglangOptions.name(chosen())
+                    + " asks one engine for its own means, and a router is before several; write keep-warm, sidecar,"
+                    + " none or --arm-command.");
+        }
+        return way;
+    }
+
+    private Way way(int floodRequests) {
         if (commands != null) {
             return command(commands);
         }
         if (claimsHold) {
             throw new CommandException("--arm-claims-hold is for --arm-command; leave it out.");
+        }
+        if (serverCommand != null) {
+            if (hold != null || sidecar != null || engineId != null) {
+                throw new CommandException(
+                        "--arm-server-command is an arm of its own; leave --hold and --sidecar out.");
+            }
+            return anotherServer(serverCommand);
         }
         Hold chosen = chosen();
         if (!needsSidecar(chosen) && (sidecar != null || engineId != null)) {
@@ -115,13 +151,16 @@ final class ArmOptions {
 
     /** Whether what the arm does depends on what was sent before its hold step. */
     boolean learns() {
-        return commands == null && (chosen() == Hold.AUTOMATIC || chosen() == Hold.EVERYTHING);
+        return commands == null && serverCommand == null && (chosen() == Hold.AUTOMATIC || chosen() == Hold.EVERYTHING);
     }
 
     /** What a journal keeps of these options: the arm's name and addresses, and of commands only that there are some. */
     Map<String, String> kept() {
         if (commands != null) {
             return claimsHold ? Map.of(ARM_COMMAND, "", "arm-claims-hold", "") : Map.of(ARM_COMMAND, "");
+        }
+        if (serverCommand != null) {
+            return Map.of(RunHeader.ARM_SERVER, "");
         }
         Hold chosen = chosen();
         Map<String, String> kept = new TreeMap<>(Map.of(HOLD, SglangOptions.name(chosen)));
@@ -141,39 +180,61 @@ final class ArmOptions {
     }
 
     /** Whether a run with this in its journal has commands, which have to be written again. */
-    static boolean isCommand(Map<String, String> kept) {
+    private static boolean isCommand(Map<String, String> kept) {
         return kept.containsKey(ARM_COMMAND);
     }
 
+    /** What has to be written beside the journal of such a run to resume it; the commands are not in it. */
+    static String toWriteAgain(Map<String, String> kept) {
+        return (isCommand(kept) ? " --arm-command on=COMMAND off=COMMAND" : "")
+                + (kept.containsKey(RunHeader.ARM_SERVER) ? " --arm-server-command COMMAND" : "");
+    }
+
     /** The arm of a run that is resumed. */
-    static Way again(Map<String, String> kept, Optional<Map<String, String>> commands) {
+    static Way again(
+            Map<String, String> kept,
+            Optional<Map<String, String>> commands,
+            Optional<String> serverCommand,
+            boolean fleet) {
         ArmOptions options = new ArmOptions();
+        if (serverCommand.isPresent() != kept.containsKey(RunHeader.ARM_SERVER)) {
+            throw new CommandException(
+                    serverCommand.isPresent()
+                            ? "The run has no server of its own for pinned legs; leave --arm-server-command out."
+                            : "Pinned legs of the run have a server that a command started, which a journal cannot make"
+                                    + " anybody run; write it again, by --arm-server-command COMMAND.");
+        }
         if (isCommand(kept)) {
             options.commands = commands.orElseThrow(() -> new CommandException(
                     "The run has commands as its arm, which a journal cannot make anybody run; write them"
                             + " again, by --arm-command on=COMMAND off=COMMAND."));
             options.claimsHold = kept.containsKey("arm-claims-hold");
-            return options.way(0);
+            return options.way(0, fleet);
         }
         if (commands.isPresent()) {
             throw new CommandException("The run has no commands as its arm; leave --arm-command out.");
+        }
+        if (serverCommand.isPresent()) {
+            return anotherServer(serverCommand.get());
         }
         options.hold = Optional.ofNullable(kept.get(HOLD)).orElse(SglangOptions.name(Hold.NONE));
         Optional.ofNullable(kept.get(TOUCH_EVERY)).ifPresent(every -> options.touchEvery = Integer.parseInt(every));
         Optional.ofNullable(kept.get(SIDECAR)).ifPresent(address -> options.sidecar = URI.create(address));
         Optional.ofNullable(kept.get(ENGINE_ID)).ifPresent(id -> options.engineId = id);
-        return options.way(Integer.MAX_VALUE);
+        return options.way(Integer.MAX_VALUE, fleet);
     }
 
     /** What has to be written again to resume. */
     String again() {
-        return again(Optional.ofNullable(commands));
+        return again(Optional.ofNullable(commands), server());
     }
 
-    static String again(Optional<Map<String, String>> commands) {
-        return commands.map(given -> " --arm-command on=" + StatusReport.quoted(given.getOrDefault("on", "")) + " off="
-                        + StatusReport.quoted(given.getOrDefault("off", "")))
-                .orElse("");
+    static String again(Optional<Map<String, String>> commands, Optional<String> server) {
+        return server.map(command -> " --arm-server-command " + StatusReport.quoted(command))
+                        .orElse("")
+                + commands.map(given -> " --arm-command on=" + StatusReport.quoted(given.getOrDefault("on", ""))
+                                + " off=" + StatusReport.quoted(given.getOrDefault("off", "")))
+                        .orElse("");
     }
 
     private Hold chosen() {
@@ -182,7 +243,8 @@ final class ArmOptions {
         }
         if (sidecar == null) {
             throw new CommandException("What holds the prefix in pinned legs is not said; write --hold session,"
-                    + " keep-warm, pin-route, everything or none, --sidecar with --engine-id, or --arm-command.");
+                    + " keep-warm, pin-route, everything or none, --sidecar with --engine-id, --arm-command or"
+                    + " --arm-server-command.");
         }
         return Hold.SIDECAR;
     }
@@ -209,7 +271,14 @@ final class ArmOptions {
                 : new Way(true, (engine, clock) -> new SidecarHolder(address, id, LEASE, clock));
     }
 
+    private static Way anotherServer(String command) {
+        return new Way(false, (engine, clock) -> Arms.anotherServer(command));
+    }
+
     private Way command(Map<String, String> given) {
+        if (serverCommand != null) {
+            throw new CommandException("--arm-command and --arm-server-command are two arms; leave one out.");
+        }
         if (hold != null || sidecar != null || engineId != null) {
             throw new CommandException("--arm-command is an arm of its own; leave --hold and --sidecar out.");
         }

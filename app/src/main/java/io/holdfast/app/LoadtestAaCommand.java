@@ -18,7 +18,9 @@ import java.io.PrintWriter;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -144,14 +146,15 @@ final class LoadtestAaCommand implements Callable<Integer> {
         Arrivals arrivals = load.arrivals();
         FloodShape shape = load.shape(floodRequests, floodTokens).withOutputTokens(1, outputTokens);
         LoadTestSettings settings = settings(
-                new RunAgain(server, shape, arrivals, flush.path(), ask.ca(), ArmOptions.none()).options(), arrivals);
+                new RunAgain(server, List.of(), shape, arrivals, flush.path(), ask.ca(), ArmOptions.none()).options(),
+                arrivals);
         Workload workload = IdlePrefixFlood.workload(load.seed(), shape, arrivals);
         HttpSettings http = ask.on(HttpSettings.defaults().withRoute(api.route), System.getenv());
         HttpSettings flushed = flush.on(http);
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
         return LoadtestBench.untilStopped(out, beside, output, file, ask.again() + started.again(), bench -> {
-            try (ServerUnit unit = started.unit(server, model.name(), file, bench)) {
+            try (ServerUnit unit = started.unit(server, model.name(), Optional.empty(), List.of(), file, bench)) {
                 unit.restart();
                 HttpSettings asked = model.on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
                 return bench.with(unit, asked, ArmOptions.Way.none(), (engine, environment) -> {

@@ -64,6 +64,12 @@ final class LoadtestResumeCommand implements Callable<Integer> {
             description = "The commands of the run, where it has such an arm: no journal can make one run.")
     private @Nullable Map<String, String> commands;
 
+    @Option(
+            names = "--arm-server-command",
+            paramLabel = "COMMAND",
+            description = "The command for the server of pinned legs, where the run has such an arm.")
+    private @Nullable String serverCommand;
+
     @Mixin
     private ExpectOptions expect = new ExpectOptions();
 
@@ -81,7 +87,11 @@ final class LoadtestResumeCommand implements Callable<Integer> {
         RunAgain again = RunAgain.of(header);
         URI server = LoadtestCommand.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
         LoadtestCommand.checkAddress("--url", server);
-        ArmOptions.Way way = ArmOptions.again(again.arm(), Optional.ofNullable(commands));
+        ArmOptions.Way way = ArmOptions.again(
+                again.arm(),
+                Optional.ofNullable(commands),
+                Optional.ofNullable(serverCommand),
+                !again.engines().isEmpty());
         HttpSettings asked = asked(header, again);
         Workload workload = IdlePrefixFlood.workload(header.seed(), again.shape(), again.arrivals());
         if (output.isBackground()) {
@@ -90,9 +100,12 @@ final class LoadtestResumeCommand implements Callable<Integer> {
         }
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
-        String rest = ask.again() + ArmOptions.again(Optional.ofNullable(commands)) + started.again();
+        String rest = ask.again()
+                + ArmOptions.again(Optional.ofNullable(commands), Optional.ofNullable(serverCommand))
+                + started.again();
         return LoadtestBench.untilStopped(out, beside, output, journal, rest, bench -> {
-            try (ServerUnit unit = started.unit(server, asked.model(), journal, bench)) {
+            try (ServerUnit unit = started.unit(
+                    server, asked.model(), Optional.ofNullable(serverCommand), again.engines(), journal, bench)) {
                 refuseOtherLives(unit, header);
                 unit.restart();
                 return bench.with(unit, asked, way, (engine, environment) -> {

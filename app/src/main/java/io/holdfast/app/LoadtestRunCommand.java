@@ -62,8 +62,13 @@ final class LoadtestRunCommand implements Callable<Integer> {
             description = "The engine's HTTP address, such as http://127.0.0.1:30000.")
     private @Nullable URI url;
 
-    @Option(names = "--engine", paramLabel = "URL", description = "The same.")
-    private @Nullable URI engine;
+    @Option(
+            names = "--engine",
+            paramLabel = "URL",
+            description =
+                    "The same; beside --url, an engine behind the router at that address, again for each: they are"
+                            + " asked themselves what they are and have served, and to empty their caches.")
+    private List<URI> engines = List.of();
 
     @Mixin
     private ServerOptions started = new ServerOptions();
@@ -179,7 +184,8 @@ final class LoadtestRunCommand implements Callable<Integer> {
         refuseTooFewRounds();
         FloodShape shape = shape();
         Arrivals arrivals = load.arrivals();
-        ArmOptions.Way way = arm.way(shape.floodRequests());
+        List<URI> behind = behind();
+        ArmOptions.Way way = arm.way(shape.floodRequests(), !behind.isEmpty());
         Optional.ofNullable(route).ifPresent(way::refuseTextFor);
         Path file = journal.file("run");
         LoadtestCommand.checkFolder(file);
@@ -193,12 +199,13 @@ final class LoadtestRunCommand implements Callable<Integer> {
         PrintWriter beside = output.beside(spec.commandLine());
         Workload workload = IdlePrefixFlood.workload(load.seed(), shape, arrivals);
         LoadTestSettings planned = settings(
-                judged(new RunAgain(server, shape, arrivals, flush.path(), ask.ca(), arm.kept()).options()), arrivals);
+                judged(new RunAgain(server, behind, shape, arrivals, flush.path(), ask.ca(), arm.kept()).options()),
+                arrivals);
         return LoadtestBench.untilStopped(
                 out, beside, output, file, ask.again() + arm.again() + started.again(), bench -> {
-                    try (ServerUnit unit = started.unit(server, model.name(), file, bench)) {
+                    try (ServerUnit unit = started.unit(server, model.name(), arm.server(), behind, file, bench)) {
                         unit.restart();
-                        Family family = HttpEngine.family(server, flushed, bench.clock());
+                        Family family = HttpEngine.family(unit.engines().getFirst(), flushed, bench.clock());
                         HttpSettings asked = withModel(
                                 server,
                                 flushed.withRoute(Optional.ofNullable(route).orElseGet(() -> way.routeFor(family))),
@@ -251,6 +258,8 @@ final class LoadtestRunCommand implements Callable<Integer> {
                 .repeatPairs(repeatPairs)
                 .statistic(statistic)
                 .rehearsal(true)
+                // A process that serves one leg is burned in before that one.
+                .burnIn(arm.server().isEmpty())
                 .options(options)
                 .build();
     }
@@ -287,14 +296,28 @@ final class LoadtestRunCommand implements Callable<Integer> {
     }
 
     private URI server() {
-        if (url != null && engine != null) {
-            throw new CommandException("--url and --engine are the same; leave one out.");
+        if (url == null && engines.size() > 1) {
+            throw new CommandException("--engine is written " + engines.size() + " times, and the router before those"
+                    + " engines is not named; write its address, as --url http://127.0.0.1:30000.");
         }
-        Optional<URI> named = Optional.ofNullable(url).or(() -> Optional.ofNullable(engine));
+        Optional<URI> named = Optional.ofNullable(url).or(() -> engines.stream().findFirst());
         URI server = named.orElseThrow(
                 () -> new CommandException("No engine is named; write its address, as --url http://127.0.0.1:30000."));
         LoadtestCommand.checkAddress(url != null ? "--url" : "--engine", server);
         return LoadtestCommand.withoutVersion(server);
+    }
+
+    /** The engines behind a router, where there is one. */
+    private List<URI> behind() {
+        if (url == null) {
+            return List.of();
+        }
+        engines.forEach(address -> LoadtestCommand.checkAddress("--engine", address));
+        List<URI> behind = engines.stream().map(LoadtestCommand::withoutVersion).toList();
+        if (behind.stream().distinct().count() < behind.size()) {
+            throw new CommandException("--engine names the same engine twice; write each of them once.");
+        }
+        return behind;
     }
 
     /** SGLang's own route serves one model and asks for no name. */

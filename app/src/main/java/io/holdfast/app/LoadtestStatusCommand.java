@@ -36,8 +36,7 @@ final class LoadtestStatusCommand implements Callable<Integer> {
         boolean beingWritten = Journal.isBeingWritten(journal);
         Journal.Contents run = Journal.read(journal);
         RunStatus status = RunStatus.of(run, beingWritten);
-        String again = (ArmOptions.isCommand(run.header().options()) ? " --arm-command on=COMMAND off=COMMAND" : "")
-                + AskOptions.again(run.header());
+        String again = ArmOptions.toWriteAgain(run.header().options()) + AskOptions.again(run.header());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             StatusReport.printJson(status, run, journal, again, out);

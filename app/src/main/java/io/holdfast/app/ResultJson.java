@@ -17,9 +17,11 @@ import io.holdfast.loadtest.analysis.MetricResult;
 import io.holdfast.loadtest.analysis.OwnRequests;
 import io.holdfast.loadtest.analysis.QuantileRange;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.analysis.Shares;
 import io.holdfast.loadtest.analysis.Waves;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.EngineShare;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RunHeader;
@@ -66,6 +68,8 @@ final class ResultJson {
         ArrayNode arms = root.putArray("arms");
         arm(arms.addObject(), "baseline", result.baseline(), own(result, Arm.BASELINE));
         arm(arms.addObject(), "pinned", result.pinned(), own(result, Arm.PINNED));
+        engines((ObjectNode) arms.path(0), Shares.of(ResultReport.measured(result, Arm.BASELINE)));
+        engines((ObjectNode) arms.path(1), Shares.of(ResultReport.measured(result, Arm.PINNED)));
         root.set("verdict", verdict(result.verdict()));
         ArrayNode metrics = root.putArray("metrics");
         result.metrics().forEach(metric -> metric(metrics.addObject(), metric));
@@ -238,10 +242,22 @@ final class ResultJson {
         leg.problem().ifPresent(problem -> node.put("problem", problem));
         node.putNull("serverLog");
         leg.serverLog().ifPresent(log -> serverLog(node.putObject("serverLog"), log));
+        engines(node, leg.shares());
         ObjectNode values = node.putObject("millis");
         numbers.forEach(number -> ResultReport.number(values, number.name(), number.of(leg.requests())));
         ArrayNode probes = node.putArray("probes");
         leg.probes().forEach(probe -> probe(probes.addObject(), probe));
+    }
+
+    private static void engines(ObjectNode node, List<EngineShare> shares) {
+        ArrayNode engines = node.putArray("engines");
+        for (EngineShare share : shares) {
+            ObjectNode one = engines.addObject()
+                    .put("engine", share.engine())
+                    .put("promptTokens", share.promptTokens())
+                    .putNull("cachedTokens");
+            share.cachedTokens().ifPresent(tokens -> one.put("cachedTokens", tokens));
+        }
     }
 
     private static void serverLog(ObjectNode node, ServerLog log) {

@@ -12,13 +12,17 @@ import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.analysis.OwnRequests;
 import io.holdfast.loadtest.analysis.QuantileRange;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.analysis.Shares;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.EngineShare;
+import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.RunPlan;
 import io.holdfast.loadtest.workload.Arrivals;
 import java.io.PrintWriter;
 import java.net.URI;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -139,6 +143,7 @@ final class ResultReport {
         arm(text, "baseline", result.baseline());
         arm(text, "pinned", result.pinned());
         quantiles(text, result);
+        engines(text, result);
         ownRequests(text, result);
         Floods.of(result.header(), result.legs()).ifPresent(floods -> text.paragraph("  ", waited(floods)));
         text.blank();
@@ -196,6 +201,44 @@ final class ResultReport {
                                                     shown(of)))
                                             .orElse("")));
         }
+    }
+
+    /** What each of several engines had of the load; of one alone it is what stands above. */
+    private static void engines(TerminalText text, Result result) {
+        List<EngineShare> baseline = Shares.of(measured(result, Arm.BASELINE));
+        List<EngineShare> pinned = Shares.of(measured(result, Arm.PINNED));
+        if (baseline.size() < 2) {
+            return;
+        }
+        text.line("  prompt tokens by engine, and how much of them was cached:");
+        for (EngineShare share : baseline) {
+            text.line(String.format(
+                    Locale.ROOT,
+                    "    %-28s %-28s %s",
+                    share.engine(),
+                    "baseline " + share(share),
+                    pinned.stream()
+                            .filter(other -> other.engine().equals(share.engine()))
+                            .map(other -> "pinned " + share(other))
+                            .findFirst()
+                            .orElse("")));
+        }
+    }
+
+    static List<LegRecord> measured(Result result, Arm arm) {
+        return result.legs().stream()
+                .filter(leg -> leg.isMeasured() && leg.arm() == arm)
+                .toList();
+    }
+
+    private static String share(EngineShare of) {
+        return String.format(Locale.ROOT, "%,d", of.promptTokens())
+                + (of.cachedTokens().isPresent() && of.promptTokens() > 0
+                        ? String.format(
+                                Locale.ROOT,
+                                ", %.1f %%",
+                                100.0 * of.cachedTokens().getAsLong() / of.promptTokens())
+                        : "");
     }
 
     /** The quantiles of all probes of both arms; a bound that so few probes do not give is left out. */

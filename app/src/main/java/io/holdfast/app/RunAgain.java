@@ -5,26 +5,32 @@ import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What a journal keeps of the command that began it, so that the run can be resumed: addresses, sizes and the arm's name. Keys
  * are never among it, nor commands: a journal may come from elsewhere, and reading one must not run anything.
  *
+ * @param engines those behind the address, where it is a router's
  * @param arrivals when the requests of a flood come
  * @param ca the file of the certificates that are trusted
  * @param arm the options of the arm
  */
 record RunAgain(
         URI url,
+        List<URI> engines,
         FloodShape shape,
         Arrivals arrivals,
         Optional<String> flushPath,
         Optional<Path> ca,
         Map<String, String> arm) {
     private static final String URL = "url";
+    private static final String ENGINES = "engine";
     private static final String FLUSH_PATH = "flush-path";
     private static final String CA = "ca";
     private static final String ARRIVALS = "arrivals";
@@ -34,6 +40,9 @@ record RunAgain(
     Map<String, String> options() {
         Map<String, String> options = new TreeMap<>(arm);
         options.put(URL, url.toString());
+        if (!engines.isEmpty()) {
+            options.put(ENGINES, engines.stream().map(URI::toString).collect(Collectors.joining(" ")));
+        }
         flushPath.ifPresent(path -> options.put(FLUSH_PATH, path));
         ca.ifPresent(file -> options.put(CA, file.toString()));
         options.put("prefix-tokens", Integer.toString(shape.prefixTokens()));
@@ -74,9 +83,15 @@ record RunAgain(
                     .map(Arrivals::of)
                     .orElseGet(Arrivals.Closed::new);
             URI url = URI.create(Optional.ofNullable(options.remove(URL)).orElse(""));
+            List<URI> engines = Stream.of(Optional.ofNullable(options.remove(ENGINES))
+                            .orElse("")
+                            .split(" ", -1))
+                    .filter(address -> !address.isEmpty())
+                    .map(URI::create)
+                    .toList();
             Optional<String> flushPath = Optional.ofNullable(options.remove(FLUSH_PATH));
             Optional<Path> ca = Optional.ofNullable(options.remove(CA)).map(Path::of);
-            return new RunAgain(url, shape, arrivals, flushPath, ca, options);
+            return new RunAgain(url, engines, shape, arrivals, flushPath, ca, options);
         } catch (IllegalArgumentException e) {
             throw new CommandException("The first line of the journal has an option that cannot be read ("
                     + e.getMessage() + "); begin a new run.");

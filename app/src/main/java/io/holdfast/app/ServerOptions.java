@@ -1,6 +1,7 @@
 package io.holdfast.app;
 
 import io.holdfast.loadtest.client.ExistingServer;
+import io.holdfast.loadtest.client.Fleet;
 import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.client.StartedServer;
 import java.net.URI;
@@ -77,9 +78,29 @@ final class ServerOptions {
     /**
      * The server, once the options agree; nothing is started yet.
      *
+     * @param pinned the command for pinned legs, where the arms differ in it
+     * @param engines those behind it, where it is a router
      * @param bench told what is being waited for
      */
-    ServerUnit unit(URI server, Optional<String> model, Path journal, LoadtestBench bench) {
+    ServerUnit unit(
+            URI server,
+            Optional<String> model,
+            Optional<String> pinned,
+            List<URI> engines,
+            Path journal,
+            LoadtestBench bench) {
+        ServerUnit unit = unit(server, model, pinned, journal, bench);
+        return engines.isEmpty() ? unit : new Fleet(unit, engines);
+    }
+
+    private ServerUnit unit(
+            URI server, Optional<String> model, Optional<String> pinned, Path journal, LoadtestBench bench) {
+        if (pinned.isPresent() && (command == null || restart != null)) {
+            throw new CommandException(
+                    command == null
+                            ? "--arm-server-command is for pinned legs alone; write --server-command for the others."
+                            : "With --arm-server-command each leg has a process of its own; leave --restart out.");
+        }
         if (command == null) {
             if (values != null || environment != null || unset != null || log != null || restart != null) {
                 throw new CommandException("--server-set, --server-env, --server-unset, --server-log and --restart are"
@@ -104,6 +125,7 @@ final class ServerOptions {
                 new StartedServer.Plan(
                         server,
                         command,
+                        pinned,
                         filled,
                         variables,
                         unset == null ? Set.of() : Set.copyOf(unset),

@@ -33,7 +33,7 @@ final class StatusReport {
             return ExitCode.STOPPED;
         }
         Journal.Contents run = Journal.read(journal);
-        RunStatus status = RunStatus.of(run, false);
+        RunStatus status = RunStatus.of(run, false).stopped();
         if (json) {
             printJson(status, run, journal, again, out);
             return ExitCode.STOPPED;

@@ -142,7 +142,9 @@ class BadInputTest {
                 "--hold session|--sidecar and --engine-id are for --hold sidecar or automatic, and this is",
                 "--arm-command on=true|--arm-command is an arm of its own; leave --hold and --sidecar out.",
                 "--arm-claims-hold|--arm-claims-hold is for --arm-command; leave it out.",
-                "--url http://127.0.0.1:1|--url and --engine are the same; leave one out.",
+                "--engine http://127.0.0.1:1 --engine http://127.0.0.1:2|--engine is written 2 times, and the router"
+                        + " before",
+                "--arm-server-command x|--arm-server-command is an arm of its own; leave --hold and --sidecar out.",
                 "--flush-path x|The flush path is x; it starts with a slash,",
                 "--rounds 0|The rounds must be between 1 and 1000, not 0.",
                 "--concurrency 0|The concurrency must be between 1 and 4096, not 0.",

@@ -9,11 +9,13 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /** A command in a process of its own, started with the options that the launcher gives it. */
 final class Child implements AutoCloseable {
@@ -95,7 +97,36 @@ final class Child implements AutoCloseable {
                 .isZero();
     }
 
-    private CommandRun end() {
+    /** Reads what it says up to so many lines with a word in them; false where it ended before that. */
+    boolean says(String word, int times) throws IOException {
+        for (int left = times; left > 0; ) {
+            Optional<String> line = Optional.ofNullable(out.readLine());
+            if (line.isEmpty()) {
+                return false;
+            }
+            left -= line.get().contains(word) ? 1 : 0;
+        }
+        return true;
+    }
+
+    /** Whether it ends by itself within a time; reads nothing of what it says. */
+    boolean endsWithin(Duration limit) throws InterruptedException {
+        return process.waitFor(limit.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /** Sends a signal, unless it has just ended by itself, and awaits its end. */
+    CommandRun strike(String signal) throws IOException, InterruptedException {
+        int sent = new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
+                .start()
+                .waitFor();
+        assertThat(sent == 0 || !process.isAlive())
+                .as("the signal %s was sent", signal)
+                .isTrue();
+        return end();
+    }
+
+    /** What it told until it ended. */
+    CommandRun end() {
         try (BufferedReader rest = out) {
             String told = rest.readAllAsString();
             return new CommandRun(process.onExit().join().exitValue(), told, err.join());

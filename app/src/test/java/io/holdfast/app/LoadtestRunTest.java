@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -120,6 +121,46 @@ class LoadtestRunTest {
                     .contains("The cache cannot be emptied before a leg", "leave the flush path out");
         }
         assertThat(folder).isEmptyDirectory();
+    }
+
+    /** The first engine stands for a router as well, one that asks nobody but itself. */
+    @Test
+    void enginesBehindAnAddress_areToldEachByItself() throws IOException {
+        try (Emulator one = Emulator.start(vertx, ENGINE);
+                Emulator other = Emulator.start(vertx, ENGINE)) {
+            String[] behind = {"--engine", one.uri().toString(), "--engine", other.uri() + "/v1"};
+            CommandRun told = run(one, join(behind, "--hold", "none", "--json"));
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
+            JsonNode document = JSON.readTree(told.out());
+            assertThat(ResultSchema.complaints(document)).isEmpty();
+            JsonNode engines = document.path("arms").path(0).path("engines");
+            assertThat(engines).hasSize(2);
+            assertThat(engines)
+                    .filteredOn(engine ->
+                            engine.path("engine").asText().equals(other.uri().toString()))
+                    .singleElement()
+                    .satisfies(engine ->
+                            assertThat(engine.path("promptTokens").asInt(-1)).isZero());
+            assertThat(CommandRun.by("loadtest", "analyze", journal()).out())
+                    .contains("prompt tokens by engine, and how much of them was cached:", one.uri() + " ");
+            List<String> lines = Files.readAllLines(Path.of(journal()));
+            Files.write(Path.of(journal()), lines.subList(0, 5));
+            assertThat(CommandRun.by("loadtest", "resume", journal(), "--json").code())
+                    .isEqualTo(ExitCode.INCONCLUSIVE);
+            assertThat(Files.readAllLines(Path.of(journal())).getLast()).contains("\"shares\":[{\"engine\":\"http");
+            assertThat(run(one, join(behind, "--hold", "session")).badInput())
+                    .contains("asks one engine for its own means, and a router is before several");
+            assertThat(run(one, join(behind, "--engine", other.uri().toString(), "--hold", "none"))
+                            .badInput())
+                    .contains("names the same engine twice");
+            assertThat(CommandRun.by(join(new String[] {"loadtest", "run", "--hold", "none"}, behind))
+                            .badInput())
+                    .contains("--engine is written 2 times, and the router before those engines is not named");
+        }
+    }
+
+    private static String[] join(String[] first, String... then) {
+        return Stream.concat(Stream.of(first), Stream.of(then)).toArray(String[]::new);
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.loadtest.journal.Journal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -44,6 +45,59 @@ class LoadtestServerTest {
                 .isEmpty();
         assertThat(lines("aa.jsonl.server.log").filter(line -> line.contains("\"engine\":\"sglang\"")))
                 .hasSize(processes);
+    }
+
+    /** The second server has less memory, which between two legs of one arm would be another server. */
+    @Test
+    void pinnedLegsByAnotherCommand_haveProcessesOfTheirOwn() throws IOException {
+        String started = folder.resolve("started").toString();
+        String server = "echo off >> " + started + "; " + emulator() + " --port {port} --capacity-tokens 8192 & wait";
+        String other = "echo on >> " + started + "; " + emulator() + " --port {port} --capacity-tokens {small} & wait";
+        CommandRun told = servers(server, "--arm-server-command", other, "--server-set", "small=4096", "--json");
+        assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.INCONCLUSIVE);
+        JsonNode document = JSON.readTree(told.out());
+        assertThat(ResultSchema.complaints(document)).isEmpty();
+        assertThat(document.path("serverProcesses").asInt()).isEqualTo(6);
+        assertThat(document.path("claimsHold").asBoolean(true)).isFalse();
+        assertThat(Journal.read(folder.resolve("run.jsonl")).header().legs())
+                .as("a leg has its burn-in beside it")
+                .hasSize(8);
+        List<String> commands = Files.readAllLines(Path.of(started));
+        // A pair that a busy machine spoiled ran again.
+        int voided = document.path("voidedPairs").asInt();
+        assertThat(commands.stream().filter("on"::equals)).hasSizeBetween(3, 3 + voided);
+        assertThat(commands.stream().filter("off"::equals)).hasSizeBetween(6, 6 + 2 * voided);
+        String[] resume = {"loadtest", "resume", folder.resolve("run.jsonl").toString()};
+        List<String> lines = Files.readAllLines(folder.resolve("run.jsonl"));
+        Files.write(folder.resolve("run.jsonl"), lines.subList(0, 3));
+        assertThat(CommandRun.by(resume).badInput()).contains("write it again, by --arm-server-command COMMAND");
+        assertThat(CommandRun.by("loadtest", "status", resume[2]).out())
+                .contains("Go on with: holdfast loadtest resume", " --arm-server-command COMMAND");
+    }
+
+    @Test
+    void anotherServer_isRefusedWhereItCannotBe() {
+        assertThat(servers("true", "--arm-server-command", "true", "--restart", "run")
+                        .badInput())
+                .endsWith("each leg has a process of its own; leave --restart out.");
+        assertThat(servers("true", "--arm-server-command", "true", "--hold", "session")
+                        .badInput())
+                .endsWith("leave --hold and --sidecar out.");
+        assertThat(servers("true", "--arm-server-command", "serve {nosuch}").badInput())
+                .contains("has {nosuch}, for which there is no value");
+        assertThat(CommandRun.by("loadtest", "run", "--url", "http://127.0.0.1:1", "--arm-server-command", "true")
+                        .badInput())
+                .endsWith("is for pinned legs alone; write --server-command for the others.");
+    }
+
+    private CommandRun servers(String command, String... more) {
+        List<String> line = new ArrayList<>(List.of("loadtest", "run", "--url", "http://127.0.0.1:" + freePort()));
+        line.addAll(List.of("--server-command", command, "--prefix-tokens", "96", "--flood-requests", "2"));
+        line.addAll(List.of("--flood-tokens", "32", "--cycles", "1", "--rounds", "1", "--anyway"));
+        line.addAll(List.of(
+                "--repeat-pairs", "50", "--journal", folder.resolve("run.jsonl").toString()));
+        line.addAll(List.of(more));
+        return CommandRun.by(line.toArray(String[]::new));
     }
 
     /** What the server writes comes through a pipe, and the arm's command has it write and waits until it stands in the log. */

@@ -193,6 +193,7 @@ public final class Analysis {
         Outputs.difference(header, measured).ifPresent(warnings::add);
         Gates.shortages(measured).ifPresent(warnings::add);
         warnings.addAll(new Gates(header).unknownAmong(measured));
+        warnings.addAll(Shares.contradictions(header, measured));
         int planned = header.plan().lives().size();
         if (pairs.all().size() < planned) {
             warnings.add("The run has " + pairs.all().size() + " of " + planned + " planned pairs.");

@@ -88,7 +88,9 @@ public record Result(
     public int serverProcesses() {
         return (int) legs.stream()
                 .filter(LegRecord::isMeasured)
-                .mapToInt(leg -> header.freshLives() ? leg.life() : 1)
+                .map(leg -> header.freshLegs()
+                        ? List.of(leg.life(), leg.position())
+                        : List.of(header.freshLives() ? leg.life() : 1))
                 .distinct()
                 .count();
     }

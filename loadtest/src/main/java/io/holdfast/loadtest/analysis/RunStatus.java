@@ -67,6 +67,16 @@ public record RunStatus(
                 state == State.STOPPED ? stoppedBy : Optional.empty());
     }
 
+    /**
+     * The same, told by a process that was stopped: before it had anything to write down, the journal's last word is that of the
+     * process before it, which may have been killed.
+     */
+    public RunStatus stopped() {
+        return state == State.KILLED
+                ? new RunStatus(State.STOPPED, pairs, plannedPairs, percent, left, Optional.of(VoidedPair.STOPPED))
+                : this;
+    }
+
     public boolean isFinished() {
         return state == State.FINISHED;
     }

@@ -12,7 +12,12 @@ public final class Arms {
 
     /** Both arms are the same. */
     public static ArmSwitch none() {
-        return new NoHold();
+        return new NoHold("nothing is held");
+    }
+
+    /** Nothing is held; in pinned legs another command starts the server. */
+    public static ArmSwitch anotherServer(String command) {
+        return new NoHold("a server that was started by: " + command);
     }
 
     /**

@@ -5,17 +5,13 @@ import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.run.ArmSwitch;
 import java.time.Duration;
 
-/** Holds nothing and speaks to nobody: both arms are the same. */
-final class NoHold implements ArmSwitch {
-    /** What {@link #name} says, and the journal's header with it. */
-    private static final String NAME = "nothing is held";
-
+/**
+ * Holds nothing and speaks to nobody: both arms are the same here, and what they differ in, if in anything, is the server.
+ *
+ * @param name what the journal's header says of it
+ */
+record NoHold(String name) implements ArmSwitch {
     private static final String WHY = "nothing is held in this load test";
-
-    @Override
-    public String name() {
-        return NAME;
-    }
 
     @Override
     public boolean claimsHold() {

@@ -426,6 +426,8 @@ final class EngineClient implements AutoCloseable {
                     .onSuccess(connection -> {
                         open = Optional.of(connection);
                         connection.closeHandler(closed -> forget(connection));
+                        // The record of the request under way tells it; without a handler it would be printed as well.
+                        connection.exceptionHandler(told -> {});
                     })
                     .onComplete(done -> opening = Optional.empty());
             if (!connecting.isComplete()) {

@@ -46,6 +46,12 @@ final class EngineControl implements AutoCloseable {
     private static final String CACHE = "vllm:cache_config_info{";
     private static final Pattern COUNTING = Pattern.compile("(?m)^(vllm|sglang):");
     private static final Pattern PROMPT_TOKENS = Pattern.compile("(vllm|sglang):prompt_tokens_total[{ ]");
+    private static final Pattern CACHED_TOKENS =
+            Pattern.compile("(sglang:cached_tokens_total|vllm:prefix_cache_hits_total)[{ ]");
+    /** Beside those of each source, in some releases. */
+    private static final Pattern CACHED_TOKENS_IN_ALL =
+            Pattern.compile("sglang:cached_tokens_total\\{.*cache_source=\"total\"");
+
     private static final Pattern BLOCK = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
     private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
 
@@ -286,14 +292,24 @@ final class EngineControl implements AutoCloseable {
                 + (info.path("startup_time").isObject() ? info.path("startup_time") : "");
         String metrics = text("/metrics");
         // A counter that has counted nothing yet is not there.
-        double served = metrics.lines()
-                .filter(line -> PROMPT_TOKENS.matcher(line).lookingAt())
+        boolean counts = COUNTING.matcher(metrics).find();
+        return new LifeSign(
+                began.isBlank() ? Optional.empty() : Optional.of(began),
+                counts ? OptionalDouble.of(sum(metrics, PROMPT_TOKENS)) : OptionalDouble.empty(),
+                counts ? OptionalDouble.of(cached(metrics)) : OptionalDouble.empty());
+    }
+
+    private static double cached(String metrics) {
+        double inAll = sum(metrics, CACHED_TOKENS_IN_ALL);
+        return inAll > 0 ? inAll : sum(metrics, CACHED_TOKENS);
+    }
+
+    private static double sum(String metrics, Pattern named) {
+        return metrics.lines()
+                .filter(line -> named.matcher(line).lookingAt())
                 .mapToDouble(line -> number(line.substring(line.lastIndexOf(' ') + 1)))
                 .filter(Double::isFinite)
                 .sum();
-        return new LifeSign(
-                began.isBlank() ? Optional.empty() : Optional.of(began),
-                COUNTING.matcher(metrics).find() ? OptionalDouble.of(served) : OptionalDouble.empty());
     }
 
     private static double number(String text) {

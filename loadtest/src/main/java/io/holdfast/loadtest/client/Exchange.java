@@ -22,6 +22,9 @@ final class Exchange implements SseScanner.Sink {
     private static final int MOST_OF_AN_ERROR = 300;
     private static final int MOST_OF_AN_ERROR_BODY = 1 << 16;
     private static final int MOST_AT_FIRST = 1_024;
+    /** A token may come in more chunks than one, as half a character does, and not in that many. */
+    private static final int MOST_CHUNKS_OF_A_TOKEN = 16;
+
     private static final int DIGEST_BYTES = 8;
 
     private final int number;
@@ -160,6 +163,10 @@ final class Exchange implements SseScanner.Sink {
     }
 
     private void output(int count, boolean bare) {
+        if (chunks >= MOST_AT_FIRST && chunks >= (long) MOST_CHUNKS_OF_A_TOKEN * request.maxTokens()) {
+            fault = Optional.of("the stream goes on beyond the " + request.maxTokens() + " tokens that were asked for");
+            return;
+        }
         if (chunks == stamps.length) {
             stamps = Arrays.copyOf(stamps, 2 * chunks);
             tokens = Arrays.copyOf(tokens, 2 * chunks);
@@ -225,6 +232,12 @@ final class Exchange implements SseScanner.Sink {
         }
         if (stamps[0] <= sent) {
             return record(RequestStatus.IMPOSSIBLE, "its first token was there before it was sent");
+        }
+        if (completionTokens.orElse(0) > request.maxTokens()) {
+            return record(
+                    RequestStatus.IMPOSSIBLE,
+                    "the engine counted " + completionTokens.getAsInt() + " tokens of an answer that may have "
+                            + request.maxTokens());
         }
         if (promptTokens.isPresent() && cachedTokens.orElse(0) > promptTokens.getAsInt()) {
             return record(

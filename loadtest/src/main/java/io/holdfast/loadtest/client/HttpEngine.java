@@ -5,6 +5,7 @@ import io.holdfast.loadtest.Sha256;
 import io.holdfast.loadtest.client.EngineClient.OpenLoop;
 import io.holdfast.loadtest.client.EngineClient.Prepared;
 import io.holdfast.loadtest.client.EngineClient.Repeated;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RunHeader;
@@ -39,6 +40,7 @@ public final class HttpEngine implements EngineUnderTest {
     private final ServerUnit unit;
     private final HttpSettings settings;
     private final EngineControl control;
+    private final EngineControls engines;
     private final EngineClient client;
 
     /** @param vertx runs the client */
@@ -59,6 +61,7 @@ public final class HttpEngine implements EngineUnderTest {
         this.unit = unit;
         this.settings = settings;
         this.control = new EngineControl(unit.uri(), settings, clock, waiting, unit::ended);
+        this.engines = new EngineControls(unit.engines(), settings, clock);
         this.client = new EngineClient(vertx, unit.uri(), settings, clock::nanos);
     }
 
@@ -124,18 +127,31 @@ public final class HttpEngine implements EngineUnderTest {
     }
 
     @Override
+    public boolean givesFreshLegs() {
+        return unit.differsByArm();
+    }
+
+    @Override
+    public void beginLeg(Arm arm) {
+        if (unit.differsByArm()) {
+            unit.restart(arm);
+            control.awaitReady(true);
+        }
+    }
+
+    @Override
     public Duration lifeTakes() {
         return unit.lifeTakes();
     }
 
     @Override
     public EngineFacts facts() {
-        return control.facts();
+        return engines.facts();
     }
 
     @Override
-    public LifeSign lifeSign() {
-        return control.lifeSign();
+    public Map<String, LifeSign> lifeSigns() {
+        return engines.lifeSigns();
     }
 
     @Override
@@ -150,7 +166,7 @@ public final class HttpEngine implements EngineUnderTest {
 
     @Override
     public Optional<String> flush() {
-        return control.flush();
+        return engines.flush();
     }
 
     @Override
@@ -164,6 +180,7 @@ public final class HttpEngine implements EngineUnderTest {
             client.close();
         } finally {
             control.close();
+            engines.close();
         }
     }
 

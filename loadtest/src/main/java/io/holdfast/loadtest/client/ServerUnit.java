@@ -1,19 +1,37 @@
 package io.holdfast.loadtest.client;
 
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.ServerLog;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 /** Starts the engine of a load test anew, so that each pair of legs has a server life of its own. */
 public interface ServerUnit extends AutoCloseable {
+    /** Where the load goes. */
     URI uri();
+
+    /** Where the engines behind that are asked about themselves; without a router it is the same. */
+    default List<URI> engines() {
+        return List.of(uri());
+    }
 
     /**
      * Ends the life that there is and begins another at the same address. Blocks until it is ready; the load test
      * then asks for itself, by {@code /health} and one real completion.
      */
     void restart();
+
+    /** Whether the arms differ in how it is started, so that each leg has a life of its own. */
+    default boolean differsByArm() {
+        return false;
+    }
+
+    /** The same as {@link #restart} for legs of one arm. */
+    default void restart(Arm arm) {
+        restart();
+    }
 
     /** Whether {@link #restart} gives a new process. If not, lives are separated by a flush only. */
     default boolean givesFreshLives() {

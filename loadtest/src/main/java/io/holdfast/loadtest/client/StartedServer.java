@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.client;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.run.RunClock;
 import java.io.IOException;
@@ -38,7 +39,7 @@ public final class StartedServer implements ServerUnit {
      * Restarts
      * --------
      * A life that nothing was measured in is as good as a new one, and starting takes a minute and more: so a restart of a
-     * server that was not asked for a load since it was started does nothing.
+     * server that was not asked for a load since it was started does nothing, unless it was started for the other arm.
      */
     private static final Pattern PLACE = Pattern.compile("(?<!\\$)\\{([a-z][a-z0-9-]*)}");
     private static final List<Path> SETSID = List.of(Path.of("/usr/bin/setsid"), Path.of("/bin/setsid"));
@@ -59,6 +60,7 @@ public final class StartedServer implements ServerUnit {
      *
      * @param uri where it will serve
      * @param command for the shell; {@code {name}} in it stands for a value
+     * @param pinned the command for pinned legs, where the arms differ in it; then each leg has a process of its own
      * @param values by their names, beside {@code host} and {@code port}, which are those of the address
      * @param environment variables that it gets beside those of this process
      * @param unset variables of this process that it does not get
@@ -69,6 +71,7 @@ public final class StartedServer implements ServerUnit {
     public record Plan(
             URI uri,
             String command,
+            Optional<String> pinned,
             Map<String, String> values,
             Map<String, String> environment,
             Set<String> unset,
@@ -84,6 +87,7 @@ public final class StartedServer implements ServerUnit {
 
     private final Plan plan;
     private final String command;
+    private final Optional<String> pinned;
     private final LogWatch log;
     private final RunClock clock;
     private final Consumer<String> waiting;
@@ -92,28 +96,30 @@ public final class StartedServer implements ServerUnit {
     private final AtomicReference<Optional<Process>> process = new AtomicReference<>(Optional.empty());
 
     private boolean used;
+    private Arm startedFor = Arm.BASELINE;
     private Duration startTook = Duration.ZERO;
 
     /**
      * Starts nothing yet.
      *
      * @param waiting told, in a sentence, what is being waited for when a life is long in beginning
-     * @throws LoadTestException when the command has a name in braces that has no value
+     * @throws LoadTestException when a command has a name in braces that has no value
      */
     public StartedServer(Plan plan, RunClock clock, Consumer<String> waiting) {
         this.plan = plan;
-        this.command = filled(plan);
+        this.command = filled(plan, plan.command());
+        this.pinned = plan.pinned().map(other -> filled(plan, other));
         this.log = new LogWatch(plan.log());
         this.clock = clock;
         this.waiting = waiting;
         Runtime.getRuntime().addShutdownHook(atExit);
     }
 
-    private static String filled(Plan plan) {
+    private static String filled(Plan plan, String command) {
         Map<String, String> values = new HashMap<>(plan.values());
         values.put("host", plan.uri().getHost());
         values.put("port", Integer.toString(port(plan.uri())));
-        return PLACE.matcher(plan.command())
+        return PLACE.matcher(command)
                 .replaceAll(place -> Matcher.quoteReplacement(Optional.ofNullable(values.get(place.group(1)))
                         .orElseThrow(() -> new LoadTestException("The server's command has " + place.group()
                                 + ", for which there is no value; write --server-set " + place.group(1) + "=VALUE."))));
@@ -126,7 +132,8 @@ public final class StartedServer implements ServerUnit {
 
     @Override
     public String name() {
-        return "server at " + uri() + ", started by: " + command;
+        return "server at " + uri() + ", started by: " + command
+                + pinned.map(other -> "; for pinned legs by: " + other).orElse("");
     }
 
     @Override
@@ -159,17 +166,29 @@ public final class StartedServer implements ServerUnit {
     }
 
     @Override
+    public boolean differsByArm() {
+        return pinned.isPresent();
+    }
+
+    @Override
     public void restart() {
+        restart(Arm.BASELINE);
+    }
+
+    @Override
+    public void restart(Arm arm) {
         boolean runs = process.get().filter(Process::isAlive).isPresent();
-        if (runs && !(used && plan.eachLife())) {
+        boolean isForIt = arm == startedFor || pinned.isEmpty();
+        if (runs && isForIt && !(used && plan.eachLife())) {
             return;
         }
         end(END_LIMIT);
-        start();
+        startedFor = arm;
+        start(arm == Arm.PINNED ? pinned.orElse(command) : command);
         used = false;
     }
 
-    private void start() {
+    private void start(String by) {
         if (isListening()) {
             throw new LoadTestException("Something listens at " + uri()
                     + " already, so no server can be started there: end it, or name another port.");
@@ -177,7 +196,7 @@ public final class StartedServer implements ServerUnit {
         long began = clock.nanos();
         List<String> line = new ArrayList<>();
         setsid().ifPresent(path -> line.add(path.toString()));
-        line.addAll(List.of("/bin/sh", "-c", command));
+        line.addAll(List.of("/bin/sh", "-c", by));
         ProcessBuilder builder = new ProcessBuilder(line)
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.appendTo(plan.log().toFile()));

@@ -121,6 +121,7 @@ final class JournalJson {
             if (content instanceof ObjectNode leg) {
                 // Came without formats of their own: whoever does not know them loses nothing of the rest.
                 leg.putIfAbsent("serverLog", leg.nullNode());
+                leg.putIfAbsent("shares", leg.arrayNode());
                 requests(leg).forEach(request -> request.putIfAbsent("output", request.nullNode()));
                 if (format < RunHeader.FORMAT) {
                     leg.putIfAbsent("client", leg.nullNode());

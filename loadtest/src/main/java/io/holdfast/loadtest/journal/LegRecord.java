@@ -17,6 +17,7 @@ import java.util.OptionalDouble;
  * @param problem why the leg ended early, if it did
  * @param client how the client fared; absent where nobody watched it
  * @param serverLog what the server wrote meanwhile; absent where nobody knows
+ * @param shares what each engine counted meanwhile, of those that count
  */
 public record LegRecord(
         int life,
@@ -34,8 +35,10 @@ public record LegRecord(
         List<RequestRecord> own,
         Optional<String> problem,
         Optional<ClientHealth> client,
-        Optional<ServerLog> serverLog) {
+        Optional<ServerLog> serverLog,
+        List<EngineShare> shares) {
     public LegRecord {
+        shares = List.copyOf(shares);
         steps = List.copyOf(steps);
         requests = List.copyOf(requests);
         own = List.copyOf(own);
@@ -73,7 +76,8 @@ public record LegRecord(
                 own,
                 problem,
                 Optional.empty(),
-                Optional.empty());
+                Optional.empty(),
+                List.of());
     }
 
     public LegRecord withClient(Optional<ClientHealth> value) {
@@ -93,7 +97,8 @@ public record LegRecord(
                 own,
                 problem,
                 value,
-                serverLog);
+                serverLog,
+                shares);
     }
 
     public LegRecord withServerLog(Optional<ServerLog> value) {
@@ -113,6 +118,28 @@ public record LegRecord(
                 own,
                 problem,
                 client,
+                value,
+                shares);
+    }
+
+    public LegRecord withShares(List<EngineShare> value) {
+        return new LegRecord(
+                life,
+                order,
+                position,
+                arm,
+                workloadId,
+                bodies,
+                flush,
+                hold,
+                holdNanos,
+                release,
+                steps,
+                requests,
+                own,
+                problem,
+                client,
+                serverLog,
                 value);
     }
 
@@ -140,7 +167,8 @@ public record LegRecord(
                 own,
                 Optional.of(why),
                 client,
-                serverLog);
+                serverLog,
+                shares);
     }
 
     /** Whether it is one of the two legs of a pair that counts. */

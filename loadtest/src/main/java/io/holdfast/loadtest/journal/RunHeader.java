@@ -67,6 +67,9 @@ public record RunHeader(
     /** Among the options: the other numbers that a run is judged by, separated by commas. */
     public static final String ALSO_JUDGE = "also-judge";
 
+    /** Among the options: that pinned legs are served by a server which another command started. */
+    public static final String ARM_SERVER = "arm-server-command";
+
     public RunHeader {
         client = Map.copyOf(client);
         options = Map.copyOf(options);
@@ -186,6 +189,11 @@ public record RunHeader(
                                 .map(Statistic::valueOf))
                 .distinct()
                 .toList();
+    }
+
+    /** Whether each leg had a server process of its own, since the arms differ in how it is started. */
+    public boolean freshLegs() {
+        return options.containsKey(ARM_SERVER);
     }
 
     /** Whether texts were told apart by a salt in place of emptying the cache. */

@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.run;
 
 import io.holdfast.loadtest.client.HttpEngine;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -34,11 +35,19 @@ public interface EngineUnderTest extends AutoCloseable {
     /** Ends the server life that there is, where it can, and returns when the engine has answered a real request. */
     void beginLife();
 
+    /** Whether arms differ in how the server is started, so that each leg has a process of its own. */
+    default boolean givesFreshLegs() {
+        return false;
+    }
+
+    /** Begins the process of a leg, where each has its own; returns when it has answered a real request. */
+    default void beginLeg(Arm arm) {}
+
     EngineFacts facts();
 
-    /** By what the process that answers now can be told from another one. */
-    default LifeSign lifeSign() {
-        return LifeSign.unknown();
+    /** By what the process that answers now can be told from another one; of each engine by its address. */
+    default Map<String, LifeSign> lifeSigns() {
+        return Map.of();
     }
 
     /** What it has written since this was asked last, as far as a leg has to answer for it; absent where nobody knows. */

@@ -1,15 +1,24 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.loadtest.journal.EngineShare;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalLong;
 
 /**
  * By what one process of a server can be told from the next; absent is unknown.
  *
  * @param began what a process drew or measured when it began, and says for as long as it lives
- * @param served a count that only grows while a process lives, and begins again with the next
+ * @param served the prompt tokens that it has served: a count that only grows while a process lives, and begins again with the
+ *     next
+ * @param cached those of them that it found in its cache
  */
-public record LifeSign(Optional<String> began, OptionalDouble served) {
+public record LifeSign(Optional<String> began, OptionalDouble served, OptionalDouble cached) {
+    /** Of a process that does not count what it found. */
+    public LifeSign(Optional<String> began, OptionalDouble served) {
+        this(began, served, OptionalDouble.empty());
+    }
+
     public static LifeSign unknown() {
         return new LifeSign(Optional.empty(), OptionalDouble.empty());
     }
@@ -24,6 +33,22 @@ public record LifeSign(Optional<String> began, OptionalDouble served) {
 
     /** This, and what an earlier one of the same process knew where this does not. */
     LifeSign orAsIn(LifeSign before) {
-        return new LifeSign(began.or(() -> before.began), served.isPresent() ? served : before.served);
+        return new LifeSign(
+                began.or(() -> before.began),
+                served.isPresent() ? served : before.served,
+                served.isPresent() ? cached : before.cached);
+    }
+
+    /** What the process did since an earlier sign of it; absent where that is not known. */
+    Optional<EngineShare> since(String engine, LifeSign before) {
+        if (served.isEmpty() || before.served.isEmpty()) {
+            return Optional.empty();
+        }
+        return Optional.of(new EngineShare(
+                engine,
+                Math.round(served.getAsDouble() - before.served.getAsDouble()),
+                cached.isPresent() && before.cached.isPresent()
+                        ? OptionalLong.of(Math.round(cached.getAsDouble() - before.cached.getAsDouble()))
+                        : OptionalLong.empty()));
     }
 }

@@ -9,6 +9,7 @@ import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Gates;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunStatus;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
@@ -50,6 +51,9 @@ import java.util.function.Supplier;
  *
  * What comes before. A burn-in leg in each life takes what a fresh process does only once (compilation, allocation). A
  * rehearsal life takes what our own process does only once, and tells how long the run will take.
+ *
+ * Arms that are servers. Where the arms differ in how the server is started each leg has a process of its own, with a burn-in
+ * leg before it, so no leg follows another one in its process; A/A pairs then show what being second on this machine does.
  *
  * A/A alone. `controls` runs baseline pairs and nothing else, with the same protocol and the same journal. Nothing in it
  * can show an effect, so it ends in the figures of the measurement itself: order bias, and the spread of a pair.
@@ -301,9 +305,22 @@ public final class LoadTestRun {
         voidingOnFailure(journal, next, () -> {
             LegProtocol protocol = protocol();
             progress.on(new LifeStarted(0, plan.lives().size(), header.orderOf(0), plan.isOnlyControls()));
-            header.legsOf(0).forEach(leg -> protocol.run(leg.life(), leg.order(), leg.position()));
-            environment.engine().beginLife();
+            for (PlannedLeg leg : header.legsOf(0)) {
+                beginLeg(protocol, leg);
+                protocol.run(leg.life(), leg.order(), leg.position());
+            }
+            if (!environment.engine().givesFreshLegs()) {
+                environment.engine().beginLife();
+            }
         });
+    }
+
+    /** A process that serves one leg is burned in by another before it, which is written nowhere. */
+    private void beginLeg(LegProtocol protocol, PlannedLeg leg) {
+        if (environment.engine().givesFreshLegs()) {
+            environment.engine().beginLeg(Arm.of(leg.order(), leg.position()));
+            protocol.run(leg.life(), leg.order(), 0);
+        }
     }
 
     /** The lives that are left, one after the other. */
@@ -330,7 +347,7 @@ public final class LoadTestRun {
             while (place < order.size() && !decided) {
                 int life = order.at(place);
                 voidingOnFailure(journal, life, () -> {
-                    if (begun) {
+                    if (begun && !environment.engine().givesFreshLegs()) {
                         environment.engine().beginLife();
                     }
                     begun = true;
@@ -350,16 +367,22 @@ public final class LoadTestRun {
             progress.on(new LifeStarted(life, lives, header.orderOf(life), plan.isOnlyControls()));
             Gates gates = new Gates(header);
             watch.pairBegins();
-            Optional<String> another = watch.another();
             LegProtocol protocol = life == 0 ? rehearsal() : protocol();
             List<LegRecord> legs = new ArrayList<>();
-            // What a server writes while it starts, or while the one before it ends, is of no leg.
-            Optional<ServerLog> _ = environment.engine().written();
+            Optional<String> another = Optional.empty();
             for (PlannedLeg planned : header.legsOf(life)) {
+                beginLeg(protocol, planned);
+                if (legs.isEmpty() || environment.engine().givesFreshLegs()) {
+                    another = watch.another(Arm.of(planned.order(), planned.position()));
+                    // What a server writes while it starts, or while the one before it ends, is of no leg.
+                    Optional<ServerLog> _ = environment.engine().written();
+                }
                 Optional<String> wrong = another.or(watch::restarted);
                 LegRecord ran = protocol.run(planned.life(), planned.order(), planned.position())
                         .withServerLog(environment.engine().written());
-                LegRecord leg = wrong.or(watch::restarted).map(ran::withProblem).orElse(ran);
+                LegRecord leg = wrong.or(watch::restarted)
+                        .map(ran::withProblem)
+                        .orElseGet(() -> ran.withShares(watch.shares()));
                 environment.stop().shielded(() -> journal.append(leg));
                 legs.add(leg);
                 standing++;

@@ -67,13 +67,16 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
         List<LoadRequest> requests = settings.requests(workload, 1, 1);
         int lives = pairs + (settings.rehearsal() ? 1 : 0);
         int legs = (settings.burnIn() ? 3 : 2) * lives;
-        double beginnings = (double) environment.engine().lifeTakes().toNanos() * lives;
+        boolean freshLegs = environment.engine().givesFreshLegs();
+        double beginnings = (double) environment.engine().lifeTakes().toNanos() * (freshLegs ? legs : lives);
+        // A leg that has a process of its own has a burn-in leg before it.
+        long ran = freshLegs ? 2L * legs : legs;
         return new RunPlan(
                 pairs,
                 legs,
-                (long) legs * requests.size(),
-                legs * requests.stream().mapToLong(LoadRequest::length).sum(),
-                Duration.ofSeconds(Math.round(Math.ceil((beginnings + leg * legs) / NANOS))));
+                ran * requests.size(),
+                ran * requests.stream().mapToLong(LoadRequest::length).sum(),
+                Duration.ofSeconds(Math.round(Math.ceil((beginnings + leg * ran) / NANOS))));
     }
 
     /** One wave of each kind of request, under way together as they will be; what each of a kind took. */

@@ -1,8 +1,14 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.EngineShare;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RunHeader;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /*
@@ -23,48 +29,72 @@ final class ServerWatch {
     private static final int MOST_SERVERS = 16;
 
     private final EngineUnderTest engine;
-    private final EngineFacts facts;
-    private final String serves;
-    private LifeSign last = LifeSign.unknown();
+    private final Map<Arm, Told> expected = new EnumMap<>(Arm.class);
+    private Map<String, LifeSign> last = Map.of();
+    private List<EngineShare> shares = List.of();
     private boolean several;
 
     ServerWatch(EngineUnderTest engine, RunHeader header) {
         this.engine = engine;
-        this.facts = header.engine();
-        this.serves = String.valueOf(header.client().get("serves"));
+        expected.put(
+                Arm.BASELINE,
+                new Told(header.engine(), String.valueOf(header.client().get("serves"))));
     }
 
     /** A pair begins, in a process of its own where the engine gives one. */
     void pairBegins() {
         if (engine.givesFreshLives()) {
-            last = LifeSign.unknown();
+            last = Map.of();
         }
     }
 
     /** What answers now, where that is no longer what the run began with: pairs on two servers are not of one experiment. */
-    Optional<String> another() {
-        EngineFacts now = engine.facts();
-        String servesNow = String.valueOf(engine.client().get("serves"));
-        return now.isLike(facts) && servesNow.equals(serves)
+    Optional<String> another(Arm arm) {
+        Told now = new Told(engine.facts(), String.valueOf(engine.client().get("serves")));
+        if (engine.givesFreshLegs()) {
+            last = Map.of();
+        }
+        // Where pinned legs have a server of their own, the first of them shows what it is.
+        Told before = expected.computeIfAbsent(engine.givesFreshLegs() ? arm : Arm.BASELINE, first -> now);
+        return now.isLike(before)
                 ? Optional.empty()
-                : Optional.of(LegRecord.ANOTHER_SERVER + ": " + now.text() + ", model " + servesNow + " in place of "
-                        + facts.text() + ", model " + serves);
+                : Optional.of(LegRecord.ANOTHER_SERVER + ": " + now.text() + " in place of " + before.text());
     }
 
-    /** Whether the process is another one than when this was asked last in this life, as a reason why a leg is none. */
+    /** What a server says of itself. */
+    private record Told(EngineFacts facts, String serves) {
+        boolean isLike(Told other) {
+            return facts.isLike(other.facts) && serves.equals(other.serves);
+        }
+
+        String text() {
+            return facts.text() + ", model " + serves;
+        }
+    }
+
+    /** Whether a process is another one than when this was asked last in this life, as a reason why a leg is none. */
     Optional<String> restarted() {
+        shares = List.of();
         if (several) {
             return Optional.empty();
         }
-        LifeSign before = last;
-        LifeSign now = engine.lifeSign();
-        last = now.orAsIn(before);
-        if (!now.isOfAnotherThan(before)) {
+        Map<String, LifeSign> before = last;
+        Map<String, LifeSign> now = engine.lifeSigns();
+        last = new LinkedHashMap<>();
+        now.forEach((name, sign) -> last.put(name, sign.orAsIn(signOf(name, before))));
+        Optional<String> another = now.keySet().stream()
+                .filter(name -> signOf(name, now).isOfAnotherThan(signOf(name, before)))
+                .findFirst();
+        if (another.isEmpty()) {
+            shares = now.keySet().stream()
+                    .flatMap(name -> signOf(name, now).since(name, signOf(name, before)).stream())
+                    .toList();
             return Optional.empty();
         }
+        String name = another.get();
         for (int asked = 0; asked < MOST_SERVERS; asked++) {
-            LifeSign again = engine.lifeSign();
-            if (again.isOfAnotherThan(now) || !again.isOfAnotherThan(before)) {
+            LifeSign again = signOf(name, engine.lifeSigns());
+            if (again.isOfAnotherThan(signOf(name, now)) || !again.isOfAnotherThan(signOf(name, before))) {
                 several = true;
                 return Optional.empty();
             }
@@ -72,5 +102,14 @@ final class ServerWatch {
         last = now;
         return Optional.of(LegRecord.RESTARTED
                 + ": the process that answers is another one than before, with an empty cache; find out why it ended");
+    }
+
+    /** What each engine counted between the last two times that it was asked, as far as it counts. */
+    List<EngineShare> shares() {
+        return shares;
+    }
+
+    private static LifeSign signOf(String name, Map<String, LifeSign> of) {
+        return of.getOrDefault(name, LifeSign.unknown());
     }
 }

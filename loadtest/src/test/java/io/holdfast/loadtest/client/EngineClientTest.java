@@ -25,6 +25,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -33,6 +34,8 @@ import org.junit.jupiter.api.Test;
 final class EngineClientTest {
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final String TOKEN = "data: {\"text\":\"a\",\"meta_info\":{\"completion_tokens\":1}}\n\n";
+
+    private static final int MOST_TOKENS = 4;
 
     private final Vertx vertx = Vertx.vertx();
     private final StubEngine engine = StubEngine.start(vertx, 64);
@@ -133,12 +136,12 @@ final class EngineClientTest {
 
     @Test
     void chunkOfSeveralTokens_isCountedByWhatTheEngineSays() {
-        engine.answers = body -> StubEngine.events(counted(1) + counted(4) + counted(4) + counted(5)
-                + "data: {\"text\":\"a\",\"meta_info\":{\"completion_tokens\":5,\"finish_reason\":{\"type\":"
+        engine.answers = body -> StubEngine.events(counted(1) + counted(3) + counted(3) + counted(4)
+                + "data: {\"text\":\"a\",\"meta_info\":{\"completion_tokens\":4,\"finish_reason\":{\"type\":"
                 + "\"length\"}}}\n\n");
         RequestRecord record = sendOne();
-        assertThat(record.tokens().tokens()).containsExactly(1, 3, 1);
-        assertThat(record.itlMillis()).hasSize(4);
+        assertThat(record.tokens().tokens()).containsExactly(1, 2, 1);
+        assertThat(record.itlMillis()).hasSize(3);
     }
 
     private static String counted(int tokens) {
@@ -152,6 +155,34 @@ final class EngineClientTest {
         assertThat(record.status()).isEqualTo(RequestStatus.IMPOSSIBLE);
         assertThat(record.problem()).isEqualTo("the engine found 4 tokens cached of a prompt of 3");
         assertThat(record.ttftMillis()).isEmpty();
+    }
+
+    @Test
+    void moreTokensThanAskedFor_areImpossible() {
+        String last = "data:"
+            + " {\"text\":\"a\",\"meta_info\":{\"completion_tokens\":%d,\"finish_reason\":{\"type\":\"length\"}}}\n\n";
+        engine.answers = body -> StubEngine.events(TOKEN + last.formatted(MOST_TOKENS + 1));
+        RequestRecord record = sendOne();
+        assertThat(record.status()).isEqualTo(RequestStatus.IMPOSSIBLE);
+        assertThat(record.problem())
+                .isEqualTo("the engine counted " + (MOST_TOKENS + 1) + " tokens of an answer that may have "
+                        + MOST_TOKENS);
+        engine.answers = body -> StubEngine.events(TOKEN + last.formatted(MOST_TOKENS));
+        assertThat(sendOne().status()).isEqualTo(RequestStatus.OK);
+    }
+
+    /** Whoever streams without an end fills no memory: what comes after that is not kept. */
+    @Test
+    void streamFarBeyondWhatWasAskedFor_isBroken() {
+        String endless = IntStream.rangeClosed(1, 3_000)
+                .mapToObj(EngineClientTest::counted)
+                .collect(Collectors.joining());
+        engine.answers = body -> StubEngine.events(endless);
+        RequestRecord record = sendOne();
+        assertThat(record.status()).isEqualTo(RequestStatus.BROKEN_STREAM);
+        assertThat(record.problem())
+                .isEqualTo("the stream goes on beyond the " + MOST_TOKENS + " tokens that were asked for");
+        assertThat(record.tokens().tokens()).hasSize(1_024);
     }
 
     @Test
@@ -257,7 +288,7 @@ final class EngineClientTest {
                     .containsExactly(RequestStatus.TIMED_OUT, RequestStatus.TIMED_OUT);
             names.tell();
             EngineClient.await(open, LIMIT, "opening");
-            LoadRequest last = new LoadRequest(Role.FLOOD, 1, new int[] {5000, 1, 2}, 4);
+            LoadRequest last = new LoadRequest(Role.FLOOD, 1, new int[] {5000, 1, 2}, MOST_TOKENS);
             Prepared prepared =
                     new Prepared(0, last, Buffer.buffer(CompletionRoute.SGLANG_GENERATE.body(Optional.empty(), last)));
             loop(client, List.of(prepared), 1);
@@ -401,7 +432,7 @@ final class EngineClientTest {
     private static List<Prepared> requests(int count) {
         List<Prepared> requests = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            LoadRequest request = new LoadRequest(Role.FLOOD, 1, new int[] {1000 + i, 1, 2}, 4);
+            LoadRequest request = new LoadRequest(Role.FLOOD, 1, new int[] {1000 + i, 1, 2}, MOST_TOKENS);
             byte[] body = CompletionRoute.SGLANG_GENERATE.body(Optional.empty(), request);
             requests.add(new Prepared(i, request, Buffer.buffer(body)));
         }

@@ -4,16 +4,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.run.LifeSign;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -161,6 +168,39 @@ final class EngineControlTest {
         engine.models = StubEngine.status(404, "no");
         assertThat(HttpEngine.firstModel(engine.uri(), SETTINGS, RunClock.system()))
                 .isEmpty();
+    }
+
+    /** As real engines told them, one of them with a cache in host memory as well. */
+    @Test
+    void countersOfRealEngines_areReadWithWhatWasCached() throws IOException {
+        assertThat(signOf("sglang_metrics.txt.gz"))
+                .isEqualTo(new LifeSign(Optional.empty(), OptionalDouble.of(102_459), OptionalDouble.of(12_032)));
+        assertThat(signOf("sglang_metrics_hicache.txt.gz").cached()).hasValue(304 + 288);
+        assertThat(signOf("vllm_metrics.txt.gz"))
+                .isEqualTo(new LifeSign(Optional.empty(), OptionalDouble.of(4_816), OptionalDouble.of(384)));
+        engine.metrics = StubEngine.status(200, """
+            sglang:prompt_tokens_total{m="x"} 50.0
+            sglang:cached_tokens_total{cache_source="device",m="x"} 20.0
+            sglang:cached_tokens_total{cache_source="total",m="x"} 20.0
+            """);
+        assertThat(sign().cached()).as("told by source and in all").hasValue(20);
+        engine.metrics = StubEngine.status(200, "other:prompt_tokens_total 50.0\n");
+        assertThat(sign()).isEqualTo(LifeSign.unknown());
+    }
+
+    private LifeSign signOf(String recording) throws IOException {
+        Path recordings =
+                Path.of("..", "engine-rules", "src", "testing", "resources", "io", "holdfast", "rules", "recordings");
+        try (GZIPInputStream in = new GZIPInputStream(Files.newInputStream(recordings.resolve(recording)))) {
+            engine.metrics = StubEngine.status(200, new String(in.readAllBytes(), StandardCharsets.UTF_8));
+        }
+        return sign();
+    }
+
+    private LifeSign sign() {
+        try (EngineControl control = new EngineControl(engine.uri(), SETTINGS, RunClock.system(), told::add)) {
+            return control.lifeSign();
+        }
     }
 
     private void awaitReady(HttpSettings settings) {

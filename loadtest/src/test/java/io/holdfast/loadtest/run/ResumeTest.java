@@ -13,11 +13,13 @@ import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.PlannedLeg;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
+import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.VoidedPair;
 import io.holdfast.loadtest.testing.MemoryFolder;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.loadtest.workload.Salt;
+import io.holdfast.rules.engine.Speed;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -27,6 +29,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -123,6 +126,25 @@ final class ResumeTest {
     }
 
     @Test
+    void runWithAServerForEachLeg_isResumedToTheSamePlan() throws IOException {
+        VirtualExperiment servers = EXPERIMENT
+                .with(settings -> settings.burnIn(false).options(Map.of(RunHeader.ARM_SERVER, "")))
+                .withArms(engine -> {
+                    engine.servePinnedLegsAt(new Speed(20, 10_000, 1_000, 1));
+                    return Arms.anotherServer("serve --faster");
+                });
+        Path whole = folder.resolve("whole");
+        Result result = servers.run(SEED, whole);
+        byte[] bytes = Files.readAllBytes(whole);
+        for (int legs : new int[] {0, 1, 2, 3, 12, 25}) {
+            Path cut = cut(bytes, legs, 0);
+            assertThat(servers.resume(SEED, cut).verdict().finding())
+                    .isEqualTo(result.verdict().finding());
+            assertPlanned(cut, result.legs());
+        }
+    }
+
+    @Test
     void runStoppedAtEveryStep_holdsNothingAndIsResumed() throws IOException {
         List<String> log = new ArrayList<>();
         VirtualExperiment watched = EXPERIMENT
@@ -180,6 +202,9 @@ final class ResumeTest {
         Journal.Contents cut = Journal.read(cut(Files.readAllBytes(whole), 13, 5));
         RunStatus killed = RunStatus.of(cut, false);
         assertThat(killed.state()).isEqualTo(RunStatus.State.KILLED);
+        assertThat(killed.stopped().state())
+                .as("told by a process that was stopped before it wrote anything")
+                .isEqualTo(RunStatus.State.STOPPED);
         assertThat(killed.pairs()).isEqualTo(3);
         assertThat(killed.plannedPairs()).isEqualTo(12);
         assertThat(killed.percent()).isEqualTo(100 * 13 / LEGS);

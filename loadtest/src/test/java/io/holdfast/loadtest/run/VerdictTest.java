@@ -14,6 +14,7 @@ import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.testing.MemoryFolder;
@@ -88,6 +89,29 @@ final class VerdictTest {
                     assertThat(result.estimate().effectPercent().orElseThrow()).isBetween(-60.0, -35.0);
                 }))
                 .isEqualTo(Map.of(Finding.REAL, SOME));
+    }
+
+    /** Each leg in a process of its own, so whatever the first of a pair does to its process the second has none of it. */
+    @Test
+    void anotherServerForPinnedLegs_isJudgedByWhatItIs() {
+        VirtualExperiment faster = EVEN.withFaults(warming(EVEN))
+                .withArms(engine -> {
+                    engine.servePinnedLegsAt(new Speed(20, 10_000, 1_000, 1));
+                    return Arms.anotherServer("serve --faster");
+                })
+                .with(settings -> settings.options(Map.of(RunHeader.ARM_SERVER, "")));
+        assertThat(findings(SOME, faster, result -> {
+                    assertThat(result.serverProcesses()).isEqualTo(24);
+                    assertThat(result.verdict().withOrderBias()).isFalse();
+                    assertThat(result.header().claimsHold()).isFalse();
+                    assertThat(result.estimate().effectPercent().orElseThrow()).isBetween(-40.0, -20.0);
+                }))
+                .isEqualTo(Map.of(Finding.REAL, SOME));
+        VirtualExperiment same = faster.withArms(engine -> {
+            engine.servePinnedLegsAt(EVEN.speed());
+            return Arms.anotherServer("serve");
+        });
+        assertThat(findings(SOME, same, result -> {})).isEqualTo(Map.of(Finding.NO_EFFECT, SOME));
     }
 
     @Test

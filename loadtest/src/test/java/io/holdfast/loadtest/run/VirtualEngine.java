@@ -2,6 +2,7 @@ package io.holdfast.loadtest.run;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.Sha256;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -84,12 +85,15 @@ final class VirtualEngine implements EngineUnderTest {
     private int answered;
     private int servers = 1;
     private int asked;
+    private Optional<Speed> pinnedSpeed = Optional.empty();
+    private Speed now;
     private Duration answerTakesTheClient = Duration.ZERO;
     private final VirtualEvents events;
 
     VirtualEngine(Rules rules, Speed speed, List<Fault> faults, VirtualTime time) {
         this.rules = rules;
         this.speed = speed;
+        this.now = speed;
         this.faults = List.copyOf(faults);
         this.time = time;
         this.chances = time.chances();
@@ -110,8 +114,7 @@ final class VirtualEngine implements EngineUnderTest {
                 .map(fault ->
                         fault instanceof GpuFault.Noise of ? of.from(1 + noise.nextInt(Integer.MAX_VALUE - 1)) : fault)
                 .toList());
-        return rules.start(
-                its, time, new Gpu(speed, its, time, () -> false), Model.seeded(1, 32_000), events::published);
+        return rules.start(its, time, new Gpu(now, its, time, () -> false), Model.seeded(1, 32_000), events::published);
     }
 
     VirtualTime time() {
@@ -121,6 +124,23 @@ final class VirtualEngine implements EngineUnderTest {
     /** From that life on it is started with another model. */
     void serveAnotherModelFrom(int life) {
         otherModelFrom = life;
+    }
+
+    /** From now on each leg has a process of its own, and those of pinned legs are so fast. */
+    void servePinnedLegsAt(Speed value) {
+        pinnedSpeed = Optional.of(value);
+    }
+
+    @Override
+    public boolean givesFreshLegs() {
+        return pinnedSpeed.isPresent();
+    }
+
+    @Override
+    public void beginLeg(Arm arm) {
+        now = arm == Arm.PINNED ? pinnedSpeed.orElse(speed) : speed;
+        beginLife();
+        now = speed;
     }
 
     int lives() {
@@ -179,9 +199,11 @@ final class VirtualEngine implements EngineUnderTest {
     }
 
     @Override
-    public LifeSign lifeSign() {
+    public Map<String, LifeSign> lifeSigns() {
         asked++;
-        return new LifeSign(Optional.of(lives + " " + restarts + " of " + asked % servers), OptionalDouble.empty());
+        return Map.of(
+                "engine",
+                new LifeSign(Optional.of(lives + " " + restarts + " of " + asked % servers), OptionalDouble.empty()));
     }
 
     @Override

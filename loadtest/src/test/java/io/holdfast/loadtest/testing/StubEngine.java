@@ -49,6 +49,9 @@ public final class StubEngine implements AutoCloseable {
     public volatile String serverInfo = "{\"page_size\":16,\"max_total_num_tokens\":200,\"version\":\"stub\"}";
     public volatile Script models = status(404, "no list");
     public volatile Function<JsonNode, Script> answers;
+    /** None, unless a test has some. */
+    public volatile Script metrics = status(404, "");
+
     private volatile int @Nullable [] cachedPrefix;
     private volatile int prefixTokens;
 
@@ -107,7 +110,7 @@ public final class StubEngine implements AutoCloseable {
         switch (String.valueOf(request.path())) {
             case "/health" -> request.response().setStatusCode(health).end();
             case "/server_info" -> request.response().end(serverInfo);
-            case "/metrics" -> request.response().setStatusCode(404).end();
+            case "/metrics" -> metrics.play(request);
             case "/v1/models" -> models.play(request);
             case "/flush_cache" -> {
                 boolean refused = flushRefusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
