@@ -142,17 +142,26 @@ final class HttpApi implements AutoCloseable {
                     if (!guard.began(request)) {
                         return;
                     }
-                    if (BAD_ESCAPE.matcher(String.valueOf(request.path())).find()) {
-                        // The router would take it for a fault of its own.
+                    // The router would take it for a fault of its own.
+                    Optional<String> broken = brokenEscape(request);
+                    if (broken.isPresent()) {
                         refuse(
                                 request,
                                 400,
-                                "The path has a % that no two hexadecimal digits follow; escape it as %25.");
+                                "The " + broken.get()
+                                        + " has a % that no two hexadecimal digits follow; escape it as %25.");
                     } else {
                         router.handle(request);
                     }
                 });
         sweeping = OptionalLong.of(vertx.setPeriodic(SWEEP_MILLIS, timer -> guard.sweep()));
+    }
+
+    private static Optional<String> brokenEscape(HttpServerRequest request) {
+        if (BAD_ESCAPE.matcher(String.valueOf(request.path())).find()) {
+            return Optional.of("path");
+        }
+        return BAD_ESCAPE.matcher(String.valueOf(request.query())).find() ? Optional.of("query") : Optional.empty();
     }
 
     @Override
