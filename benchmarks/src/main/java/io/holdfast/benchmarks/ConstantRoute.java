@@ -19,7 +19,7 @@ public final class ConstantRoute {
             .build();
     private static final Buffer ANSWER = Buffer.buffer(
             "{\"scores\":{\"main\":{\"0\":0}},\"instances\":{\"main\":{\"longest_matched\":0,\"gpu\":0,\"dp\":{\"0\":0},"
-                    + "\"cpu\":0,\"disk\":0}}}");
+                + "\"cpu\":0,\"disk\":0}}}");
 
     private ConstantRoute() {}
 
@@ -27,12 +27,15 @@ public final class ConstantRoute {
     public static void main(String[] args) {
         Vertx vertx = Vertx.vertx();
         Router router = Router.router(vertx);
-        router.post("/query").handler(context -> context.request().body().onSuccess(body -> {
-            if (tokens(body.getBytes()).length == 0) {
-                throw new IllegalArgumentException("The body has no token_ids.");
-            }
-            context.response().putHeader("content-type", "application/json").end(ANSWER);
-        }));
+        router.post("/query")
+                .handler(context -> context.request().body().onSuccess(body -> {
+                    if (tokens(body.getBytes()).length == 0) {
+                        throw new IllegalArgumentException("The body has no token_ids.");
+                    }
+                    context.response()
+                            .putHeader("content-type", "application/json")
+                            .end(ANSWER);
+                }));
         vertx.createHttpServer(new HttpServerOptions().setHost("127.0.0.1").setPort(Integer.parseInt(args[0])))
                 .requestHandler(router)
                 .listen()

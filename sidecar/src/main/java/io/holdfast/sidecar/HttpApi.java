@@ -68,6 +68,8 @@ final class HttpApi implements AutoCloseable {
     private static final Set<String> QUERIES =
             Set.of("query", "query_by_hash", "touches", "first-tokens", "explain", "hints");
 
+    private static final Set<HttpMethod> RATED = Set.of(HttpMethod.POST, HttpMethod.PUT, HttpMethod.PATCH);
+
     private final Vertx vertx;
     private final Access access;
     private final ConnectionGuard guard;
@@ -201,9 +203,8 @@ final class HttpApi implements AutoCloseable {
     private void admit(RoutingContext context) {
         HttpServerRequest request = context.request();
         access.check(request, context.normalizedPath());
-        boolean acting =
-                !request.method().equals(HttpMethod.GET) && !request.method().equals(HttpMethod.HEAD);
-        if (acting) {
+        // Releasing is never turned away for what others ask.
+        if (RATED.contains(request.method())) {
             String path = context.normalizedPath();
             boolean asks = QUERIES.contains(path.substring(path.lastIndexOf('/') + 1));
             (asks ? queries : acts).take(asks ? "queries and reports of routers" : "acting calls");
