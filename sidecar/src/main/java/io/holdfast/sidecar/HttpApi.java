@@ -68,6 +68,8 @@ final class HttpApi implements AutoCloseable {
     private static final Set<String> QUERIES =
             Set.of("query", "query_by_hash", "touches", "first-tokens", "explain", "hints");
 
+    private static final Set<HttpMethod> RATED = Set.of(HttpMethod.POST, HttpMethod.PUT, HttpMethod.PATCH);
+
     private final Vertx vertx;
     private final Access access;
     private final ConnectionGuard guard;
@@ -151,12 +153,14 @@ final class HttpApi implements AutoCloseable {
                     if (!guard.began(request)) {
                         return;
                     }
-                    if (BAD_ESCAPE.matcher(String.valueOf(request.path())).find()) {
-                        // The router would take it for a fault of its own.
+                    // The router would take it for a fault of its own.
+                    Optional<String> broken = brokenEscape(request);
+                    if (broken.isPresent()) {
                         refuse(
                                 request,
                                 400,
-                                "The path has a % that no two hexadecimal digits follow; escape it as %25.");
+                                "The " + broken.get()
+                                        + " has a % that no two hexadecimal digits follow; escape it as %25.");
                     } else {
                         router.handle(request);
                     }
@@ -168,6 +172,13 @@ final class HttpApi implements AutoCloseable {
     /** Tells whoever listens that the sidecar ends; completed when they know. */
     Future<Void> endStreams() {
         return streams.end();
+    }
+
+    private static Optional<String> brokenEscape(HttpServerRequest request) {
+        if (BAD_ESCAPE.matcher(String.valueOf(request.path())).find()) {
+            return Optional.of("path");
+        }
+        return BAD_ESCAPE.matcher(String.valueOf(request.query())).find() ? Optional.of("query") : Optional.empty();
     }
 
     @Override
@@ -208,9 +219,8 @@ final class HttpApi implements AutoCloseable {
     private void admit(RoutingContext context) {
         HttpServerRequest request = context.request();
         access.check(request, context.normalizedPath());
-        boolean acting =
-                !request.method().equals(HttpMethod.GET) && !request.method().equals(HttpMethod.HEAD);
-        if (acting) {
+        // Releasing is never turned away for what others ask.
+        if (RATED.contains(request.method())) {
             String path = context.normalizedPath();
             boolean asks = QUERIES.contains(path.substring(path.lastIndexOf('/') + 1));
             (asks ? queries : acts).take(asks ? "queries and reports of routers" : "acting calls");

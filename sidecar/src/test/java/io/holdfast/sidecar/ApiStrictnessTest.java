@@ -109,6 +109,28 @@ class ApiStrictnessTest {
     }
 
     @Test
+    void queryWithABrokenEscape_isRefused() {
+        try (RawClient raw = new RawClient(bed.sidecar.uri())) {
+            assertThat(raw.exchange(RawClient.get(SidecarClient.HOLDS + "?limit=%zz")))
+                    .startsWith("HTTP/1.1 400 ")
+                    .contains("The query has a % that no two hexadecimal digits follow; escape it as %25.");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4200, 0, 414", "0, 8300, 431"})
+    void headThatIsTooLarge_isAProblem(int path, int header, int status) {
+        try (RawClient raw = new RawClient(bed.sidecar.uri())) {
+            assertThat(raw.exchange("GET /" + "x".repeat(path) + " HTTP/1.1\r\nHost: localhost\r\nX: "
+                            + "y".repeat(header) + "\r\n\r\n"))
+                    .contains(" " + status + " ")
+                    .contains("content-type: application/problem+json")
+                    .contains("\"status\":" + status);
+            assertThat(raw.exchange("no request at all\r\n\r\n")).contains("\"status\":400");
+        }
+    }
+
+    @Test
     void http2InTheClear_isNotSpoken() throws IOException {
         try (RawClient raw = new RawClient(bed.sidecar.uri())) {
             Socket priorKnowledge = raw.open();

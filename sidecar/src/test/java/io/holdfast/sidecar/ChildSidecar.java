@@ -10,6 +10,8 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
 
 /** A sidecar in a process of its own, which can be killed. */
 final class ChildSidecar implements AutoCloseable {
@@ -40,7 +42,12 @@ final class ChildSidecar implements AutoCloseable {
     }
 
     static ChildSidecar start(Path config) throws IOException {
-        Process process = new ProcessBuilder(
+        return start(config, Map.of(), Optional.empty());
+    }
+
+    /** With more in its environment; what it says to its error stream, its log included, goes to a file where there is one. */
+    static ChildSidecar start(Path config, Map<String, String> environment, Optional<Path> errors) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:+UseSerialGC",
                         "-XX:TieredStopAtLevel=1",
@@ -50,8 +57,11 @@ final class ChildSidecar implements AutoCloseable {
                         System.getProperty("java.class.path"),
                         ChildSidecar.class.getName(),
                         config.toString())
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
+                .redirectError(errors.map(Path::toFile)
+                        .map(ProcessBuilder.Redirect::to)
+                        .orElse(ProcessBuilder.Redirect.INHERIT));
+        builder.environment().putAll(environment);
+        Process process = builder.start();
         BufferedReader out =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
         try {
@@ -118,6 +128,16 @@ final class ChildSidecar implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Ends it, and answers whatever it still said. */
+    String rest() throws IOException {
+        process.toHandle().destroy();
+        StringBuilder said = new StringBuilder();
+        for (String line = out.readLine(); line != null; line = out.readLine()) {
+            said.append(line).append('\n');
+        }
+        return said.toString();
     }
 
     /** As {@code kill -9} does; returns when the process is gone. */

@@ -154,6 +154,9 @@ class RepeatedCallsTest {
             assertThat(api.http.get("/api/v1/engines/demo/holds").status())
                     .as("reading")
                     .isEqualTo(200);
+            assertThat(api.http.delete("/api/v1/engines/demo/holds").status())
+                    .as("releasing")
+                    .isEqualTo(200);
         }
     }
 
