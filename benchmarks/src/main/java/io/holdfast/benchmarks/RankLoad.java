@@ -121,8 +121,8 @@ public final class RankLoad {
         System.out.printf(
                 Locale.ROOT,
                 "%,d blocks: a choice %.2f ms (median), %.2f ms (99 %%), %.2f ms (the longest, with a fit); a request"
-                        + " of %d blocks %.0f us, its removals %.0f us; %d chosen, %s; a copy for a snapshot %.2f ms (median), %.2f ms (the longest); %.0f MB"
-                        + " with the index%n",
+                        + " of %d blocks %.0f us, its removals %.0f us; %d chosen, %s; a copy for a snapshot %.2f ms"
+                        + " (median), %.2f ms (the longest); %.0f MB with the index%n",
                 capacity,
                 choices[CHOICES / 2] / 1e6,
                 choices[CHOICES * 99 / 100] / 1e6,

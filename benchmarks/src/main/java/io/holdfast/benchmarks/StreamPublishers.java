@@ -40,13 +40,13 @@ final class StreamPublishers {
     private static final int MOST_LOST = 20;
 
     private static final String METRICS = """
-            sglang:num_running_reqs 0
-            sglang:num_queue_reqs 0
-            sglang:num_used_tokens 0
-            sglang:prompt_tokens_total 0
-            sglang:time_to_first_token_seconds_sum 0
-            sglang:time_to_first_token_seconds_count 0
-            """;
+        sglang:num_running_reqs 0
+        sglang:num_queue_reqs 0
+        sglang:num_used_tokens 0
+        sglang:prompt_tokens_total 0
+        sglang:time_to_first_token_seconds_sum 0
+        sglang:time_to_first_token_seconds_count 0
+        """;
 
     private StreamPublishers() {}
 
