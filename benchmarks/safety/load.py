@@ -34,7 +34,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def ask(url):
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return answer.read().decode()
 
 

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The two commands that run until they are told to stop, in processes of their own. */
 class ServerCommandsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String STANDS_BY = "holdfast sidecar stands by: another one has the state directory";
     private static final String LISTENS = "holdfast sidecar listens on ";
     private static final String LETS_GO =
             "holdfast sidecar lets go of what it holds, and ends" + System.lineSeparator();
@@ -87,6 +88,26 @@ class ServerCommandsTest {
                     .contains("\"formattedMessage\":\"configuration\"");
             assertThat(usedTokens(engine)).isZero();
             assertThat(emulator.stop()).isEqualTo(new CommandRun(TERMINATED, "", ""));
+        }
+    }
+
+    /** With one configuration, port and all. */
+    @Test
+    void sidecarOnStandby_servesWhenTheOtherHasEnded_andEndsWhenItIsToldTo() throws IOException {
+        try (Child emulator = Child.start("emulate", "--port", "0", "--events", "0");
+                Http engine = new Http(url(JSON.readTree(emulator.line())))) {
+            String config = config(engine).toString();
+            try (Child first = Child.start("sidecar", "--config", config)) {
+                assertThat(first.line()).startsWith(LISTENS);
+                try (Child second = Child.start("sidecar", "--config", config, "--standby");
+                        Child third = Child.start("sidecar", "--config", config, "--standby")) {
+                    assertThat(second.line()).isEqualTo(STANDS_BY);
+                    assertThat(third.line()).isEqualTo(STANDS_BY);
+                    assertThat(third.stop()).isEqualTo(new CommandRun(TERMINATED, "", ""));
+                    first.close();
+                    assertThat(second.line()).startsWith(LISTENS);
+                }
+            }
         }
     }
 

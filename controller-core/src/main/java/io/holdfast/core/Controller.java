@@ -62,6 +62,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 
@@ -534,8 +535,17 @@ public final class Controller {
      * no memory left.
      */
     public void restore(long holdId, HoldRequest request, List<ClaimView> claims, String reason) {
+        restore(holdId, request, () -> claims, reason);
+    }
+
+    /**
+     * The same with claims whose leases run meanwhile: they are asked for when the hold is taken up, so that the way there
+     * prolongs none. Where there is none left, nothing is taken up.
+     */
+    public void restore(long holdId, HoldRequest request, Supplier<List<ClaimView>> claimsThen, String reason) {
         mailbox.outcome(() -> {
-            if (holds.living(holdId).isEmpty() && !holds.full() && holds.fits(request.size())) {
+            List<ClaimView> claims = claimsThen.get();
+            if (!claims.isEmpty() && holds.living(holdId).isEmpty() && !holds.full() && holds.fits(request.size())) {
                 holds.restore(holdId, request, claims, reason);
                 planNow = true;
             }

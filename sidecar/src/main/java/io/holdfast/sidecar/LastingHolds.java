@@ -127,19 +127,23 @@ final class LastingHolds {
     }
 
     private void restore(KeptHold hold) {
-        Instant now = wall.instant();
-        List<ClaimView> claims = (hold.declared() ? List.of(declared(hold.name(), now)) : hold.claims())
-                .stream()
-                        .filter(claim -> claim.until().isAfter(now))
-                        .map(claim -> claim.left(now))
-                        .toList();
-        if (!claims.isEmpty() && active.add(hold.id())) {
+        if (!claimsNow(hold).isEmpty() && active.add(hold.id())) {
             HoldRequest request = request(hold);
             if (hold.asked() instanceof PrefixSource.Text || hold.asked() instanceof PrefixSource.Messages) {
                 controller.hasToken(request.largestToken());
             }
-            controller.restore(hold.id(), request, claims, "asked for before the sidecar was started again");
+            controller.restore(
+                    hold.id(), request, () -> claimsNow(hold), "asked for before the sidecar was started again");
         }
+    }
+
+    private List<ClaimView> claimsNow(KeptHold hold) {
+        Instant now = wall.instant();
+        return (hold.declared() ? List.of(declared(hold.name(), now)) : hold.claims())
+                .stream()
+                        .filter(claim -> claim.until().isAfter(now))
+                        .map(claim -> claim.left(now))
+                        .toList();
     }
 
     private KeptClaim declared(String name, Instant now) {

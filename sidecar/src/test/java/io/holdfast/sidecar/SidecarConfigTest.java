@@ -49,6 +49,7 @@ class SidecarConfigTest {
               readTokenEnv: READ
               actTokenEnv: ACT
             stateDirectory: state
+            snapshotSeconds: 5
             engines:
               - id: demo
                 type: sglang
@@ -104,6 +105,7 @@ class SidecarConfigTest {
                                 true,
                                 false)));
         // 0.95 of 80 GiB less what is not the cache's: 76 - 22.
+        assertThat(config.snapshots()).isEqualTo(Duration.ofSeconds(5));
         assertThat(config.devices().getFirst().budgetBytes()).isEqualTo(54L << 30);
         assertThat(demo.apiKeyEnv()).contains("KEY");
         assertThat(demo.adminKeyEnv()).contains("ADMIN_KEY");
@@ -190,6 +192,8 @@ class SidecarConfigTest {
         {E}, kvcachedSegment: a, kvcachedLimit: {step: 0}}] | engines[0].kvcachedLimit.step is '0.0'; write more than 0
         {E}, kvcachedSegment: a, kvcachedLimit: {bundle: 3M}}] | engines[0].kvcachedLimit.bundle is '3145728'; write
         {E}, kvcachedSegment: a, kvcachedLimit: {floor: 1T}}] | engines[0].kvcachedLimit.floor is the text '1T'; write
+        {E}}], snapshotSeconds: 0 | snapshotSeconds is '0'; write 1 to 86400
+        {E}}], snapshotSeconds: 86401 | snapshotSeconds is '86401'; write 1 to 86400
         {E}}], devices: [{id: g, memory: 80G, weights: 1G, utilization: 0}] | devices[0].utilization is '0.0'; write a
         {E}}], devices: [{id: g, memory: 80G, weights: 1G, utilization: 1.5}] | devices[0].utilization is '1.5'; write
         {E}}], devices: [{id: g, memory: 8G, weights: 16G}] | devices[0].memory is '8589934592'; nothing of it is left
@@ -240,7 +244,7 @@ class SidecarConfigTest {
     void topLevelText_isAFault() {
         assertThatThrownBy(() -> SidecarConfig.parse("hello", "f"))
                 .hasMessage("f: is the text 'hello'; write a mapping with the keys devices, discovery, engines,"
-                        + " listen, stateDirectory.");
+                        + " listen, snapshotSeconds, stateDirectory.");
     }
 
     @Test

@@ -9,6 +9,7 @@ import java.util.Arrays;
  * @param largest the longest path by its age in slots of five minutes, the youngest first
  * @param unmeasured prompts of unknown length in the same slots
  */
+@SuppressWarnings("ArrayRecordComponent")
 public record LearnedSizes(long[] largest, int[] unmeasured, long largestPromptEver, long largestEver) {
     public LearnedSizes {
         boolean whole = largest.length == PromptSizes.SLOTS

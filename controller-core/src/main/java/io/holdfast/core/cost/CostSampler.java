@@ -127,7 +127,7 @@ public final class CostSampler {
 
     private void sample(double computed, double took, long weight) {
         if (took > 0) {
-            add(computed, took, weight);
+            add(computed, took, (double) weight);
         }
     }
 

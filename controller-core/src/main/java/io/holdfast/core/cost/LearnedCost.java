@@ -9,6 +9,7 @@ import java.util.Arrays;
  * @param seconds that they took
  * @param weights of how many requests each sample is
  */
+@SuppressWarnings("ArrayRecordComponent")
 public record LearnedCost(double[] tokens, double[] seconds, double[] weights) {
     public LearnedCost {
         boolean whole = tokens.length == seconds.length

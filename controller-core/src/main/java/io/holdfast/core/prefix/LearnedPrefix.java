@@ -14,6 +14,7 @@ package io.holdfast.core.prefix;
  * @param heat requests that passed it, each counting half as much after every half-life
  * @param idleNanos how long ago the last request passed it
  */
+@SuppressWarnings("ArrayRecordComponent")
 public record LearnedPrefix(
         long lastBlock,
         int blocks,

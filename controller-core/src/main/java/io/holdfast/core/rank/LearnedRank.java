@@ -17,6 +17,7 @@ import java.util.Arrays;
  * @param residenceLog the mean logarithm of their ages in seconds and one
  * @param evidence what both shadows found of recent requests
  */
+@SuppressWarnings("ArrayRecordComponent")
 public record LearnedRank(
         int capacity,
         double[] used,

@@ -85,6 +85,7 @@ final class ReuseCurves {
     }
 
     /** Copies of what was counted, with what is not used yet counted as by {@link #notUsedYet}. */
+    @SuppressWarnings("ArrayRecordComponent")
     record Counts(double[] used, double[] unused, double[] hintedUsed, double[] hintedUnused) {
         void notUsedYet(int blockClass, int hint, double age) {
             int bin = AgeBins.of(age);

@@ -10,6 +10,7 @@ import java.util.Arrays;
  * @param reuses how many gaps between two uses were measured
  * @param reuse the last of them, in nanoseconds
  */
+@SuppressWarnings("ArrayRecordComponent")
 public record LearnedTimes(long residences, long[] residence, long reuses, long[] reuse) {
     public LearnedTimes {
         require(residences, residence);
