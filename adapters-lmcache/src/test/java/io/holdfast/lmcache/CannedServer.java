@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
@@ -46,6 +47,7 @@ final class CannedServer implements AutoCloseable {
                 new EngineHttpSettings(
                         uri(),
                         Map.of(),
+                        Optional.empty(),
                         Duration.ofSeconds(5),
                         Duration.ofSeconds(20),
                         16,

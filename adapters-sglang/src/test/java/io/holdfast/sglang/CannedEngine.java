@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -46,6 +47,7 @@ final class CannedEngine implements AutoCloseable {
                 new EngineHttpSettings(
                         URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
                         Map.of(),
+                        Optional.empty(),
                         Duration.ofSeconds(5),
                         timeLimit,
                         16,

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
@@ -48,6 +49,7 @@ final class CannedEngine implements AutoCloseable {
                 new EngineHttpSettings(
                         URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
                         Map.of(),
+                        Optional.empty(),
                         Duration.ofSeconds(5),
                         Duration.ofSeconds(20),
                         16,

@@ -13,6 +13,7 @@ import java.lang.reflect.Proxy;
 final class HangUp {
     private HangUp() {}
 
+    @SuppressWarnings("ReferenceEquality") // a proxy equals itself alone
     static void handle(Runnable reload) {
         boolean terminal = hasTerminal();
         try {

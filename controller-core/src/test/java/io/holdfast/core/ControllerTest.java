@@ -1070,7 +1070,7 @@ final class ControllerTest {
         own.stored(1, 2, 34);
         own.stored(5, 6);
         own.stored(7, 8);
-        own.ask(Duration.ofHours(1), 5, 6);
+        assertThat(own.ask(Duration.ofHours(1), 5, 6)).isNotNull();
         own.controller.request(new HoldRequest(new long[] {7, 8}, Duration.ofHours(1)).toBeMeasured());
         own.settle();
         assertThat(own.engine.pins).containsKeys(34L, 6L, 8L);

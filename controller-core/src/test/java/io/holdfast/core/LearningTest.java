@@ -113,7 +113,7 @@ final class LearningTest {
         Learned before = afterTenMinutes();
         Life fresh = new Life();
         Life next = new Life();
-        next.restore(before, Duration.ZERO);
+        assertThat(next.restore(before, Duration.ZERO)).isNotNull();
         fresh.run(1);
         next.run(1);
 
@@ -130,7 +130,7 @@ final class LearningTest {
     void evidence_fadesWhileNobodyLooks_curvesStay() {
         Learned before = afterTenMinutes();
         Life next = new Life();
-        next.restore(before, Duration.ofMinutes(21));
+        assertThat(next.restore(before, Duration.ofMinutes(21))).isNotNull();
         next.read(16, 0);
 
         LearnedRank.LearnedEvidence kept =
@@ -277,7 +277,7 @@ final class LearningTest {
         Learned learned = afterTenMinutes();
         for (int i = 0; i < 5; i++) {
             Life next = new Life();
-            next.restore(learned, Duration.ZERO);
+            assertThat(next.restore(learned, Duration.ZERO)).isNotNull();
             next.read(16, 0);
             assertLike(next.learned().orElseThrow(), learned);
             learned = next.learned().orElseThrow();
@@ -303,7 +303,7 @@ final class LearningTest {
     private static void user(ControllerHarness harness, long user) {
         long[] prompt = new long[(int) SYSTEM_PROMPT];
         for (int i = 0; i < prompt.length; i++) {
-            prompt[i] = i + 1;
+            prompt[i] = i + 1L;
         }
         long[] text = {1_000 * user, 1_000 * user + 1};
         harness.pass(Duration.ofSeconds(1));
@@ -320,7 +320,7 @@ final class LearningTest {
     private static void lose(ControllerHarness harness) {
         long[] prompt = new long[(int) SYSTEM_PROMPT];
         for (int i = 0; i < prompt.length; i++) {
-            prompt[i] = i + 1;
+            prompt[i] = i + 1L;
         }
         for (long user = 1; user <= 3; user++) {
             harness.removed(1_000 * user + 1, 1_000 * user);

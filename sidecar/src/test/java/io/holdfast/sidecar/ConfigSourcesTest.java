@@ -306,10 +306,10 @@ class ConfigSourcesTest {
     void foundFiles_areEnginesLikeThoseListed() throws IOException {
         Path found = Files.createDirectories(directory.resolve("engines.d"));
         Files.writeString(found.resolve("b.yaml"), "id: b\ntype: vllm\nurl: http://127.0.0.1:2\n");
-        Files.writeString(
-                found.resolve("a.yaml"),
-                "- {id: a1, type: vllm, url: 'http://127.0.0.1:3'}\n"
-                        + "- {id: a2, type: vllm, url: 'http://127.0.0.1:4'}\n");
+        Files.writeString(found.resolve("a.yaml"), """
+            - {id: a1, type: vllm, url: 'http://127.0.0.1:3'}
+            - {id: a2, type: vllm, url: 'http://127.0.0.1:4'}
+            """);
         Files.writeString(found.resolve("c.txt"), "no engine");
         String yaml = FILE + "discovery: {file: 'engines.d/*.yaml'}\n";
 
@@ -363,8 +363,11 @@ class ConfigSourcesTest {
         }
         engineWith("kvcachedSegment: s, kvcachedLimit: {}", "kvcachedLimit");
         engineWith("lmcache: {url: 'http://l'}", "lmcache");
-        String rest = "stateDirectory: s\ndevices: [{id: g, memory: 80G, weights: 1G}]\n"
-                + "discovery: {dns: {name: n, type: vllm}}\n";
+        String rest = """
+            stateDirectory: s
+            devices: [{id: g, memory: 80G, weights: 1G}]
+            discovery: {dns: {name: n, type: vllm}}
+            """;
         assertThat(SidecarConfig.parse(ConfigTree.yaml(ConfigTree.of(rest, "t").complete()), "t"))
                 .isEqualTo(SidecarConfig.parse(rest, "t"));
     }

@@ -326,7 +326,7 @@ class DoorTest {
             }
         });
         String route = routes.get(random.nextInt(routes.size()));
-        List<String> known = bodies.get(route);
+        List<String> known = bodies.getOrDefault(route, List.of());
         String text = known.isEmpty() ? garbage(random) : mutated(known.get(random.nextInt(known.size())), random);
         if (route.endsWith("/pause") || route.endsWith("/dry-run")) {
             // Other attacks look at a hold.

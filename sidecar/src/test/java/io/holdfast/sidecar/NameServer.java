@@ -74,7 +74,9 @@ final class NameServer implements AutoCloseable {
         out.writeShort(1);
         out.writeShort(told.size());
         out.writeInt(0);
-        out.write(question.array(), begin, end - begin);
+        byte[] asked = new byte[end - begin];
+        question.get(begin, asked);
+        out.write(asked);
         for (InetSocketAddress place : told) {
             out.writeShort(0xc00c);
             out.writeShort(type);

@@ -12,6 +12,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
@@ -382,7 +383,8 @@ class ReloadTest {
         try (NameServer names = new NameServer();
                 Emulator first = emulator();
                 EngineClient one = new EngineClient(first.uri())) {
-            names.gives(new InetSocketAddress("127.0.0.1", first.uri().getPort()));
+            names.gives(new InetSocketAddress(
+                    InetAddress.getLoopbackAddress(), first.uri().getPort()));
             String id = "127.0.0.1-" + first.uri().getPort();
             FastClock clock = new FastClock(20);
             try (Sidecar sidecar = start(

@@ -24,12 +24,12 @@ class SteeringApiTest {
     @TempDir
     Path state;
 
-    private TestBed bed;
+    private Optional<TestBed> started = Optional.empty();
 
     @Test
     void pause_keepsWhatIsHeld_andTakesNothingNew() {
-        try (TestBed started = TestBed.pinning(state)) {
-            bed = started;
+        try (TestBed bed = TestBed.pinning(state)) {
+            this.started = Optional.of(bed);
             bed.engine.generate(prompt);
             bed.engine.generate(other);
             String held = bed.client.held(prompt);
@@ -67,8 +67,8 @@ class SteeringApiTest {
 
     @Test
     void pause_afterTheOneThatReleased_saysThatItStaysThat() {
-        try (TestBed started = TestBed.pinning(state)) {
-            bed = started;
+        try (TestBed bed = TestBed.pinning(state)) {
+            this.started = Optional.of(bed);
             assertThat(bed.client.http.delete(SidecarClient.HOLDS).status()).isEqualTo(200);
             JsonObject said = post("/pause").json();
             assertThat(said.getBoolean("keepsHeld")).isFalse();
@@ -78,8 +78,8 @@ class SteeringApiTest {
 
     @Test
     void pause_endsWithTheSidecar_andTheHoldIsHeldAgain() {
-        try (TestBed started = TestBed.pinning(state)) {
-            bed = started;
+        try (TestBed bed = TestBed.pinning(state)) {
+            this.started = Optional.of(bed);
             bed.engine.generate(prompt);
             String held = bed.client.held(prompt);
             post("/pause");
@@ -97,8 +97,8 @@ class SteeringApiTest {
 
     @Test
     void dryRun_letsGo_decides_andActsAgainWhenItEnds() {
-        try (TestBed started = TestBed.pinning(state)) {
-            bed = started;
+        try (TestBed bed = TestBed.pinning(state)) {
+            this.started = Optional.of(bed);
             bed.engine.generate(prompt);
             String held = bed.client.held(prompt);
 
@@ -152,8 +152,8 @@ class SteeringApiTest {
 
     @Test
     void holds_comeByPages() {
-        try (TestBed started = TestBed.pinning(state)) {
-            bed = started;
+        try (TestBed bed = TestBed.pinning(state)) {
+            this.started = Optional.of(bed);
             List<String> ids = new ArrayList<>();
             for (int i = 0; i < 5; i++) {
                 ids.add(bed.client.hold(new long[] {i + 1}, 600).json().getString("id"));
@@ -188,8 +188,8 @@ class SteeringApiTest {
 
     @Test
     void snapshotReadingsAndPlan_sayWhatTheEngineSays() {
-        try (TestBed started = TestBed.pinning(state)) {
-            bed = started;
+        try (TestBed bed = TestBed.pinning(state)) {
+            this.started = Optional.of(bed);
             bed.engine.generate(prompt);
             bed.client.held(prompt);
             JsonObject snapshot = bed.client.http.get("/api/v1/snapshot").json();
@@ -211,6 +211,6 @@ class SteeringApiTest {
     }
 
     private Http.Answer post(String path) {
-        return bed.client.http.post(DEMO + path, "");
+        return started.orElseThrow().client.http.post(DEMO + path, "");
     }
 }

@@ -405,7 +405,7 @@ final class TtftLoopTest {
 
     @Test
     void blocksThatStayLongerThanHalfAWindow_areSaid() {
-        residence = Optional.of(Duration.ofSeconds(3_000));
+        residence = Optional.of(Duration.ofMinutes(50));
         windows(4);
         assertThat(reason())
                 .contains("blocks stay 3000 s in this cache, longer than half a window")
