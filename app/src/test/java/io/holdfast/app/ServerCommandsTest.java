@@ -93,6 +93,7 @@ class ServerCommandsTest {
 
     /** With one configuration, port and all. */
     @Test
+    @SuppressWarnings("try") // the first has to end before the block does
     void sidecarOnStandby_servesWhenTheOtherHasEnded_andEndsWhenItIsToldTo() throws IOException {
         try (Child emulator = Child.start("emulate", "--port", "0", "--events", "0");
                 Http engine = new Http(url(JSON.readTree(emulator.line())))) {
