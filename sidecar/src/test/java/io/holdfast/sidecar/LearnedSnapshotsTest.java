@@ -141,9 +141,7 @@ class LearnedSnapshotsTest {
                             + ", and learning begins anew");
             assertThat(learned.getString("since")).isGreaterThan(since);
             assertThat(ways(client)).isZero();
-            assertThat(client.http.get("/readyz").status())
-                    .as("no reason to be unready")
-                    .isEqualTo(200);
+            Eventually.see("no reason to be unready", () -> client.http.get("/readyz").status(), status -> status == 200);
         }
     }
 
