@@ -141,7 +141,8 @@ class LearnedSnapshotsTest {
                             + ", and learning begins anew");
             assertThat(learned.getString("since")).isGreaterThan(since);
             assertThat(ways(client)).isZero();
-            Eventually.see("no reason to be unready", () -> client.http.get("/readyz").status(), status -> status == 200);
+            Eventually.see(
+                    "no reason to be unready", () -> client.http.get("/readyz").status(), status -> status == 200);
         }
     }
 

@@ -80,7 +80,7 @@ final class LmcacheTest {
             bed.heard();
             Http.Answer answer = bed.client.hold(tiny, 3600);
             assertThat(answer.text())
-                    .contains("refused: The prefix has 48 tokens, which is less than one of the LMCache coordinator's"
+                    .contains("Refused: The prefix has 48 tokens, which is less than one of the LMCache coordinator's"
                             + " chunks of 64 (its --chunk-size).");
         }
     }

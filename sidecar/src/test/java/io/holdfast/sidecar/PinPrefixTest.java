@@ -129,7 +129,7 @@ final class PinPrefixTest {
                     + " prefixes by sessions (--enable-session-radix-cache) or by priorities (--radix-eviction-policy"
                     + " priority) instead.";
             assertThat(client.http.get("/readyz").text()).contains("follows, cannot hold: " + missing);
-            assertThat(client.hold(PREFIX, 3600).text()).contains("this engine cannot pin: " + missing);
+            assertThat(client.hold(PREFIX, 3600).text()).contains("This engine cannot pin: " + missing);
         }
     }
 }

@@ -129,6 +129,11 @@ class StreamsTest {
             int[] prompt = EngineClient.prompt(1, 256);
             bed.engine.generate(prompt);
             String id = bed.client.held(prompt);
+            // Of what changes twice between two looks the second is told.
+            Eventually.see(
+                    "the hold is told",
+                    () -> bed.client.http.get(DECISIONS).json(),
+                    seen -> !seen.getJsonArray("decisions").isEmpty());
             assertThat(bed.client.release(id).status()).isEqualTo(200);
             JsonObject all = Eventually.see(
                     "two decisions",

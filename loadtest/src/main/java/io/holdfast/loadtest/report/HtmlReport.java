@@ -103,7 +103,7 @@ public final class HtmlReport {
         Track track = new Track(least - room, most + room);
         line("<section aria-labelledby=\"three\"><h2 id=\"three\">Three numbers that are easily confused</h2>");
         line("<p class=\"note\">Change of time to first token. Left of zero is faster. The grey band is too small to"
-                + " matter (" + PlainVerdict.change(-100 * Math.expm1(delta)) + " to "
+                + " matter (" + PlainVerdict.change(100 * Math.expm1(-delta)) + " to "
                 + PlainVerdict.change(100 * Math.expm1(delta)) + "); bars are 95 % intervals."
                 + (result.verdict().finding() == Finding.INVALID
                         ? " They are shown for whoever looks for the cause; a run that is void shows none of them."
