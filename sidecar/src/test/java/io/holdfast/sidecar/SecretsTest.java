@@ -74,7 +74,7 @@ class SecretsTest {
         ApiContract.OF_THE_SIDECAR.operations((name, operation) -> {
             String method = name.substring(0, name.indexOf(' '));
             // All is to be held still, and a stream ends when the sidecar does.
-            if (name.endsWith("/holds") && method.equals("DELETE") || name.endsWith("/stream")) {
+            if ((name.endsWith("/holds") && method.equals("DELETE")) || name.endsWith("/stream")) {
                 return;
             }
             String path = name.substring(method.length() + 1)
