@@ -320,7 +320,8 @@ class DoorTest {
         List<String> routes = new ArrayList<>();
         Map<String, List<String>> bodies = new TreeMap<>();
         ApiContract.OF_THE_SIDECAR.operations((name, operation) -> {
-            if (!name.endsWith("/holds") || name.startsWith("POST")) {
+            // An answer without an end is no exchange; streams have a test of their own.
+            if ((!name.endsWith("/holds") || name.startsWith("POST")) && !name.endsWith("/stream")) {
                 routes.add(name);
                 bodies.put(name, ApiContract.bodies(operation));
             }
