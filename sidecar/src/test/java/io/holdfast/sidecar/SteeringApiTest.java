@@ -105,8 +105,12 @@ class SteeringApiTest {
             Http.Answer on = bed.client.http.send("PUT", DEMO + "/dry-run", "{\"dryRun\":true}");
             assertThat(on.json().getBoolean("changed")).isTrue();
             Eventually.see("the engine is let go of", bed.engine::usedTokens, used -> used == 0);
-            JsonObject waits = bed.client.holdIn(held, "requested");
-            assertThat(waits.getString("reason")).startsWith("decided, and not asked of the engine: dry run");
+            // The engine has let go before its answer is read here, so the reason is waited for too.
+            Eventually.see(
+                    "the hold waits, and says why",
+                    () -> bed.client.holdById(held),
+                    hold -> "requested".equals(hold.getString("state"))
+                            && hold.getString("reason").startsWith("decided, and not asked of the engine: dry run"));
             JsonObject plan = Eventually.see(
                     "the plan would pin",
                     () -> bed.client.http.get(DEMO + "/plan").json(),
