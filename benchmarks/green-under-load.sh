@@ -78,7 +78,7 @@ fi
 if [ "$what" != demo ]; then
   red=0
   for number in $(seq "$times"); do
-    run tests "$number" ./mvnw -q -B -pl "$modules" -am -Dexec.skip=true -Dtest="$tests" -Dsurefire.failIfNoSpecifiedTests=false test
+    run tests "$number" ./mvnw -q -B -pl "$modules" -am -Dtest="$tests" -Dsurefire.failIfNoSpecifiedTests=false test
     [ "$last" -eq 0 ] || red=$((red + 1))
   done
   echo "tests: $((times - red)) green, $red red"

@@ -57,7 +57,7 @@ final class Format {
         write(known, rules, run.formatted);
         if (!run.faults.isEmpty()) {
             run.faults.forEach(System.err::println);
-            System.err.println("Format them with: ./mvnw -N -Pformat process-sources");
+            System.err.println("Format them with: ./mvnw -pl config -Pformat process-sources");
             System.exit(1);
         }
     }

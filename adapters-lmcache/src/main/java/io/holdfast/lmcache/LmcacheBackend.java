@@ -51,7 +51,7 @@ public final class LmcacheBackend implements Backend {
     /** What configuration and ledger call it. */
     public static final String NAME = "lmcache";
 
-    private static final BackendTraits TRAITS = BackendTraits.soft()
+    public static final BackendTraits TRAITS = BackendTraits.soft()
             .needing(Need.TOKENS)
             .byCall()
             .lookingFirst()

@@ -49,7 +49,7 @@ public final class PinBlocksBackend implements Backend {
     private static final String HOST_VARIANT = "This engine's pin_blocks pins copies in host memory, not on the GPU,"
             + " which this backend does not support.";
 
-    private static final BackendTraits TRAITS = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
+    public static final BackendTraits TRAITS = BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
 
     private final EngineHttp http;
     private final EngineHttp admin;

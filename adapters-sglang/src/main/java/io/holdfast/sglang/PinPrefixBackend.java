@@ -42,7 +42,7 @@ public final class PinPrefixBackend implements Backend {
 
     private static final Duration RENEWED = Duration.ofSeconds(20);
 
-    private static final BackendTraits TRAITS = BackendTraits.soft()
+    public static final BackendTraits TRAITS = BackendTraits.soft()
             .needing(Need.TOKENS)
             .byCall()
             .endingAfter(TIME, RENEWED)

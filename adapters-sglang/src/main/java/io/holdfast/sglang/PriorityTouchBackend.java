@@ -39,7 +39,7 @@ public final class PriorityTouchBackend implements Backend {
     /** A touch is so much above what clients send. */
     static final int ABOVE_CLIENTS = 2;
 
-    private static final BackendTraits TRAITS =
+    public static final BackendTraits TRAITS =
             BackendTraits.soft().needing(Need.TOKENS).withoutUnpin();
     private static final String GENERATE = "/generate";
     private static final String NO_ROUTE = "This engine has no /generate route, so it is no SGLang.";

@@ -31,7 +31,7 @@ public final class SessionHoldBackend implements Backend {
     /** What configuration and ledger call it. */
     public static final String NAME = "session_hold";
 
-    private static final BackendTraits TRAITS =
+    public static final BackendTraits TRAITS =
             BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
     private static final String GENERATE = "/generate";
     private static final String CLOSE = "/close_session";

@@ -81,6 +81,18 @@ final class ControlReport {
         return result.isEnough() ? ExitCode.OK : ExitCode.INCONCLUSIVE;
     }
 
+    /** By how much the second leg differs from the first, with its interval. */
+    static String orderBias(ControlResult result) {
+        return (result.estimate().orderBiasPercent().isPresent()
+                        ? "%+.1f %%"
+                                .formatted(result.estimate().orderBiasPercent().getAsDouble())
+                        : "unknown")
+                + result.estimate()
+                        .orderBiasCi95()
+                        .map(ci -> ", 95 % interval " + change(ci))
+                        .orElse("");
+    }
+
     private static void print(ControlResult result, TerminalText text) {
         text.blank();
         text.line("                                 95 % interval");
@@ -157,7 +169,7 @@ final class ControlReport {
         return "Medians of " + result.probes().probes() + " probes: " + first + ", " + cached + ".";
     }
 
-    private static ObjectNode document(ControlResult result) {
+    static ObjectNode document(ControlResult result) {
         ObjectNode root = ResultReport.object();
         root.put("workloadId", result.header().workload().id())
                 .put("seed", result.header().seed())

@@ -99,6 +99,7 @@ final class DemoPrinter implements Progress {
             case AA -> "baseline twice";
             case BP -> "baseline, pinned";
             case PB -> "pinned, baseline";
+            case BPPB, PBBP -> throw new IllegalStateException("The demo runs pairs.");
         };
         return "%s  %-16s  %-16s  [%s%s]%s"
                 .formatted(

@@ -1,18 +1,13 @@
 package io.holdfast.app;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.sidecar.Diagnosis;
 import io.holdfast.sidecar.Doctor;
-import io.holdfast.sidecar.Finding;
-import io.holdfast.sidecar.Finding.Status;
 import java.io.PrintWriter;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -31,8 +26,6 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false)
 final class DoctorCommand implements Callable<Integer> {
-    private static final int SUBJECT = 14;
-
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -77,17 +70,13 @@ final class DoctorCommand implements Callable<Integer> {
             print(found, TerminalText.plain(out));
         }
         out.flush();
-        return found.fails() ? ExitCode.CHECK_FAILED : found.inconclusive() ? ExitCode.INCONCLUSIVE : ExitCode.OK;
+        return FindingText.code(found.findings());
     }
 
     private static void print(Diagnosis found, TerminalText text) {
         text.line(found.engine());
         text.blank();
-        for (Finding finding : found.findings()) {
-            text.paragraph("  %-8s %s ".formatted(word(finding.status()), pad(finding.subject())), finding.text());
-            // Unbroken, to be copied.
-            finding.mend().ifPresent(mend -> text.line("           mend: " + mend));
-        }
+        FindingText.print(found.findings(), text);
         text.blank();
         text.paragraph("", "The sidecar would hold with " + found.backend() + ". " + found.why());
         text.blank();
@@ -95,54 +84,13 @@ final class DoctorCommand implements Callable<Integer> {
         text.blank();
         found.configuration().lines().forEach(text::line);
         text.blank();
-        text.paragraph("", verdict(found));
-    }
-
-    private static String word(Status status) {
-        return switch (status) {
-            case OK -> "ok";
-            case MISSING -> "MISSING";
-            case WARNING -> "warning";
-            case UNKNOWN -> "unknown";
-            case NOTE -> "-";
-        };
-    }
-
-    private static String pad(String subject) {
-        return subject + " ".repeat(Math.max(0, SUBJECT - subject.length()));
-    }
-
-    private static String verdict(Diagnosis found) {
-        String missing = subjects(found, Status.MISSING);
-        String unknown = subjects(found, Status.UNKNOWN);
-        String warnings = subjects(found, Status.WARNING);
-        return (missing.isEmpty()
-                        ? unknown.isEmpty()
-                                ? "Nothing that matters is missing."
-                                : "It could not be told whether all is there: " + unknown + "."
-                        : "Missing, and needed: " + missing + ".")
-                + (warnings.isEmpty() ? "" : " Could be better: " + warnings + ".");
-    }
-
-    private static String subjects(Diagnosis found, Status status) {
-        return found.findings().stream()
-                .filter(finding -> finding.status() == status)
-                .map(Finding::subject)
-                .collect(Collectors.joining(", "));
+        text.paragraph("", FindingText.verdict(found.findings()));
     }
 
     private static ObjectNode document(Diagnosis found) {
         ObjectNode root = ResultReport.object();
         root.put("engine", found.engine());
-        root.put("verdict", found.fails() ? "missing" : found.inconclusive() ? "unknown" : "ok");
-        ArrayNode findings = root.putArray("findings");
-        for (Finding finding : found.findings()) {
-            ObjectNode each = findings.addObject()
-                    .put("status", finding.status().name().toLowerCase(Locale.ROOT))
-                    .put("subject", finding.subject())
-                    .put("text", finding.text());
-            finding.mend().ifPresent(mend -> each.put("mend", mend));
-        }
+        FindingText.write(found.findings(), root);
         root.put("backend", found.backend()).put("why", found.why()).put("configuration", found.configuration());
         return root;
     }

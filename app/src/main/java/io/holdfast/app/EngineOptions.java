@@ -1,6 +1,7 @@
 package io.holdfast.app;
 
 import io.holdfast.sidecar.EngineTarget;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -42,6 +43,20 @@ final class EngineOptions {
     private @Nullable String apiKeyEnv;
 
     EngineOptions() {}
+
+    String url() {
+        return url;
+    }
+
+    /** What is sent with each request to the engine; nothing where it needs no key. */
+    Map<String, String> headers(Map<String, String> environment) {
+        return Optional.ofNullable(apiKeyEnv)
+                .map(name ->
+                        Optional.ofNullable(environment.get(name)).orElse("").strip())
+                .filter(key -> !key.isEmpty())
+                .map(key -> Map.of("Authorization", "Bearer " + key))
+                .orElse(Map.of());
+    }
 
     EngineTarget target(Optional<String> kvcachedSegment) {
         return new EngineTarget(

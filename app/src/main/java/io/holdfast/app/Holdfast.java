@@ -8,6 +8,8 @@ import io.holdfast.sidecar.ConfigException;
 import io.holdfast.sidecar.SidecarException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import picocli.CommandLine;
@@ -17,6 +19,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The front door: one command with subcommands. */
@@ -71,12 +74,14 @@ public final class Holdfast implements Runnable {
     /** With subcommands from this factory. */
     static int run(String[] args, PrintStream out, PrintStream err, IFactory factory) {
         CommandLine command = new CommandLine(new Holdfast(), factory);
+        Optional.ofNullable(command.getSubcommands().get(LoadtestCommand.NAME)).ifPresent(LoadtestCommand.GROUPS::on);
         command.setOut(new PrintWriter(out, true, StandardCharsets.UTF_8));
         command.setErr(new PrintWriter(err, true, StandardCharsets.UTF_8));
         command.setParameterExceptionHandler((fault, arguments) -> refuse(fault));
         command.setExecutionExceptionHandler((fault, line, parsed) -> explain(fault, line));
         command.setExitCodeExceptionMapper(fault -> ExitCode.INTERNAL_ERROR);
         command.setCaseInsensitiveEnumValuesAllowed(true);
+        command.registerConverter(URI.class, Holdfast::address);
         try {
             return command.execute(args);
         } catch (OutOfMemoryError e) {
@@ -91,21 +96,29 @@ public final class Holdfast implements Runnable {
         spec.commandLine().usage(spec.commandLine().getOut());
     }
 
+    /** Java says of an address without its scheme what it makes of the first character. */
+    private static URI address(String text) {
+        try {
+            return new URI(text);
+        } catch (URISyntaxException e) {
+            throw new TypeConversionException("'" + text + "' is no address, such as http://127.0.0.1:30000");
+        }
+    }
+
     /** One sentence for whatever was typed wrong. */
     private static int refuse(ParameterException fault) {
         CommandLine line = fault.getCommandLine();
         String name = line.getCommandSpec().qualifiedName(" ");
-        String sentence = ErrorText.of(fault.getMessage(), "; see '%s --help'.".formatted(name));
+        String sentence = ErrorText.of(
+                String.valueOf(fault.getMessage()).replace("option option", "option"),
+                "; see '%s --help'.".formatted(name));
         if (fault instanceof UnmatchedArgumentException unmatched
                 && !unmatched.getUnmatched().isEmpty()) {
             String word = unmatched.getUnmatched().getFirst();
-            Optional<String> planned = name.equals("holdfast loadtest") ? NotBuiltYet.loadTest(word) : Optional.empty();
-            sentence = planned.orElse(
-                    word.startsWith("-")
-                            ? "unknown option '%s'; see '%s --help'.".formatted(word, name)
-                            : "unknown %s '%s'; see '%s --help'."
-                                    .formatted(
-                                            line.getSubcommands().isEmpty() ? "argument" : "subcommand", word, name));
+            sentence = word.startsWith("-")
+                    ? "unknown option '%s'; see '%s --help'.".formatted(word, name)
+                    : "unknown %s '%s'; see '%s --help'."
+                            .formatted(line.getSubcommands().isEmpty() ? "argument" : "subcommand", word, name);
         }
         line.getErr().println("holdfast: " + sentence);
         return ExitCode.BAD_INPUT;

@@ -2,7 +2,9 @@ package io.holdfast.app;
 
 import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -10,6 +12,11 @@ import picocli.CommandLine.Option;
 final class LoadOptions {
     private static final int USUAL_CONCURRENCY = 8;
     private static final int MOST_AT_A_TIME = 4_096;
+    private static final String RATE = "rate";
+
+    /** What a sweep can have levels of, by the names of these options; the rate is that of requests that come by Poisson. */
+    static final Set<String> OF_A_LEVEL =
+            Set.of("concurrency", "flood-requests", "flood-tokens", "prefix-tokens", RATE);
 
     @Option(
             names = "--prefix-tokens",
@@ -57,6 +64,35 @@ final class LoadOptions {
     private long seed;
 
     LoadOptions() {}
+
+    /** The same where some of them are those of a level of a sweep. */
+    FloodShape shape(Map<String, String> level, int floodRequests, int tokens) {
+        return FloodShape.of(
+                number(level, "prefix-tokens", prefixTokens),
+                suffixTokens,
+                number(level, "flood-requests", floodRequests),
+                number(level, "flood-tokens", tokens),
+                cycles);
+    }
+
+    Arrivals arrivals(Map<String, String> level) {
+        return Optional.ofNullable(level.get(RATE))
+                .map(rate -> Arrivals.of("poisson:" + rate))
+                .orElseGet(this::arrivals);
+    }
+
+    int concurrency(Map<String, String> level, Arrivals when, int floodRequests) {
+        return number(level, "concurrency", concurrency(when, floodRequests));
+    }
+
+    private static int number(Map<String, String> level, String name, int usual) {
+        String text = level.getOrDefault(name, Integer.toString(usual));
+        try {
+            return Integer.parseInt(text);
+        } catch (NumberFormatException e) {
+            throw new CommandException("A level of " + name + " is '" + text + "'; write a whole number.");
+        }
+    }
 
     /** @param tokens of each request of a flood */
     FloodShape shape(int floodRequests, int tokens) {

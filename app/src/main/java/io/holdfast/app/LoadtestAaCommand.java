@@ -8,6 +8,7 @@ import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.run.LoadTestRun;
 import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.RunPlan;
 import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
@@ -57,15 +58,8 @@ final class LoadtestAaCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Option(
-            names = "--url",
-            paramLabel = "URL",
-            required = true,
-            description = "The server's address, such as http://127.0.0.1:8000.")
-    private URI url = URI.create("http://127.0.0.1");
-
     @Mixin
-    private ModelOptions model = new ModelOptions();
+    private AskedServer asked = new AskedServer();
 
     @Option(
             names = "--api",
@@ -123,6 +117,9 @@ final class LoadtestAaCommand implements Callable<Integer> {
     private boolean planOnly;
 
     @Mixin
+    private BedOptions bed = new BedOptions();
+
+    @Mixin
     private OutputOptions output = new OutputOptions();
 
     LoadtestAaCommand() {}
@@ -130,11 +127,11 @@ final class LoadtestAaCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         output.check();
-        LoadtestCommand.checkAddress("--url", url);
+        URI server = asked.server();
         if (pairs < 1 || pairs > MOST_PAIRS) {
             throw new CommandException("--pairs is 1 to " + MOST_PAIRS + ", not " + pairs + ".");
         }
-        URI server = LoadtestCommand.withoutVersion(url);
+        bed.check();
         Path file = journal.file("aa");
         if (!planOnly) {
             LoadtestCommand.checkFolder(file);
@@ -146,7 +143,8 @@ final class LoadtestAaCommand implements Callable<Integer> {
         Arrivals arrivals = load.arrivals();
         FloodShape shape = load.shape(floodRequests, floodTokens).withOutputTokens(1, outputTokens);
         LoadTestSettings settings = settings(
-                new RunAgain(server, List.of(), shape, arrivals, flush.path(), ask.ca(), ArmOptions.none()).options(),
+                started.kept(new RunAgain(server, List.of(), shape, arrivals, flush.path(), ask.ca(), ArmOptions.none())
+                        .options()),
                 arrivals);
         Workload workload = IdlePrefixFlood.workload(load.seed(), shape, arrivals);
         HttpSettings http = ask.on(HttpSettings.defaults().withRoute(api.route), System.getenv());
@@ -154,22 +152,29 @@ final class LoadtestAaCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
         return LoadtestBench.untilStopped(out, beside, output, file, ask.again() + started.again(), bench -> {
-            try (ServerUnit unit = started.unit(server, model.name(), Optional.empty(), List.of(), file, bench)) {
+            try (ServerUnit unit =
+                    started.unit(server, asked.model().name(), Optional.empty(), List.of(), Map.of(), file, bench)) {
                 unit.restart();
-                HttpSettings asked = model.on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
-                return bench.with(unit, asked, ArmOptions.Way.none(), (engine, environment) -> {
+                HttpSettings named =
+                        asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
+                return bench.with(unit, named, ArmOptions.Way.none(), (engine, without) -> {
+                    RunEnvironment environment = without.with(bed.around(server, file, bench));
                     RunPlan plan = RunPlan.ofControls(environment, workload, settings);
                     if (planOnly) {
                         ControlReport.printPlan(
-                                server, asked, plan, arrivals, flush.path().isPresent(), output.isJson(), out);
+                                server, named, plan, arrivals, flush.path().isPresent(), output.isJson(), out);
                         return ExitCode.OK;
                     }
                     ControlReport.printPlan(
-                            server, asked, plan, arrivals, flush.path().isPresent(), false, beside);
+                            server, named, plan, arrivals, flush.path().isPresent(), false, beside);
                     beside.flush();
                     bench.tell(engine.warm());
                     ControlResult result = LoadTestRun.controls(
-                            environment, workload, settings, file, output.progress(spec.commandLine(), bench.clock()));
+                            environment,
+                            workload,
+                            BedOptions.recorded(settings, server, started.wrapper()),
+                            file,
+                            output.progress(spec.commandLine(), bench.clock()));
                     beside.println("The journal is " + file + ".");
                     return LoadtestCommand.report(spec.commandLine(), result, output);
                 });

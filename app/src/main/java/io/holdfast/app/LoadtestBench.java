@@ -10,6 +10,7 @@ import io.holdfast.loadtest.run.RunStop;
 import io.vertx.core.Vertx;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.function.IntSupplier;
 
 /**
  * What every load test of the command line stands on: an engine behind HTTP with its client, an arm, and an end by Ctrl-C
@@ -20,7 +21,7 @@ import java.nio.file.Path;
  */
 record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
     /** With an engine and an arm, both of which are closed at the end. */
-    int with(ServerUnit server, HttpSettings asked, ArmOptions.Way way, Body body) {
+    <T> T with(ServerUnit server, HttpSettings asked, ArmOptions.Way way, Body<T> body) {
         Vertx vertx = Vertx.vertx();
         try (HttpEngine engine = new HttpEngine(vertx, server, asked, clock, this::tell);
                 ArmSwitch arms = way.on(engine, clock)) {
@@ -50,6 +51,11 @@ record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
      */
     static int untilStopped(
             PrintWriter out, PrintWriter beside, OutputOptions output, Path journal, String again, Work work) {
+        return untilStopped(beside, work, () -> StatusReport.stopped(out, output, journal, again));
+    }
+
+    /** The same with another end where it is stopped. */
+    static int untilStopped(PrintWriter beside, Work work, IntSupplier stopped) {
         RunStop stop = new RunStop(Thread.currentThread());
         StopOnSignal signal = new StopOnSignal(stop);
         try {
@@ -59,15 +65,15 @@ record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
                 throw e;
             }
             stop.notice();
-            return StatusReport.stopped(out, output, journal, again);
+            return stopped.getAsInt();
         } finally {
             signal.close();
         }
     }
 
     /** What is done with the engine. */
-    interface Body {
-        int run(HttpEngine engine, RunEnvironment environment);
+    interface Body<T> {
+        T run(HttpEngine engine, RunEnvironment environment);
     }
 
     /** All of it. */

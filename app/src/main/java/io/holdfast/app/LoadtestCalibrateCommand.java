@@ -3,6 +3,7 @@ package io.holdfast.app;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.loadtest.FileTrouble;
 import io.holdfast.loadtest.client.Calibration;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpEngine;
@@ -105,11 +106,10 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        between("--streams", streams.stream().mapToInt(Integer::intValue).min().orElse(0), 1, MOST_STREAMS);
-        between("--streams", streams.stream().mapToInt(Integer::intValue).max().orElse(0), 1, MOST_STREAMS);
-        between("--requests", requests, 1, 10_000);
-        between("--tokens", tokens, 1, 100_000);
-        between("--pace-ms", paceMillis, 0, 60_000);
+        streams.forEach(count -> OptionValues.between("--streams", count, 1, MOST_STREAMS));
+        OptionValues.between("--requests", requests, 1, 10_000);
+        OptionValues.between("--tokens", tokens, 1, 100_000);
+        OptionValues.between("--pace-ms", paceMillis, 0, 60_000);
         Optional<URI> server = Optional.ofNullable(url).map(LoadtestCommand::withoutVersion);
         server.ifPresent(address -> LoadtestCommand.checkAddress("--url", address));
         RunClock clock = RunClock.system();
@@ -225,13 +225,7 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
             Files.write(file, lines);
         } catch (IOException e) {
             throw new CommandException(
-                    "--records names " + file + ", which cannot be written: " + e.getMessage() + ".");
-        }
-    }
-
-    private static void between(String option, int value, int least, int most) {
-        if (value < least || value > most) {
-            throw new CommandException(option + " is " + value + "; write " + least + " to " + most + ".");
+                    "--records names " + file + ", which cannot be written: " + FileTrouble.why(e) + ".");
         }
     }
 }

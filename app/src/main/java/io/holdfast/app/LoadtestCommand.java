@@ -1,44 +1,67 @@
 package io.holdfast.app;
 
+import io.holdfast.app.CommandGroups.Group;
 import io.holdfast.evidence.Finding;
-import io.holdfast.loadtest.analysis.Analysis;
-import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Result;
-import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.run.RunClock;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Did pinning help, by how much, or can this data not tell? */
+/** Did holding help, by how much, or can this data not tell? */
 @Command(
-        name = "loadtest",
-        description = "Did pinning help, by how much, or can this data not tell?",
+        name = LoadtestCommand.NAME,
+        description = "Did holding help, by how much, or can this data not tell?",
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {
             LoadtestAaCommand.class,
-            LoadtestRunCommand.class,
+            LoadtestAbCommand.class,
+            LoadtestSweepCommand.class,
+            LoadtestPresetCommand.class,
+            LoadtestLegCommand.class,
             LoadtestResumeCommand.class,
             LoadtestStatusCommand.class,
+            LoadtestDoctorCommand.class,
             LoadtestCalibrateCommand.class,
-            LoadtestCommand.Analyze.class,
-            LoadtestReportCommand.class
+            LoadtestTraceCommand.class,
+            LoadtestSamplesCommand.class,
+            LoadtestProfileCommand.class,
+            LoadtestReproCommand.class,
+            LoadtestTimelineCommand.class,
+            LoadtestAnalyzeCommand.class,
+            LoadtestReportCommand.class,
+            LoadtestBundleCommand.class,
+            LoadtestImportCommand.class,
+            LoadtestCompareCommand.class,
+            LoadtestMatrixCommand.class,
+            LoadtestScalingCommand.class,
+            LoadtestReviewCommand.class,
+            LoadtestLogCommand.class
         })
 final class LoadtestCommand implements Runnable {
-    private static final int MOST_PORT = 65_535;
+    static final String NAME = "loadtest";
+
+    /** By what whoever reads the help wants to do. */
+    static final CommandGroups GROUPS = new CommandGroups(List.of(
+            new Group(
+                    "Does holding pay off? Start with aa, then ab:", List.of("aa", "ab", "sweep", "resume", "status")),
+            new Group("Loads without a verdict:", List.of("leg", "preset")),
+            new Group(
+                    "What was measured, judged again, told, set beside each other:",
+                    List.of("analyze", "report", "bundle", "import", "compare", "matrix", "scaling", "review", "log")),
+            new Group("One leg or request, looked into:", List.of("trace", "samples", "timeline", "profile", "repro")),
+            new Group("The test bed:", List.of("doctor", "calibrate"))));
+
+    static final int MOST_PORT = 65_535;
 
     /** How people write the address, after OpenAI's own. */
     private static final String VERSION_PATH = "/v1";
@@ -81,7 +104,11 @@ final class LoadtestCommand implements Runnable {
     }
 
     static int code(CommandLine command, Result result, Optional<Finding> expected) {
-        Finding found = result.verdict().finding();
+        return code(command, result.verdict().finding(), expected);
+    }
+
+    /** The exit code of what was found. */
+    static int code(CommandLine command, Finding found, Optional<Finding> expected) {
         if (expected.isPresent() && expected.get() != found) {
             command.getErr().println("holdfast: expected " + expected.get() + ", found " + found + ".");
             return ExitCode.CHECK_FAILED;
@@ -127,41 +154,6 @@ final class LoadtestCommand implements Runnable {
         if (uri.getUserInfo() != null) {
             // Addresses are written down.
             throw new CommandException(option + " names a user; leave that out, and give a key by --api-key-env.");
-        }
-    }
-
-    /** Judges a finished run again from its journal alone. */
-    @Command(
-            name = "analyze",
-            description = "Judges a run again from its journal alone; the verdict is the same as that of the run.",
-            sortOptions = false)
-    static final class Analyze implements Callable<Integer> {
-        @ParentCommand
-        private LoadtestCommand parent = new LoadtestCommand();
-
-        @Parameters(paramLabel = "JOURNAL", description = "The file that 'loadtest run' or 'loadtest aa' wrote.")
-        private Path journal = Path.of("");
-
-        @Mixin
-        private ExpectOptions expect = new ExpectOptions();
-
-        @Option(names = "--json", description = "One JSON document on standard output.")
-        private boolean json;
-
-        Analyze() {}
-
-        @Override
-        public Integer call() {
-            Journal.Contents run = Journal.read(journal);
-            if (!run.header().plan().isOnlyControls()) {
-                return report(parent.spec.commandLine(), Analysis.of(run), json, expect.finding());
-            }
-            if (expect.finding().isPresent()) {
-                throw new CommandException("The journal " + journal
-                        + " is that of 'loadtest aa', which finds nothing to be expected; leave --expect out.");
-            }
-            return ControlReport.report(
-                    ControlAnalysis.of(run), json, parent.spec.commandLine().getOut());
         }
     }
 }

@@ -1,12 +1,19 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.FileTrouble;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.analysis.RunMeasures;
 import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.load.LoadFolder;
 import io.holdfast.loadtest.report.HtmlReport;
 import io.holdfast.loadtest.report.JUnitXml;
 import io.holdfast.loadtest.report.LegsCsv;
 import io.holdfast.loadtest.report.MarkdownReport;
+import io.holdfast.loadtest.report.SuiteMarkdown;
+import io.holdfast.loadtest.report.SweepHtml;
+import io.holdfast.loadtest.sweep.Sweep;
+import io.holdfast.loadtest.sweep.SweepPlan;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -31,13 +38,17 @@ final class LoadtestReportCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Parameters(paramLabel = "JOURNAL", description = "The file that 'loadtest run' wrote.")
+    @Parameters(
+            paramLabel = "JOURNAL|FOLDER",
+            description = "The file that 'loadtest run' wrote, or the folder of a sweep, or of 'loadtest leg'"
+                    + " or a preset, which gets experiments.md and final-report.md.")
     private Path journal = Path.of("");
 
     @Option(
             names = "--html",
             paramLabel = "FILE",
-            description = "The page. Without any of these options: the journal's name with .html.")
+            description = "The page. Without any of these options: the journal's name with .html, or sweep.html in the"
+                    + " folder.")
     private Optional<Path> html = Optional.empty();
 
     @Option(names = "--markdown", paramLabel = "FILE", description = "Without figures, for an issue or a log.")
@@ -53,12 +64,18 @@ final class LoadtestReportCommand implements Callable<Integer> {
     private Optional<Path> junit = Optional.empty();
 
     @Mixin
+    private DetailOptions detail = new DetailOptions();
+
+    @Mixin
     private ExpectOptions expect = new ExpectOptions();
 
     LoadtestReportCommand() {}
 
     @Override
     public Integer call() {
+        if (Files.isDirectory(journal)) {
+            return ofAFolder();
+        }
         Journal.Contents run = Journal.read(journal);
         if (run.header().plan().isOnlyControls()) {
             throw new CommandException("The journal " + journal
@@ -66,16 +83,46 @@ final class LoadtestReportCommand implements Callable<Integer> {
                     + " found.");
         }
         Result result = Analysis.of(run);
-        String name =
-                Optional.ofNullable(journal.getFileName()).map(Path::toString).orElse("");
+        RunMeasures measures = detail.of(result);
+        String name = RunFiles.name(journal);
         if (html.isEmpty() && markdown.isEmpty() && csv.isEmpty() && junit.isEmpty()) {
             html = Optional.of(journal.resolveSibling(name.replaceFirst("\\.jsonl?$", "") + ".html"));
         }
-        html.ifPresent(file -> write(file, HtmlReport.of(result, name)));
-        markdown.ifPresent(file -> write(file, MarkdownReport.of(result, name)));
+        html.ifPresent(file -> write(file, HtmlReport.of(result, measures, name)));
+        markdown.ifPresent(file -> write(file, MarkdownReport.of(result, measures, name)));
         csv.ifPresent(file -> write(file, LegsCsv.of(result)));
         junit.ifPresent(file -> write(file, JUnitXml.of(result, expect.finding())));
         return LoadtestCommand.code(spec.commandLine(), result, expect.finding());
+    }
+
+    private int ofAFolder() {
+        if (Files.exists(journal.resolve(SweepPlan.FILE))) {
+            return ofASweep();
+        }
+        if (html.isPresent() || markdown.isPresent() || csv.isPresent() || junit.isPresent()) {
+            throw new CommandException("'" + journal
+                    + "' is a folder of loads without arms, of which there are two texts in Markdown alone; leave"
+                    + " --html, --markdown, --csv and --junit out.");
+        }
+        SuiteMarkdown suite = new SuiteMarkdown(LoadFolder.open(journal), detail.percentiles(), detail.slo());
+        write(journal.resolve("experiments.md"), suite.experiments());
+        write(journal.resolve("final-report.md"), suite.finalReport());
+        return suite.hasFailed() ? ExitCode.CHECK_FAILED : suite.isWhole() ? ExitCode.OK : ExitCode.INCONCLUSIVE;
+    }
+
+    private int ofASweep() {
+        if (markdown.isPresent() || csv.isPresent() || junit.isPresent()) {
+            throw new CommandException("'" + journal
+                    + "' is the folder of a sweep, of which there is a page alone; name one of its journals for"
+                    + " --markdown, --csv or --junit.");
+        }
+        Sweep sweep = Sweep.of(journal);
+        if (sweep.levels().isEmpty()) {
+            throw new CommandException("No level of the sweep in " + journal + " has run yet; go on with it by"
+                    + " 'loadtest sweep --resume'.");
+        }
+        write(html.orElseGet(() -> journal.resolve("sweep.html")), SweepHtml.of(sweep, RunFiles.name(journal)));
+        return SweepReport.code(sweep);
     }
 
     private void write(Path file, String text) {
@@ -87,7 +134,8 @@ final class LoadtestReportCommand implements Callable<Integer> {
         } catch (NoSuchFileException e) {
             throw new CommandException("'" + file + "' cannot be written: there is no such folder; make it first.");
         } catch (IOException e) {
-            throw new CommandException("'" + file + "' cannot be written (" + e.getMessage() + "); name another file.");
+            throw new CommandException(
+                    "'" + file + "' cannot be written (" + FileTrouble.why(e) + "); name another file.");
         }
         PrintWriter out = spec.commandLine().getOut();
         out.println("Written: " + file);

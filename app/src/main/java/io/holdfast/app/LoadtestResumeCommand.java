@@ -8,6 +8,7 @@ import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.run.LoadTestRun;
 import io.holdfast.loadtest.run.Progress;
+import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.Workload;
 import java.io.IOException;
@@ -71,6 +72,9 @@ final class LoadtestResumeCommand implements Callable<Integer> {
     private @Nullable String serverCommand;
 
     @Mixin
+    private BedOptions bed = new BedOptions();
+
+    @Mixin
     private ExpectOptions expect = new ExpectOptions();
 
     @Mixin
@@ -81,6 +85,7 @@ final class LoadtestResumeCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         output.check();
+        bed.check();
         Journal.Contents before = Journal.read(journal);
         RunHeader header = before.header();
         RunStatus.refuseFinished(before);
@@ -93,7 +98,8 @@ final class LoadtestResumeCommand implements Callable<Integer> {
                 Optional.ofNullable(serverCommand),
                 !again.engines().isEmpty());
         HttpSettings asked = asked(header, again);
-        Workload workload = IdlePrefixFlood.workload(header.seed(), again.shape(), again.arrivals());
+        Workload workload = IdlePrefixFlood.workload(
+                header.seed(), again.shape(), again.arrivals(), 1 + header.measuredLegsOfALife());
         if (output.isBackground()) {
             long lines = lines();
             return output.begin(spec.commandLine(), journal, true, () -> lines() > lines);
@@ -105,10 +111,17 @@ final class LoadtestResumeCommand implements Callable<Integer> {
                 + started.again();
         return LoadtestBench.untilStopped(out, beside, output, journal, rest, bench -> {
             try (ServerUnit unit = started.unit(
-                    server, asked.model(), Optional.ofNullable(serverCommand), again.engines(), journal, bench)) {
-                refuseOtherLives(unit, header);
+                    server,
+                    asked.model(),
+                    Optional.ofNullable(serverCommand),
+                    again.engines(),
+                    Map.of(),
+                    journal,
+                    bench)) {
+                started.refuseAnother(unit, header);
                 unit.restart();
-                return bench.with(unit, asked, way, (engine, environment) -> {
+                return bench.with(unit, asked, way, (engine, without) -> {
+                    RunEnvironment environment = without.with(bed.around(server, journal, bench));
                     Progress terminal = output.progress(spec.commandLine(), environment.clock());
                     boolean[] told = {false};
                     Progress shown = event -> {
@@ -134,16 +147,6 @@ final class LoadtestResumeCommand implements Callable<Integer> {
                 });
             }
         });
-    }
-
-    private static void refuseOtherLives(ServerUnit unit, RunHeader header) {
-        if (unit.givesFreshLives() != header.freshLives()) {
-            throw new CommandException(
-                    header.freshLives()
-                            ? "The run started a server for each pair; write its --server-command again."
-                            : "The run was at one server that served all pairs; leave --server-command out, or write"
-                                    + " --restart run.");
-        }
     }
 
     /** A resumed run writes a line that says so, once it is known that it can go on. */

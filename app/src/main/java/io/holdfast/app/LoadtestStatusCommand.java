@@ -2,7 +2,10 @@ package io.holdfast.app;
 
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.load.LoadFolder;
+import io.holdfast.loadtest.matrix.SuiteState;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -22,7 +25,9 @@ final class LoadtestStatusCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Parameters(paramLabel = "JOURNAL", description = "The file that 'loadtest run' or 'loadtest aa' writes.")
+    @Parameters(
+            paramLabel = "JOURNAL",
+            description = "The file that 'loadtest run' or 'loadtest aa' writes, or the folder of a suite of legs.")
     private Path journal = Path.of("");
 
     @Option(names = "--json", description = "One JSON document on standard output.")
@@ -32,11 +37,18 @@ final class LoadtestStatusCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        if (Files.isDirectory(journal)) {
+            MatrixText.print(
+                    SuiteState.of(LoadFolder.open(journal)), spec.commandLine().getOut());
+            return ExitCode.OK;
+        }
         // Asked first: a run that ends in between is then told as running, which it was, and never as killed.
         boolean beingWritten = Journal.isBeingWritten(journal);
         Journal.Contents run = Journal.read(journal);
         RunStatus status = RunStatus.of(run, beingWritten);
-        String again = ArmOptions.toWriteAgain(run.header().options()) + AskOptions.again(run.header());
+        String again = ServerOptions.again(run.header())
+                + ArmOptions.toWriteAgain(run.header().options())
+                + AskOptions.again(run.header());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             StatusReport.printJson(status, run, journal, again, out);

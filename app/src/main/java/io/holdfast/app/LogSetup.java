@@ -34,6 +34,8 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
     /** What this logger tells is told at any level: it is not much. */
     static final String ALWAYS = "io.holdfast.sidecar.process";
 
+    static final String STANDSTILL = "io.vertx.core.impl.BlockedThreadChecker";
+
     /** For the service loader. */
     public LogSetup() {}
 
@@ -62,6 +64,12 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
         // A connection that arrives while the demo ends an engine's life is refused, which Netty tells with a stack
         // trace.
         context.getLogger("io.netty.bootstrap.ServerBootstrap").setLevel(Level.ERROR);
+        // A command's event loop that stands still on a busy machine, which Vert.x tells with a stack trace: a load
+        // test
+        // measures that itself and says what it spoiled. A sidecar has its log to read afterwards.
+        if (System.getenv("HOLDFAST_LOG") == null) {
+            context.getLogger(STANDSTILL).setLevel(Level.ERROR);
+        }
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }
 
@@ -87,6 +95,7 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
                 || System.getProperty("logback.configurationFile") != null) {
             return json;
         }
+        context.getLogger(STANDSTILL).setLevel(null);
         least.ifPresent(word -> context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.toLevel(word, Level.WARN)));
         if (context.getLogger(Logger.ROOT_LOGGER_NAME).getAppender("err")
                 instanceof ConsoleAppender<ILoggingEvent> err) {

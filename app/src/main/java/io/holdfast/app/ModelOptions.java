@@ -1,6 +1,10 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.client.CompletionRoute;
+import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.run.RunClock;
+import java.net.URI;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -23,5 +27,14 @@ final class ModelOptions {
     /** @param first asked where no model is named */
     HttpSettings on(HttpSettings http, Supplier<Optional<String>> first) {
         return name().or(first).map(http::withModel).orElse(http);
+    }
+
+    /** SGLang's own route serves one model and asks for no name. */
+    HttpSettings whereAsked(URI server, HttpSettings http, RunClock clock) {
+        return on(
+                http,
+                () -> http.route() == CompletionRoute.SGLANG_GENERATE
+                        ? Optional.empty()
+                        : HttpEngine.firstModel(server, http, clock));
     }
 }

@@ -4,9 +4,11 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.sidecar.Conditions;
 import io.holdfast.sidecar.Observation;
 import io.holdfast.sidecar.Observation.SharedPrefix;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -49,6 +51,19 @@ final class ObserveJson {
                 .put("lost", seen.sharing().lost())
                 .put("storedAgainTokens", seen.sharing().storedAgainTokens());
         number(sharing, "prefillSeconds", seen.sharing().seconds());
+        root.putObject("demand")
+                .put("prompts", seen.demand().prompts())
+                .put("tokens", seen.demand().tokens())
+                .put("eachInFullTokens", seen.demand().eachInFullTokens());
+        root.putObject("promptLengths")
+                .put("prompts", seen.lengths().prompts())
+                .put("medianTokens", seen.lengths().medianTokens())
+                .put("ninetiethTokens", seen.lengths().ninetiethTokens());
+        ObjectNode conditions = root.putObject("conditions");
+        condition(conditions.putObject("pressure"), seen.conditions().pressure());
+        condition(conditions.putObject("models"), seen.conditions().models());
+        condition(conditions.putObject("lengths"), seen.conditions().lengths());
+        conditions.put("advice", seen.conditions().advice());
         ArrayNode prefixes = root.putArray("prefixes");
         seen.prefixes().forEach(each -> prefix(prefixes.addObject(), each));
         HeadFindings.of(seen).into(root.putArray("unstableHeads"));
@@ -78,6 +93,10 @@ final class ObserveJson {
                 .put("worthHolding", each.worthHolding())
                 .put("why", each.why());
         number(into, "prefillSeconds", each.seconds());
+    }
+
+    private static void condition(ObjectNode into, Conditions.Condition one) {
+        into.put("answer", one.answer().name().toLowerCase(Locale.ROOT)).put("why", one.why());
     }
 
     private static void number(ObjectNode into, String name, OptionalDouble value) {

@@ -1,5 +1,6 @@
 package io.holdfast.app;
 
+import io.holdfast.sidecar.Conditions;
 import io.holdfast.sidecar.FrameRecorder;
 import io.holdfast.sidecar.Observation;
 import io.holdfast.sidecar.Observation.SharedPrefix;
@@ -51,8 +52,19 @@ final class ObservePrinter {
         TerminalText text = TerminalText.plain(out);
         text.blank();
         text.paragraph("", conclusion(seen));
+        if (!seen.silent()) {
+            text.blank();
+            text.paragraph("", seen.conditions().advice());
+            condition(text, "pressure", seen.conditions().pressure());
+            condition(text, "models", seen.conditions().models());
+            condition(text, "lengths", seen.conditions().lengths());
+        }
         HeadFindings.of(seen).print(text);
         out.flush();
+    }
+
+    private static void condition(TerminalText text, String name, Conditions.Condition one) {
+        text.paragraph(row(name, ""), one.answer().name().toLowerCase(Locale.ROOT) + ": " + one.why() + ".");
     }
 
     void recorded(String file, FrameRecorder recorder) {

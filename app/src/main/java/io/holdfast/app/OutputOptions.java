@@ -37,6 +37,13 @@ final class OutputOptions {
 
     OutputOptions() {}
 
+    /** Of a command that tells people, or a program by one document. */
+    static OutputOptions of(boolean json) {
+        OutputOptions options = new OutputOptions();
+        options.json = json;
+        return options;
+    }
+
     /** Refuses what cannot be had together. */
     void check() {
         if (json && isEvents()) {

@@ -94,7 +94,7 @@ final class ReplayReport {
                             policy,
                             100 * gains / gaps));
         } else {
-            text.paragraph("  ", "LRU finds all that can be found: there is nothing for a pin to win.");
+            text.paragraph("  ", "LRU finds all that can be found: there is nothing for a hold to win.");
         }
         int refused = lines.stream()
                 .flatMap(line -> line.found().refused().stream())

@@ -17,6 +17,8 @@ import io.holdfast.loadtest.analysis.MetricResult;
 import io.holdfast.loadtest.analysis.OwnRequests;
 import io.holdfast.loadtest.analysis.QuantileRange;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.analysis.RunFindings;
+import io.holdfast.loadtest.analysis.RunMeasures;
 import io.holdfast.loadtest.analysis.Shares;
 import io.holdfast.loadtest.analysis.Waves;
 import io.holdfast.loadtest.journal.Arm;
@@ -44,7 +46,12 @@ final class ResultJson {
 
     private ResultJson() {}
 
+    /** With the usual percentiles and no limits. */
     static ObjectNode document(Result result) {
+        return document(result, RunMeasures.of(result));
+    }
+
+    static ObjectNode document(Result result, RunMeasures measures) {
         RunHeader header = result.header();
         ObjectNode root = ResultReport.object();
         root.put("version", VERSION)
@@ -57,6 +64,7 @@ final class ResultJson {
                 .put("claimsHold", header.claimsHold())
                 .put("salted", header.isSalted())
                 .put("serverProcesses", result.serverProcesses())
+                .put("look", result.look())
                 .put("voidedPairs", result.voided().size());
         Stream.of("serves", "model")
                 .map(name -> header.client().getOrDefault(name, ""))
@@ -81,6 +89,8 @@ final class ResultJson {
         result.drift().ifPresent(drift -> drift(root.putObject("drift"), drift, header.criteria()));
         root.putNull("waves");
         result.waves().ifPresent(waves -> waves(root.putObject("waves"), waves));
+        MeasuresJson.put(root, measures);
+        findings(root.putArray("findings"), RunFindings.of(result));
         root.putNull("floods");
         Floods.of(header, result.legs()).ifPresent(floods -> floods(root.putObject("floods"), floods));
         ArrayNode legs = root.putArray("legs");
@@ -126,7 +136,10 @@ final class ResultJson {
                 .rounds()
                 .forEach(round -> texts(
                         rounds.addArray(), round.stream().map(PairOrder::name).toList()));
-        node.put("pairs", header.plan().lives().size())
+        ArrayNode looks = node.putArray("looks");
+        header.plan().looks().forEach(looks::add);
+        node.put("design", header.plan().design().name())
+                .put("pairs", header.plan().lives().size())
                 .put("legs", header.legs().size())
                 .put("burnIn", header.burnIn())
                 .put("rehearsal", header.rehearsal())
@@ -276,7 +289,7 @@ final class ResultJson {
     }
 
     /** A log ratio, as a percentage of change with its 95 % interval. */
-    private static void effect(ObjectNode node, OptionalDouble log, Optional<Interval> ci95) {
+    static void effect(ObjectNode node, OptionalDouble log, Optional<Interval> ci95) {
         node.putNull("percent");
         log.ifPresent(value -> node.put("percent", 100 * Math.expm1(value)));
         percent(node, "ci95Percent", ci95);
@@ -285,6 +298,14 @@ final class ResultJson {
     private static void percent(ObjectNode node, String key, Optional<Interval> logs) {
         node.putNull(key);
         logs.ifPresent(ci -> node.putArray(key).add(100 * Math.expm1(ci.low())).add(100 * Math.expm1(ci.high())));
+    }
+
+    private static void findings(ArrayNode node, RunFindings findings) {
+        for (RunFindings.Item item : findings.all()) {
+            ObjectNode one =
+                    node.addObject().put("severity", item.severity().name()).put("what", item.what());
+            texts(one.putArray("evidence"), item.evidence());
+        }
     }
 
     private static void shares(ObjectNode node, String key, Optional<Interval> shares) {

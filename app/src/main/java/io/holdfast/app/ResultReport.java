@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.evidence.Criteria;
+import io.holdfast.evidence.Design;
 import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Interval;
 import io.holdfast.loadtest.analysis.ArmSummary;
@@ -12,12 +13,14 @@ import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.analysis.OwnRequests;
 import io.holdfast.loadtest.analysis.QuantileRange;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.analysis.RunFindings;
 import io.holdfast.loadtest.analysis.Shares;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineShare;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.run.ArmSwitch;
+import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.RunPlan;
 import io.holdfast.loadtest.workload.Arrivals;
 import java.io.PrintWriter;
@@ -42,8 +45,12 @@ final class ResultReport {
         TerminalText text = TerminalText.plain(out);
         text.blank();
         numbers(text, result);
-        result.verdict().warnings().forEach(warning -> text.paragraph("  note: ", warning));
-        result.warnings().forEach(warning -> text.paragraph("  note: ", warning));
+        RunFindings findings = RunFindings.of(result);
+        findings.all().stream()
+                .filter(item -> !item.what().equals(result.verdict().reason()))
+                .forEach(item -> text.paragraph(
+                        item.severity() == RunFindings.Severity.HIGH ? "  HIGH: " : "  note: ", item.what()));
+        findings.failures().lines().forEach(line -> text.paragraph("    ", line));
     }
 
     /** What will be sent, to whom, and about how long it takes. */
@@ -51,6 +58,7 @@ final class ResultReport {
             URI server,
             HttpSettings asked,
             ArmSwitch arms,
+            LoadTestSettings settings,
             RunPlan plan,
             Arrivals arrivals,
             boolean flushes,
@@ -63,12 +71,24 @@ final class ResultReport {
                 "  ",
                 String.format(
                         Locale.ROOT,
-                        "%d pairs that count and one before them: %d legs, %,d requests of %,d tokens, about %s.",
+                        "%d %s that count and one before them: %d legs, %,d requests of %,d tokens, about %s.",
                         plan.pairs(),
+                        settings.design() == Design.BLOCKS ? "blocks" : "pairs",
                         plan.legs(),
                         plan.requests(),
                         plan.tokens(),
                         TimeSpan.shown(plan.estimate())));
+        if (!settings.looks().isEmpty()) {
+            text.paragraph(
+                    "  ",
+                    "That is the most: the data is looked at after "
+                            + settings.looks().stream().map(String::valueOf).collect(Collectors.joining(", "))
+                            + " rounds, and the run ends at the first look that decides.");
+        }
+        if (!settings.design().canDecide()) {
+            text.paragraph(
+                    "  ", "All pairs run in one order, so nothing will be decided: what they show is a naive claim.");
+        }
         if (!arrivals.isClosed()) {
             text.paragraph("  ", arriving(arrivals));
         }
@@ -148,14 +168,29 @@ final class ResultReport {
         Floods.of(result.header(), result.legs()).ifPresent(floods -> text.paragraph("  ", waited(floods)));
         text.blank();
         Estimate estimate = result.estimate();
-        text.line(String.format(
-                Locale.ROOT,
-                "  naive claim    %s   baseline first, then pinned: often published",
-                percent(estimate.naivePercent())));
-        text.line(String.format(
-                Locale.ROOT,
-                "  order bias     %s   A/A: second leg against first, nothing changed",
-                percent(estimate.orderBiasPercent())));
+        Design design = result.header().plan().design();
+        if (design != Design.BLOCKS) {
+            text.line(String.format(
+                    Locale.ROOT,
+                    "  naive claim    %s   %s",
+                    percent(estimate.naivePercent()),
+                    design == Design.REVERSED
+                            ? "pinned first, then baseline"
+                            : "baseline first, then pinned: often published"));
+        }
+        text.line(
+                design == Design.BLOCKS || design == Design.FRESH_LEGS
+                        ? String.format(
+                                Locale.ROOT,
+                                "  order bias     %s   %s",
+                                percent(percentOf(estimate.crossedOrderBias())),
+                                design == Design.BLOCKS
+                                        ? "the place in a block, by both kinds"
+                                        : "second leg against first, by both orders")
+                        : String.format(
+                                Locale.ROOT,
+                                "  order bias     %s   A/A: second leg against first, nothing changed",
+                                percent(estimate.orderBiasPercent())));
         text.line(String.format(
                 Locale.ROOT,
                 "  effect         %s   %s",
@@ -167,6 +202,7 @@ final class ResultReport {
                 estimate.shown().map(ResultReport::shown).orElse("no interval")));
         text.blank();
         text.line("  VERDICT: " + result.headline());
+        result.lookedAt().ifPresent(look -> text.paragraph("  ", look));
         text.paragraph("  ", result.verdict().reason());
         criteria(text, result);
     }
@@ -178,14 +214,16 @@ final class ResultReport {
                 "  ",
                 String.format(
                         Locale.ROOT,
-                        "Judged by %s; an effect counts from %.1f %% on, at a level of %.0f %%, with at least %d pairs"
-                                + " of each order.",
+                        "Judged by %s; an effect counts from %.1f %% on, at a level of %.0f %%, with at least %d %s.",
                         result.metrics().stream()
                                 .map(metric -> metric.statistic().text())
                                 .collect(Collectors.joining(", and by ")),
                         100 * Math.expm1(criteria.delta()),
                         100 * criteria.alpha(),
-                        criteria.minimumPerOrder()));
+                        criteria.minimumPerOrder(),
+                        result.header().plan().design() == Design.BLOCKS
+                                ? "blocks of each kind"
+                                : "pairs of each order"));
         if (result.metrics().size() > 1) {
             result.metrics()
                     .forEach(metric -> text.paragraph(
@@ -301,6 +339,10 @@ final class ResultReport {
                 "95 %% interval %+.1f to %+.1f %%",
                 100 * Math.expm1(log.low()),
                 100 * Math.expm1(log.high()));
+    }
+
+    private static OptionalDouble percentOf(OptionalDouble log) {
+        return log.isPresent() ? OptionalDouble.of(100 * Math.expm1(log.getAsDouble())) : log;
     }
 
     private static String percent(OptionalDouble value) {

@@ -68,6 +68,10 @@ record RunAgain(
                     + " too little to be resumed; begin a new run.");
         }
         options.remove(RunHeader.ALSO_JUDGE);
+        options.remove(RunHeader.RESTART_PER);
+        options.remove("max-duration-ms");
+        options.remove(RunHeader.PROFILER);
+        options.keySet().removeIf(name -> name.startsWith(RunHeader.ENVIRONMENT));
         try {
             FloodShape shape = FloodShape.of(
                             take(options, "prefix-tokens"),

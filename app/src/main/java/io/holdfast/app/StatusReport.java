@@ -51,7 +51,12 @@ final class StatusReport {
     static void print(RunStatus status, Journal.Contents run, Path journal, String again, PrintWriter out) {
         String pairs = status.pairs() + " of " + status.plannedPairs() + " pairs";
         String voided = run.voided().isEmpty() ? "" : ", and " + run.voided().size() + " broken off";
-        out.println((status.isFinished() ? "FINISHED" : "PARTIAL, " + state(status)) + ": " + status.percent() + " %, "
+        // A look that decided, or legs that cannot be mended, end a run before all of its pairs are there.
+        boolean early = status.isFinished() && status.pairs() < status.plannedPairs();
+        out.println((early
+                        ? "FINISHED early, since more would change nothing: "
+                        : (status.isFinished() ? "FINISHED" : "PARTIAL, " + state(status)) + ": " + status.percent()
+                                + " %, ")
                 + pairs + voided
                 + status.left()
                         .filter(left -> !status.isFinished())

@@ -23,12 +23,12 @@ import picocli.CommandLine.Spec;
         name = "top",
         description = {
             "The engines of a running sidecar, live: whether holding helps, the effect with its interval, what is"
-                + " held, pressure, what was found and saved; the most urgent engine first, one in detail. Where the"
-                + " output is no terminal it prints one screen and ends.",
+                    + " held, pressure, what was found; the most urgent engine first, one in detail. Where the"
+                    + " output is no terminal it prints one screen and ends.",
             "HELD are prefixes, CACHE the part of the cache that they take, RHO residence by reuse time (below 1.5"
-                + " holding can help, above 5 it cannot), FOUND the part of prompt tokens found in the cache, and"
-                + " SAVED prompt tokens that holds, always on, save by a model, both over the last ten minutes; ? is"
-                + " unknown.",
+                    + " holding can help, above 5 it cannot), FOUND the part of prompt tokens found in the cache, and"
+                    + " SIMUL. prompt tokens that a simulation of the cache finds more with holds always on, both over"
+                    + " the last ten minutes; EFFECT is said where the interval leaves no doubt of it; ? is unknown.",
             "Exit code 0: ended, 2: no sidecar tells."
         },
         sortOptions = false)

@@ -30,7 +30,7 @@ record TopFrame(
     private static final int BAR = 20;
     private static final String KEYS = "up and down choose an engine, q ends";
     private static final Map<String, String> SHORT =
-            Map.of("harms", "harms", "cannot_tell", "cannot tell", "does_nothing", "no effect", "helps", "helps");
+            Map.of("harms", "harms", "cannot_tell", "cannot tell", "does_nothing", "does nothing", "helps", "helps");
     private static final Map<String, String> COLOURS =
             Map.of("harms", "31;1", "cannot_tell", "33", "does_nothing", "0", "helps", "32;1");
 
@@ -45,7 +45,7 @@ record TopFrame(
         int name = nameColumns(engines);
         lines.add(cut(String.format(
                 Locale.ROOT,
-                " %-" + name + "s %-11s %7s %-15s %5s %5s %5s %5s %6s",
+                " %-" + name + "s %-12s %7s %-14s %5s %5s %5s %5s %6s",
                 "ENGINE",
                 "HOLDING",
                 "EFFECT",
@@ -54,7 +54,7 @@ record TopFrame(
                 "CACHE",
                 "RHO",
                 "FOUND",
-                "SAVED")));
+                "SIMUL.")));
         for (int i = first; i < first + shown; i++) {
             lines.add(row(engines.path(i), i == chosen, name));
         }
@@ -101,16 +101,18 @@ record TopFrame(
         JsonNode interval = effect.path("interval95Percent");
         String row = cut(String.format(
                 Locale.ROOT,
-                "%s%-" + name + "s %-11s %7s %-15s %5s %5s %5s %5s %6s",
+                "%s%-" + name + "s %-12s %7s %-14s %5s %5s %5s %5s %6s",
                 marked ? ">" : " ",
                 id.length() > name ? id.substring(0, name - 1) + "…" : id,
                 engine.path("ready").asBoolean() ? SHORT.getOrDefault(verdict, "?") : "not ready",
-                effect.path("effectPercent").isNumber()
-                        ? String.format(
-                                Locale.ROOT,
-                                "%+.1f %%",
-                                effect.path("effectPercent").asDouble())
-                        : "?",
+                verdict.equals("does_nothing")
+                        ? "none"
+                        : effect.path("effectPercent").isNumber() && !verdict.equals("cannot_tell")
+                                ? String.format(
+                                        Locale.ROOT,
+                                        "%+.1f %%",
+                                        effect.path("effectPercent").asDouble())
+                                : "?",
                 interval.isArray()
                         ? String.format(
                                 Locale.ROOT,
@@ -201,7 +203,7 @@ record TopFrame(
         if (!engine.path("saved").path("tokens").has("value")) {
             wrapped(
                     lines,
-                    "  saved  ",
+                    "  simul. ",
                     "unknown: "
                             + engine.path("saved")
                                     .path("tokens")
@@ -214,6 +216,10 @@ record TopFrame(
                     + gib(limit.path("mappedBytes")) + ", limit " + gib(limit.path("limitBytes"))));
         } else if (limit.isObject()) {
             wrapped(lines, "  kvcached  ", limit.path("why").asText());
+        }
+        for (JsonNode segment : overview.path("otherSegments")) {
+            lines.add(cut("  segment  " + segment.path("segment").asText() + " of no engine here: used "
+                    + gib(segment.path("usedBytes")) + ", limit " + gib(segment.path("limitBytes"))));
         }
         JsonNode detail = overview.path("detail");
         if (detail.path("id").asText().equals(engine.path("id").asText())) {

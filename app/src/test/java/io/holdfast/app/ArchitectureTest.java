@@ -1,5 +1,9 @@
 package io.holdfast.app;
 
+import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
@@ -91,7 +95,7 @@ class ArchitectureTest {
                 .mayOnlyAccessLayers(
                         "embed", "sglang", "vllm", "lmcache", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
-                .mayOnlyAccessLayers("rules", "events", "core", "evidence")
+                .mayOnlyAccessLayers("rules", "kvcached", "events", "core", "evidence")
                 .whereLayer("emulator")
                 .mayOnlyAccessLayers("rules", "events", "core")
                 .whereLayer("rules")
@@ -314,6 +318,20 @@ class ArchitectureTest {
     }
 
     @Test
+    @DisplayName("segments in shared memory are read and listed, and none is ever made or removed")
+    void segmentsAreNeverMadeOrRemoved() {
+        noClasses()
+                .that()
+                .resideInAnyPackage("io.holdfast.kvcached..", "io.holdfast.loadtest.bed..")
+                .and()
+                .doNotHaveSimpleName("MachineTools")
+                .should()
+                .callMethodWhere(
+                        target(owner(assignableTo(Files.class))).and(target(nameMatching("delete.*|create.*"))))
+                .check(ours);
+    }
+
+    @Test
     @DisplayName("the rules look at real classes of every module")
     void everyModuleIsSeen() {
         assertThat(Stream.of(
@@ -340,6 +358,40 @@ class ArchitectureTest {
                                 .count())
                         .as(room)
                         .isGreaterThan(1));
+    }
+
+    @Test
+    @DisplayName("a segment of kvcached is an engine's: nothing here creates, cuts or removes one")
+    void segmentsAreOpenedByName() throws IOException {
+        noClasses()
+                .that()
+                .resideInAPackage("io.holdfast.kvcached..")
+                .should()
+                .callMethodWhere(DescribedPredicate.describe("make, cut, move or remove a file", call -> {
+                    String owner = call.getTargetOwner().getName();
+                    String method = call.getName();
+                    return owner.equals("java.nio.file.Files")
+                            && method.matches(
+                                    "(create|delete|write|move|copy|new(OutputStream|ByteChannel|BufferedWriter)).*");
+                }))
+                .orShould()
+                .accessFieldWhere(DescribedPredicate.describe(
+                        "open a file for more than reading",
+                        access -> access.getTargetOwner().getName().equals("java.nio.file.StandardOpenOption")
+                                && !access.getName().equals("READ")))
+                .orShould()
+                .dependOnClassesThat(inJavaIoButNot("IOException", "UncheckedIOException"))
+                .check(ours);
+        // What it calls of the system besides: open without O_CREAT and O_TRUNC, and nothing that unlinks.
+        String posix =
+                Files.readString(Path.of("..", "adapters-kvcached/src/main/java/io/holdfast/kvcached/Posix.java"));
+        assertThat(Pattern.compile("function\\(\"(\\w+)\"")
+                        .matcher(posix)
+                        .results()
+                        .map(called -> called.group(1)))
+                .isNotEmpty()
+                .isSubsetOf("open", "flock", "lseek", "pread", "pwrite", "close");
+        assertThat(posix).contains("READ_AND_WRITE | CLOSE_ON_EXEC)").doesNotContain("CREAT");
     }
 
     @Test

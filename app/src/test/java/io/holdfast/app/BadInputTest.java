@@ -75,6 +75,7 @@ class BadInputTest {
                 "emulate --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
                 "emulate --fault warming=0|The fault warming=REQUESTS wants REQUESTS as",
                 "loadtest aa|'--url=URL'; see 'holdfast loadtest aa --help'.",
+                "loadtest preset pin-poc --port 99999 --out nosuch|--port is 1 to 65535, not 99999.",
                 "loadtest aa --url nosuch|--url is 'nosuch'; write an address such as http://127.0.0.1:30000.",
                 "loadtest aa --url http://127.0.0.1:1 --pairs 0|--pairs is 1 to 1000, not 0.",
                 "loadtest aa --url http://127.0.0.1:1 --api nosuch|[completions, chat]",
@@ -126,7 +127,7 @@ class BadInputTest {
                 "--engine nosuch|--engine is 'nosuch'; write an address such as http://127.0.0.1:30000.",
                 "--engine ftp://127.0.0.1|--engine is 'ftp://127.0.0.1'; write an address",
                 "--engine http://127.0.0.1:99999|--engine is 'http://127.0.0.1:99999'; write an address",
-                "--engine http://[|cannot convert 'http://[' to URI",
+                "--engine http://[|'http://[' is no address, such as http://127.0.0.1:30000",
                 "--sidecar nosuch|--sidecar is 'nosuch'; write an address",
                 "--prefix-tokens 0|A workload needs at least 1 for its prefix tokens, not 0.",
                 "--rounds 3|--rounds is 3, and fewer than 4 can conclude nothing; write --rounds 4 or more, or",
@@ -136,7 +137,7 @@ class BadInputTest {
                 "--json --progress json|--json is one document and --progress json one object a line; leave one",
                 "--cycles -1|A workload needs at least 1 for its cycles, not -1.",
                 "--flood-tokens 2000000000|does not fit into memory; use at most",
-                "--hold-slot-ms 0|The hold slot must be at least one millisecond, not PT0S.",
+                "--hold-slot-ms 0|The hold slot must be at least one millisecond, not 0 ms.",
                 "--hold nosuch|--hold is 'nosuch'; there are session, keep-warm, pin-route, none, sidecar,"
                         + " automatic, everything.",
                 "--hold session|--sidecar and --engine-id are for --hold sidecar or automatic, and this is",
@@ -266,7 +267,7 @@ class BadInputTest {
 
         assertThat(analysis(folder.resolve("nosuch")))
                 .isEqualTo("holdfast: There is no journal at " + folder.resolve("nosuch") + ".");
-        assertThat(analysis(folder)).contains("The journal " + folder + " cannot be read");
+        assertThat(analysis(folder)).contains("holds no journal (*.jsonl) of a load test; name the file or the folder");
         assertThat(analysis(binary)).contains("The journal " + binary + " cannot be read");
         assertThat(analysis(text)).contains("Line 1 of the journal " + text + " cannot be read");
         assertThat(analysis(other))

@@ -20,24 +20,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** {@code loadtest aa} as people call it, beside emulated engines and servers that are none. */
 class LoadtestAaTest {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final EmulatorSettings ENGINE = EmulatorSettings.defaults()
-            .withPrefillMicrosPerToken(5)
-            .withFirstTokenMicros(500)
-            .withDecodeMillis(1);
-    private static final String[] SMALL = {
-        "--prefix-tokens",
-        "96",
-        "--suffix-tokens",
-        "8",
-        "--flood-requests",
-        "2",
-        "--flood-tokens",
-        "32",
-        "--cycles",
-        "1",
-        "--output-tokens",
-        "2"
-    };
+    private static final String[] SMALL = ("--prefix-tokens 96 --suffix-tokens 8 --flood-requests 2 --flood-tokens 32"
+                    + " --cycles 1 --output-tokens 2")
+            .split(" ", -1);
 
     private final Vertx vertx = Vertx.vertx();
 
@@ -51,7 +36,7 @@ class LoadtestAaTest {
 
     @Test
     void figures_comeWithIntervalsAndWithoutAVerdict() {
-        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.PLAIN)) {
             CommandRun told = aa(emulator, "--pairs", "12", "--journal", journal());
             assertThat(told.code()).isEqualTo(ExitCode.OK);
             assertThat(told.out())
@@ -76,11 +61,12 @@ class LoadtestAaTest {
 
     @Test
     void fewerThanFourPairs_areInconclusive() throws IOException {
-        try (Emulator emulator =
-                Emulator.start(vertx, ENGINE.withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults())))) {
+        try (Emulator emulator = Emulator.start(
+                vertx, QuickEngine.PLAIN.withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults())))) {
             CommandRun told = aa(emulator, "--pairs", "3", "--journal", journal(), "--json", "--api", "chat");
             assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
             JsonNode document = JSON.readTree(told.out());
+            assertThat(JsonSchemas.complaints(JsonSchemas.CONTROL, document)).isEmpty();
             assertThat(document.path("enoughPairs").asBoolean(true)).isFalse();
             assertThat(document.path("plannedPairs").asInt()).isEqualTo(3);
             assertThat(document.path("salted").asBoolean()).isTrue();
@@ -94,7 +80,7 @@ class LoadtestAaTest {
 
     @Test
     void plan_saysWhatWouldBeSentAndWritesNothing() throws IOException {
-        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.PLAIN)) {
             CommandRun told = aa(emulator, "--plan", "--json", "--journal", journal());
             assertThat(told.code()).isEqualTo(ExitCode.OK);
             JsonNode plan = JSON.readTree(told.out());
@@ -109,15 +95,15 @@ class LoadtestAaTest {
 
     @Test
     void addressWithVersion_isTheSameServer() {
-        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.PLAIN)) {
             assertThat(aa(emulator.uri() + "/v1/", "--plan").code()).isEqualTo(ExitCode.OK);
         }
     }
 
     @Test
     void modelThatIsNotServed_isNamed() {
-        try (Emulator emulator =
-                Emulator.start(vertx, ENGINE.withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults())))) {
+        try (Emulator emulator = Emulator.start(
+                vertx, QuickEngine.PLAIN.withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults())))) {
             assertThat(aa(emulator, "--model", "nosuch").badInput())
                     .contains("The model `nosuch` does not exist")
                     .endsWith("; name a model that it serves, by --model.");
@@ -151,7 +137,7 @@ class LoadtestAaTest {
 
     @Test
     void requestThatDoesNotFitTheContext_isNamed() {
-        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.PLAIN)) {
             List<String> args = new ArrayList<>(
                     List.of("loadtest", "aa", "--url", emulator.uri().toString()));
             args.addAll(List.of("--prefix-tokens", "4000", "--plan"));

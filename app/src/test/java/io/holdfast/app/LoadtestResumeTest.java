@@ -25,12 +25,6 @@ import org.junit.jupiter.api.io.TempDir;
 /** Load tests in processes of their own that are ended by a signal, and resumed. */
 class LoadtestResumeTest {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final EmulatorSettings SESSIONS = EmulatorSettings.defaults()
-            .withPrefillMicrosPerToken(5)
-            .withFirstTokenMicros(500)
-            .withDecodeMillis(1)
-            .withKind(new EmulatorSettings.Kind.Sglang(
-                    SglangSettings.defaults().withSizes(2_048, 16, 1_024).withSessions(true), false));
 
     private static final int PAIRS = 6;
 
@@ -48,7 +42,7 @@ class LoadtestResumeTest {
     @Test
     void runStoppedByCtrlCAndThenKilled_tellsHowToGoOnAndIsResumed() throws Exception {
         String[] resume = {"loadtest", "resume", journal().toString()};
-        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
             try (Child child = Child.start(run(emulator, "--hold", "session"))) {
                 awaitLine(child, "life 1/3, leg 1");
                 assertThat(status()).contains("RUNNING");
@@ -78,7 +72,7 @@ class LoadtestResumeTest {
     @Test
     void runWithCommands_isResumedWithThemAlone() throws IOException {
         String[] commands = {"--arm-command", "on=true", "off=true"};
-        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
             assertThat(CommandRun.by(run(emulator, commands)).code()).isEqualTo(ExitCode.INCONCLUSIVE);
             cut();
             assertThat(status())
@@ -91,6 +85,12 @@ class LoadtestResumeTest {
                     .contains("The pinned legs would do something else than in the journal");
             assertThat(CommandRun.by(join(resume, commands)).code()).isEqualTo(ExitCode.INCONCLUSIVE);
             assertPlanned();
+            List<String> lines = Files.readAllLines(journal());
+            assertThat(lines)
+                    .anyMatch(line -> line.startsWith("{\"voided\""))
+                    .anyMatch(line -> line.startsWith("{\"resumed\""));
+            assertThat(JsonSchemas.complaintsOfLines(JsonSchemas.JOURNAL, lines))
+                    .isEmpty();
         }
     }
 
@@ -98,7 +98,7 @@ class LoadtestResumeTest {
     @Test
     void headers_areNamedInTheJournalAndWrittenAgain() throws IOException {
         String[] secret = {"--header", "X-Team: team-secret", "--no-ignore-eos"};
-        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
             CommandRun told = CommandRun.by(join(aa(emulator), secret));
             assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
             List<String> lines = cut();
@@ -120,7 +120,7 @@ class LoadtestResumeTest {
 
     @Test
     void controlsAtTimesOfTheirOwn_areResumedWithTheirFigures() throws IOException {
-        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
             CommandRun first = CommandRun.by(join(aa(emulator), "--arrivals", "poisson:200"));
             assertThat(first.code()).as(first.toString()).isEqualTo(ExitCode.OK);
             assertThat(first.out())
@@ -136,10 +136,10 @@ class LoadtestResumeTest {
 
     @Test
     void serverOfAnotherSize_isRefused() throws IOException {
-        try (Emulator emulator = Emulator.start(vertx, SESSIONS);
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS);
                 Emulator other = Emulator.start(
                         vertx,
-                        SESSIONS.withKind(new EmulatorSettings.Kind.Sglang(
+                        QuickEngine.SESSIONS.withKind(new EmulatorSettings.Kind.Sglang(
                                 SglangSettings.defaults()
                                         .withSizes(4_096, 16, 1_024)
                                         .withSessions(true),

@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -25,13 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class LoadtestRunTest {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final EmulatorSettings ENGINE = EmulatorSettings.defaults()
-            .withPrefillMicrosPerToken(5)
-            .withFirstTokenMicros(500)
-            .withDecodeMillis(1);
-    private static final EmulatorSettings SESSIONS = ENGINE.withKind(new EmulatorSettings.Kind.Sglang(
-            SglangSettings.defaults().withSizes(2_048, 16, 1_024).withSessions(true), false));
-    private static final EmulatorSettings VLLM = ENGINE.withKind(
+    private static final EmulatorSettings VLLM = QuickEngine.PLAIN.withKind(
             new EmulatorSettings.Kind.Vllm(VllmSettings.defaults().withSizes(129, 16, 1_024)));
 
     private final Vertx vertx = Vertx.vertx();
@@ -47,13 +40,15 @@ class LoadtestRunTest {
     @Test
     void sessionOnAStockEngine_needsNoSidecarAndIsJudgedByAllThatIsAsked() throws IOException {
         String[] asked = {"--hold", "session", "--json", "--concurrency", "2", "--also-judge", "PROBE_MEAN,WHOLE_MEAN"};
-        try (Emulator emulator = Emulator.start(vertx, SESSIONS)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
             CommandRun told = run(emulator, asked);
             assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
             assertThat(told.err())
                     .contains("a session of the engine's own", "is emptied before every leg, by /flush_cache");
             JsonNode document = JSON.readTree(told.out());
-            assertThat(ResultSchema.complaints(document)).isEmpty();
+            assertThat(JsonSchemas.complaints(document)).isEmpty();
+            assertThat(JsonSchemas.complaintsOfLines(JsonSchemas.JOURNAL, Files.readAllLines(Path.of(journal()))))
+                    .isEmpty();
             assertThat(document.path("serverProcesses").asInt()).isEqualTo(1);
             assertThat(document.path("claimsHold").asBoolean()).isTrue();
             assertThat(document.path("salted").asBoolean(true)).isFalse();
@@ -76,7 +71,7 @@ class LoadtestRunTest {
             assertThat(report.out()).isEqualTo("Written: " + page + System.lineSeparator());
             assertThat(page)
                     .content()
-                    .contains("<h1>")
+                    .contains("<h1 id=\"verdict\">")
                     .contains("holdfast loadtest analyze " + Path.of(journal()).getFileName());
             assertThat(CommandRun.by("loadtest", "report", journal(), "--csv", journal())
                             .badInput())
@@ -108,7 +103,7 @@ class LoadtestRunTest {
 
     @Test
     void engineThatLacksTheRoute_isNamedAtTheStart() {
-        try (Emulator stock = Emulator.start(vertx, ENGINE);
+        try (Emulator stock = Emulator.start(vertx, QuickEngine.PLAIN);
                 Emulator vllm = Emulator.start(vertx, VLLM)) {
             assertThat(run(stock, "--hold", "session").badInput())
                     .isEqualTo("holdfast: The engine at " + stock.uri() + " keeps nothing for sessions: start it with"
@@ -126,13 +121,15 @@ class LoadtestRunTest {
     /** The first engine stands for a router as well, one that asks nobody but itself. */
     @Test
     void enginesBehindAnAddress_areToldEachByItself() throws IOException {
-        try (Emulator one = Emulator.start(vertx, ENGINE);
-                Emulator other = Emulator.start(vertx, ENGINE)) {
+        try (Emulator one = Emulator.start(vertx, QuickEngine.PLAIN);
+                Emulator other = Emulator.start(vertx, QuickEngine.PLAIN)) {
             String[] behind = {"--engine", one.uri().toString(), "--engine", other.uri() + "/v1"};
             CommandRun told = run(one, join(behind, "--hold", "none", "--json"));
             assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
             JsonNode document = JSON.readTree(told.out());
-            assertThat(ResultSchema.complaints(document)).isEmpty();
+            assertThat(JsonSchemas.complaints(document)).isEmpty();
+            assertThat(JsonSchemas.complaintsOfLines(JsonSchemas.JOURNAL, Files.readAllLines(Path.of(journal()))))
+                    .isEmpty();
             JsonNode engines = document.path("arms").path(0).path("engines");
             assertThat(engines).hasSize(2);
             assertThat(engines)
@@ -167,7 +164,7 @@ class LoadtestRunTest {
     void armCommand_switchesEachLegAndClaimsNothing() throws IOException {
         String note = "echo $HOLDFAST_ARM >> " + folder.resolve("log");
         JsonNode document;
-        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.PLAIN)) {
             CommandRun told = run(emulator, "--arm-command", "on=" + note, "off=" + note, "--json");
             assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
             document = JSON.readTree(told.out());
@@ -183,7 +180,7 @@ class LoadtestRunTest {
 
     @Test
     void armCommandThatFails_isOneSentence() {
-        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.PLAIN)) {
             assertThat(run(emulator, "--arm-command", "on=true", "off=echo broken; false")
                             .badInput())
                     .isEqualTo("holdfast: The arm's command for off ended with exit code 1 (broken); mend it and run"

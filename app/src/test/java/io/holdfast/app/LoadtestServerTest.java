@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.loadtest.journal.Journal;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -16,6 +15,9 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 
 /** Servers that the load test starts and ends itself. */
 class LoadtestServerTest {
@@ -28,7 +30,7 @@ class LoadtestServerTest {
     void eachPair_hasAProcessOfItsOwn_andNoneIsLeft() throws IOException {
         String pids = folder.resolve("pids").toString();
         CommandRun told = aa(
-                "echo $$ >> " + pids + "; " + emulator() + " --port {port} --prefill-us-per-token {prefill} & wait",
+                "echo $$ >> " + pids + "; " + QuickEngine.command() + " --prefill-us-per-token {prefill} & wait",
                 "--server-set",
                 "prefill=5",
                 "--pairs",
@@ -51,12 +53,12 @@ class LoadtestServerTest {
     @Test
     void pinnedLegsByAnotherCommand_haveProcessesOfTheirOwn() throws IOException {
         String started = folder.resolve("started").toString();
-        String server = "echo off >> " + started + "; " + emulator() + " --port {port} --capacity-tokens 8192 & wait";
-        String other = "echo on >> " + started + "; " + emulator() + " --port {port} --capacity-tokens {small} & wait";
+        String server = "echo off >> " + started + "; " + QuickEngine.command() + " --capacity-tokens 8192 & wait";
+        String other = "echo on >> " + started + "; " + QuickEngine.command() + " --capacity-tokens {small} & wait";
         CommandRun told = servers(server, "--arm-server-command", other, "--server-set", "small=4096", "--json");
         assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.INCONCLUSIVE);
         JsonNode document = JSON.readTree(told.out());
-        assertThat(ResultSchema.complaints(document)).isEmpty();
+        assertThat(JsonSchemas.complaints(document)).isEmpty();
         assertThat(document.path("serverProcesses").asInt()).isEqualTo(6);
         assertThat(document.path("claimsHold").asBoolean(true)).isFalse();
         assertThat(Journal.read(folder.resolve("run.jsonl")).header().legs())
@@ -79,7 +81,7 @@ class LoadtestServerTest {
     void anotherServer_isRefusedWhereItCannotBe() {
         assertThat(servers("true", "--arm-server-command", "true", "--restart", "run")
                         .badInput())
-                .endsWith("each leg has a process of its own; leave --restart out.");
+                .endsWith("each leg has a process of its own; leave --restart-per out.");
         assertThat(servers("true", "--arm-server-command", "true", "--hold", "session")
                         .badInput())
                 .endsWith("leave --hold and --sidecar out.");
@@ -91,7 +93,7 @@ class LoadtestServerTest {
     }
 
     private CommandRun servers(String command, String... more) {
-        List<String> line = new ArrayList<>(List.of("loadtest", "run", "--url", "http://127.0.0.1:" + freePort()));
+        List<String> line = new ArrayList<>(List.of("loadtest", "run", "--url", "http://127.0.0.1:" + FreePort.any()));
         line.addAll(List.of("--server-command", command, "--prefix-tokens", "96", "--flood-requests", "2"));
         line.addAll(List.of("--flood-tokens", "32", "--cycles", "1", "--rounds", "1", "--anyway"));
         line.addAll(List.of(
@@ -112,14 +114,14 @@ class LoadtestServerTest {
                 + " 1' ;; *) says 'Traceback (most recent"
                 + " call last):'; says '  File x'; says"
                 + " 'ValueError: pool memory leak' ;; esac";
-        int port = freePort();
+        int port = FreePort.any();
         CommandRun told = CommandRun.by(
                 "loadtest",
                 "run",
                 "--url",
                 "http://127.0.0.1:" + port,
                 "--server-command",
-                "mkfifo " + pipe + "; " + emulator() + " --port {port} & while :; do cat " + pipe + "; done",
+                "mkfifo " + pipe + "; " + QuickEngine.command() + " & while :; do cat " + pipe + "; done",
                 "--server-log",
                 folder.resolve("log").toString(),
                 "--restart",
@@ -143,7 +145,7 @@ class LoadtestServerTest {
                 folder.resolve("run.jsonl").toString());
         assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.CHECK_FAILED);
         JsonNode document = JSON.readTree(told.out());
-        assertThat(ResultSchema.complaints(document)).isEmpty();
+        assertThat(JsonSchemas.complaints(document)).isEmpty();
         assertThat(document.path("verdict").path("name").asText()).isEqualTo("INVALID");
         assertThat(document.path("verdict").path("reason").asText())
                 .contains(
@@ -160,6 +162,95 @@ class LoadtestServerTest {
                         .path("errorLines")
                         .asInt(-1))
                 .isZero();
+    }
+
+    /** Of what the server was started by a journal has the profiler and the restarts, and the rest is written again. */
+    @Test
+    void profiledRunWithAProcessForEachLeg_goesOnAsItBegan() throws IOException {
+        String command = "sh -c '" + QuickEngine.command().replace("'", "") + " --seed {seed} & wait'";
+        String[] asked = {"--server-set", "seed=7", "--restart-per", "leg", "--pairs", "1"};
+        CommandRun told = aa(command, join(asked, "--server-wrapper", "nice -n 1"));
+        assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.INCONCLUSIVE);
+        Path journal = folder.resolve("aa.jsonl");
+        assertThat(Journal.read(journal).header().options())
+                .containsEntry("restart-per", "leg")
+                .containsEntry("server-wrapper", "nice -n 1");
+        List<String> lines = Files.readAllLines(journal);
+        Files.write(journal, lines.subList(0, 3));
+        assertThat(CommandRun.by("loadtest", "status", journal.toString()).out())
+                .contains(" --server-command COMMAND --server-wrapper 'nice -n 1' --restart-per leg");
+        String[] resume = {"loadtest", "resume", journal.toString(), "--server-command", command};
+        assertThat(CommandRun.by(join(resume, "--server-set", "seed=7")).badInput())
+                .endsWith("write its --server-command again, with --restart-per leg.");
+        assertThat(CommandRun.by(join(resume, "--server-set", "seed=7", "--restart-per", "leg"))
+                        .badInput())
+                .endsWith("under a profiler; write --server-wrapper 'nice -n 1' again, with its --server-command.");
+        assertThat(CommandRun.by(join(
+                                resume,
+                                "--server-set",
+                                "seed=7",
+                                "--restart-per",
+                                "leg",
+                                "--server-wrapper",
+                                "nice -n 1"))
+                        .code())
+                .isEqualTo(ExitCode.INCONCLUSIVE);
+        assertThat(Journal.read(journal).legs()).hasSize(4);
+    }
+
+    @Test
+    void runWithoutAProfiler_isNotResumedUnderOne() throws IOException {
+        String command = QuickEngine.command();
+        assertThat(aa(command, "--restart-per", "run", "--pairs", "1").code()).isEqualTo(ExitCode.INCONCLUSIVE);
+        Path journal = folder.resolve("aa.jsonl");
+        Files.write(journal, Files.readAllLines(journal).subList(0, 3));
+        assertThat(CommandRun.by(
+                                "loadtest",
+                                "resume",
+                                journal.toString(),
+                                "--server-command",
+                                command,
+                                "--restart-per",
+                                "run",
+                                "--server-wrapper",
+                                "nice")
+                        .badInput())
+                .endsWith("legs under one are never judged; leave --server-wrapper out, or begin a run with it.");
+    }
+
+    /** What goes on has to be started as it was; what may be a secret is in no line that is printed. */
+    @Test
+    void whatIsWrittenAgain_hasAllThatTheServerWasStartedBy() {
+        ServerOptions options = new ServerOptions();
+        new CommandLine(new OptionsAlone(options))
+                .parseArgs(
+                        "--server-command",
+                        "serve {a}",
+                        "--server-set",
+                        "a=it is",
+                        "--server-env",
+                        "HF_TOKEN=secret",
+                        "--server-env",
+                        "B=2",
+                        "--server-unset",
+                        "C",
+                        "--server-log",
+                        "log",
+                        "--restart",
+                        "run",
+                        "--server-start-seconds",
+                        "9");
+        assertThat(options.again())
+                .isEqualTo(" --server-command 'serve {a}' --server-set 'a=it is' --server-env B=2"
+                        + " --server-env HF_TOKEN=VALUE --server-unset C --server-log log --restart-per run"
+                        + " --server-start-seconds 9");
+    }
+
+    @Command
+    private record OptionsAlone(@Mixin ServerOptions options) {}
+
+    private static String[] join(String[] some, String... more) {
+        return Stream.concat(Stream.of(some), Stream.of(more)).toArray(String[]::new);
     }
 
     @Test
@@ -199,52 +290,17 @@ class LoadtestServerTest {
     }
 
     private CommandRun aa(String command, String... more) {
-        return run(freePort(), command, more);
-    }
-
-    private static int freePort() {
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return free.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return run(FreePort.any(), command, more);
     }
 
     private CommandRun run(int port, String command, String... more) {
-        List<String> line = new ArrayList<>(List.of(
-                "loadtest",
-                "aa",
-                "--url",
-                "http://127.0.0.1:" + port,
-                "--server-command",
-                command,
-                "--prefix-tokens",
-                "96",
-                "--suffix-tokens",
-                "8",
-                "--flood-requests",
-                "2",
-                "--flood-tokens",
-                "32",
-                "--cycles",
-                "1",
-                "--output-tokens",
-                "2",
-                "--journal",
-                folder.resolve("aa.jsonl").toString()));
+        List<String> line = new ArrayList<>(List.of("loadtest", "aa", "--url", "http://127.0.0.1:" + port));
+        line.addAll(List.of("--server-command", command));
+        line.addAll(List.of("--prefix-tokens", "96", "--suffix-tokens", "8", "--flood-requests", "2"));
+        line.addAll(List.of("--flood-tokens", "32", "--cycles", "1", "--output-tokens", "2"));
+        line.addAll(List.of("--journal", folder.resolve("aa.jsonl").toString()));
         line.addAll(List.of(more));
         return CommandRun.by(line.toArray(String[]::new));
-    }
-
-    /** As a command line of the shell. */
-    private static String emulator() {
-        return String.join(
-                " ",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx256m -Dmsgpack.universal-buffer=true -cp",
-                "'" + System.getProperty("java.class.path") + "'",
-                Holdfast.class.getName(),
-                "emulate --events 0 --first-token-ms 1 --decode-ms 1");
     }
 
     private Stream<String> lines(String file) throws IOException {

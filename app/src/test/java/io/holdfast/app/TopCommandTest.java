@@ -40,7 +40,7 @@ class TopCommandTest {
             }
             assertThat(top.out())
                     .startsWith("holdfast top  " + api + "  ")
-                    .contains(" ENGINE     HOLDING      EFFECT 95 % INTERVAL    HELD CACHE   RHO FOUND  SAVED\n>main ")
+                    .contains(" ENGINE     HOLDING       EFFECT 95 % INTERVAL   HELD CACHE   RHO FOUND SIMUL.\n>main ")
                     .contains("main: ")
                     .doesNotContain("\u001b");
             assertThat(top.out().lines())

@@ -24,14 +24,24 @@ class TopFrameTest {
                 .startsWith("holdfast top  http://127.0.0.1:8471  ")
                 .endsWith("  1 engine");
         assertThat(lines.get(2))
-                .isEqualTo(">gpu-0      harms        +7.4 % +2.2 to +12.9       6  16 %   0.5     ?   317k");
+                .isEqualTo(">gpu-0      harms         +7.4 % +2.2 to +12.9      6  16 %   0.5     ?   317k");
         assertThat(String.join("\n", lines))
                 .contains("gpu-0: With holds the first token comes 7.4 % later.")
                 .contains("  needs  room for the largest request.")
                 .contains("  cache  [###======...........] held 41,216 (#), in use 118,340, of 262,144\n")
                 .contains("a block survives 48.0 s, a prefix is used again after ? (nothing was u")
                 .contains("  kvcached  used 15.0 GiB, mapped 18.0 GiB, limit 24.0 GiB")
+                .contains("  segment  /dev/shm/kvc_old of no engine here: used 1.0 GiB, limit 8.0 GiB")
                 .contains("  hold rules  held       12,288 tokens    10m  asked for");
+    }
+
+    @Test
+    void engineWithoutDifference_hasNoFigureToQuote() {
+        ObjectNode overview = overview(1);
+        ((ObjectNode) overview.path("engines").path(0)).put("verdict", "does_nothing");
+
+        assertThat(frame(overview, 0, 80, 24, Optional.empty()).lines(false).get(2))
+                .startsWith(">gpu-0      does nothing    none +2.2 to +12.9 ");
     }
 
     @ParameterizedTest
@@ -89,6 +99,11 @@ class TopFrameTest {
         for (int i = 0; i < engines; i++) {
             all.add(engine("gpu-" + i));
         }
+        root.putArray("otherSegments")
+                .addObject()
+                .put("segment", "/dev/shm/kvc_old")
+                .put("usedBytes", 1L << 30)
+                .put("limitBytes", 8L << 30);
         ObjectNode detail = root.putObject("detail").put("id", "gpu-0");
         detail.putArray("reasons");
         detail.putArray("holds")

@@ -93,6 +93,9 @@ public final class Controller {
     private final HoldOutcomes outcomes;
     private final PlanRunner runner;
 
+    /** Given once the view has what was asked for. */
+    private final List<Runnable> answersWhenSeen = new ArrayList<>();
+
     private final EngineCaches tree;
     private final Holds holds;
     private final Pins pins;
@@ -233,7 +236,8 @@ public final class Controller {
         outcomes.now(nowNanos);
         own.now(nowNanos);
         silent.ifPresent(cache -> cache.now(nowNanos));
-        holds.now(nowNanos, blockTokens(effectiveReadings(clockNanos)));
+        EngineReadings readings = effectiveReadings(clockNanos);
+        holds.now(nowNanos, blockTokens(readings));
         for (int rank = 0; rank < tree.count(); rank++) {
             Set<Long> removed = observers.rank(rank).takePinnedRemoved();
             if (!removed.isEmpty()) {
@@ -243,7 +247,10 @@ public final class Controller {
         noticeCalls();
         int work = mailbox.drain(this::accept) + mailbox.drainTouches(this::accept);
         mailbox.drainFirstTokens(report -> ttft.ifPresent(loop -> loop.firstToken(report, nowNanos)));
-        pins.blockTokens(blockTokens(effectiveReadings(clockNanos)));
+        if (work > 0) {
+            readings = effectiveReadings(clockNanos);
+        }
+        pins.blockTokens(blockTokens(readings));
         pins.poll(nowNanos, observers.certainForNanos());
         if (backends.chosen().traits().fading()) {
             keepWarm.poll(
@@ -251,21 +258,23 @@ public final class Controller {
                     new KeepWarm.Now(
                             nowNanos,
                             silent.map(SilentCache::allocated).orElseGet(events::allocated),
-                            effectiveReadings(clockNanos),
+                            readings,
                             events.prefixes().needBeside(heldEnds()),
                             silent.isPresent()));
         }
         probing.poll();
         boolean ticked = planNow || nowNanos >= nextTickNanos;
         if (ticked) {
-            tick(clockNanos);
+            tick(readings, clockNanos);
             work++;
         }
         long batches = observers.batches();
         if (work > 0 || (seenBatches != batches && nowNanos - picturedNanos >= PICTURE_NANOS)) {
             seenBatches = batches;
             picturedNanos = nowNanos;
-            view = picture(effectiveReadings(clockNanos));
+            view = picture(readings);
+            answersWhenSeen.forEach(Runnable::run);
+            answersWhenSeen.clear();
         }
         return work;
     }
@@ -597,7 +606,7 @@ public final class Controller {
                 planNow = true;
                 ttft.ifPresent(TtftLoop::interrupted);
             }
-            holds.complete(answer, pauses);
+            answerWhenSeen(answer, pauses);
         });
     }
 
@@ -618,7 +627,7 @@ public final class Controller {
             if (changes && on) {
                 outcomes.takeBack(DRY);
             }
-            holds.complete(answer, changes);
+            answerWhenSeen(answer, changes);
         });
     }
 
@@ -630,6 +639,11 @@ public final class Controller {
         });
     }
 
+    /** Whoever reads the view because of an answer finds there what it told. */
+    private <T> void answerWhenSeen(CompletableFuture<T> answer, T value) {
+        answersWhenSeen.add(() -> holds.complete(answer, value));
+    }
+
     /** Ends the pause that {@link #releaseAll} or {@link #keepHolding} began; answers whether there was one. */
     public CompletionStage<Boolean> resumeHolding() {
         return ask(answer -> {
@@ -637,7 +651,7 @@ public final class Controller {
             guard.resume();
             pause(Optional.empty());
             planNow = true;
-            holds.complete(answer, was);
+            answerWhenSeen(answer, was);
         });
     }
 
@@ -780,7 +794,7 @@ public final class Controller {
         ttft.ifPresent(TtftLoop::interrupted);
     }
 
-    private void tick(long clockNanos) {
+    private void tick(EngineReadings readings, long clockNanos) {
         planNow = false;
         nextTickNanos = nowNanos + Math.max(settings.tick().toNanos(), idle() ? IDLE_TICK_NANOS : 0);
         tick++;
@@ -792,7 +806,6 @@ public final class Controller {
         outcomes.tellOfQueued();
         silent.ifPresent(cache -> cache.keepOnly(heldEnds()));
         holds.age(own.busyNanos());
-        EngineReadings readings = effectiveReadings(clockNanos);
         if (backends.chosen().traits().needs(Need.TOKENS)) {
             holds.learnTokens(events::withKnownTokens);
         }

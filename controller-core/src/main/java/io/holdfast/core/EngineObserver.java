@@ -1,6 +1,7 @@
 package io.holdfast.core;
 
 import io.holdfast.core.budget.PromptSizes;
+import io.holdfast.core.budget.RecentPeak;
 import io.holdfast.core.cost.CostSampler;
 import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.example.Examples;
@@ -52,6 +53,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final InvisibleShare invisible = new InvisibleShare();
     private final PromptSizes prompts = new PromptSizes();
     private final PromptSizes answers = new PromptSizes();
+    private final RecentPeak atOnce = new RecentPeak();
     private final Examples examples;
     private final ReuseTimes times;
     private final CostSampler costs;
@@ -165,6 +167,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         if (others.isEmpty()) {
             costs.reading(readings, originNanos);
         }
+        EngineReadings here = others.isEmpty() ? readings : readings.ofRank(0);
+        atOnce.look(
+                here.runningRequests().number().orElse(0)
+                        + here.waitingRequests().number().orElse(0),
+                nowNanos);
         switch (readings.ttftCount()) {
             case Reading.Unknown unknown -> invisibleShare = unknown;
             case Reading.Known count -> {
@@ -219,7 +226,14 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     }
 
     Traffic traffic() {
-        return new Traffic(times.span(), invisible.requests(), times.residence(), times.gaps(), costs.cost());
+        return new Traffic(
+                times.span(),
+                invisible.requests(),
+                times.residence(),
+                times.gaps(),
+                costs.cost(),
+                prefixes.demand(atOnce.requests(nowNanos), blockTokens),
+                prefixes.lengths(blockTokens));
     }
 
     /** Blocks that the engine announced to have allocated on the GPU, ever growing. */

@@ -72,12 +72,21 @@ public record EngineView(
     /**
      * Holds by rank.
      *
-     * @param licensed whether there may be any now
-     * @param why one sentence: what licenses them, or what they lack
+     * @param whyNone why there are none whatever the shadows say
      * @param shadows what models of the cache find with such holds and without
      */
-    public record ByRank(boolean licensed, String why, Evidence shadows) {
-        static final ByRank OFF = new ByRank(false, "automatic holds are switched off", Evidence.NONE);
+    public record ByRank(Optional<String> whyNone, Evidence shadows) {
+        static final ByRank OFF = new ByRank(Optional.of("automatic holds are switched off"), Evidence.NONE);
+
+        /** Whether there may be any now. */
+        public boolean licensed() {
+            return whyNone.isEmpty() && shadows.open();
+        }
+
+        /** One sentence: what licenses them, or what they lack. */
+        public String why() {
+            return whyNone.orElseGet(shadows::said);
+        }
     }
 
     /**

@@ -14,7 +14,6 @@ import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Ranking;
 import io.holdfast.core.plan.Reason;
 import io.holdfast.core.prefix.SharedPrefix;
-import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.rank.HoldPace;
 import io.holdfast.core.rank.PrefixRank;
 import io.holdfast.core.rank.RankSettings;
@@ -50,8 +49,7 @@ final class HoldsByRank {
     }
 
     EngineView.ByRank view() {
-        Evidence shadows = ranked.evidence();
-        return new EngineView.ByRank(whyNone.isEmpty() && shadows.open(), whyNone.orElseGet(shadows::said), shadows);
+        return new EngineView.ByRank(whyNone, ranked.evidence());
     }
 
     /** What was learned of the longest prefix of this one that a request went over; absent where none did. */

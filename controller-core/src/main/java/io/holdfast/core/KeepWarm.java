@@ -124,6 +124,8 @@ final class KeepWarm {
         double cachedTokens;
         int touchesSinceUse;
         boolean underWay;
+        /** Looked at when a touch leaves, which may be long after it was decided: whoever acts may wait for a disk. */
+        volatile boolean wanted = true;
     }
 
     /**
@@ -165,10 +167,13 @@ final class KeepWarm {
 
     /** For a backend whose pins fade; often, since what is too late is lost. */
     void poll(Backend backend, Now now) {
-        kept.keySet()
-                .removeIf(id -> holds.living(id)
-                        .filter(hold -> hold.state() == HoldState.HELD)
-                        .isEmpty());
+        kept.entrySet().removeIf(each -> {
+            boolean held = holds.living(each.getKey())
+                    .filter(hold -> hold.state() == HoldState.HELD)
+                    .isPresent();
+            each.getValue().wanted = held;
+            return !held;
+        });
         resting.keySet().removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
         capacity = now.readings.capacityTokens().number().orElse(capacity);
         blockTokens = now.readings.blockTokens().number().orElse(blockTokens);
@@ -304,7 +309,12 @@ final class KeepWarm {
         of.underWay = true;
         underWay++;
         CompletionStage<Void> unused = CompletableFuture.completedFuture(command)
-                .thenComposeAsync(chosen::pin, acting)
+                .thenComposeAsync(
+                        sent -> of.wanted
+                                ? chosen.pin(sent)
+                                : CompletableFuture.completedStage(new Outcome(
+                                        Outcome.Kind.NOT_SENT, "its hold was given up before the touch could leave")),
+                        acting)
                 .handle((outcome, failure) -> {
                     Outcome known = failure == null
                             ? outcome

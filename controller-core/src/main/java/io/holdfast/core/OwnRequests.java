@@ -252,10 +252,15 @@ final class OwnRequests {
 
     /** Whether this is a request of ours. */
     boolean isOwn(VisibleRequest request) {
-        return calls.stream()
-                .anyMatch(own -> request.blocks() > 0
-                        && request.blocks() <= own.blocks
-                        && own.prefix.block(request.blocks() - 1) == request.lastBlock());
+        // Asked of every request, and mostly there is no call.
+        for (Call own : calls) {
+            if (request.blocks() > 0
+                    && request.blocks() <= own.blocks
+                    && own.prefix.block(request.blocks() - 1) == request.lastBlock()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** What became of the one that was to store a prefix, once that is known; {@code there} says whether it can be pinned now. */

@@ -1,6 +1,8 @@
 package io.holdfast.core;
 
 import io.holdfast.core.cost.PrefillCost;
+import io.holdfast.core.prefix.Demand;
+import io.holdfast.core.prefix.Lengths;
 import io.holdfast.core.reuse.Durations;
 import java.time.Duration;
 import java.util.OptionalDouble;
@@ -13,8 +15,17 @@ import java.util.OptionalDouble;
  * @param residence how long a block survived that nobody touched, by the blocks that the engine removed for want of room
  * @param reuse the times between two uses of a prefix, as far as events show uses
  * @param prefill what computing prompts costs
+ * @param demand what the prompts ask of the cache that were under way at the busiest moment of the last minute
+ * @param lengths of the last prompts
  */
-public record Traffic(Duration span, long counted, Durations residence, Durations reuse, PrefillCost prefill) {
+public record Traffic(
+        Duration span,
+        long counted,
+        Durations residence,
+        Durations reuse,
+        PrefillCost prefill,
+        Demand demand,
+        Lengths lengths) {
     /** Median residence by median reuse: below about 1.5 holding can help, above 5 it cannot; absent where either is. */
     public OptionalDouble rho() {
         if (residence.median().isEmpty() || reuse.median().isEmpty()) {

@@ -279,7 +279,7 @@ final class HoldsByRankTest {
     void unlicensedRank_isNamedWithWhatItLacks() {
         run(30);
         assertThat(explain(users.path(users.sentOnce().iterator().next())).why())
-                .startsWith("nothing is held by its rank now: of recent prompts a model of this cache finds");
+                .startsWith("nothing is held by its rank now: of recent prompts a simulation of this cache finds");
         unseen = 100;
         run(60);
         assertThat(explain(users.path(users.sentOnce().iterator().next())).why())

@@ -30,12 +30,16 @@ final class OutsidePinsTest {
     private ControllerHarness harness = started();
 
     private ControllerHarness started() {
-        engine.traits = BackendTraits.soft()
+        return started(BackendTraits.soft()
                 .needing(Need.TOKENS)
                 .byCall()
                 .lookingFirst()
                 .outsideTheEngine()
-                .askedAfterEvery(Duration.ofSeconds(30));
+                .askedAfterEvery(Duration.ofSeconds(30)));
+    }
+
+    private ControllerHarness started(BackendTraits traits) {
+        engine.traits = traits;
         ControllerHarness fresh = new ControllerHarness(SETTINGS, disk, engine);
         fresh.controller.hasToken(1_000_000);
         fresh.idle();
@@ -150,6 +154,22 @@ final class OutsidePinsTest {
         assertThat(harness.log.stream().filter("unpin 3"::equals)).hasSize(2);
         assertThat(engine.pins).isEmpty();
         assertThat(disk.outstanding()).isEmpty();
+    }
+
+    /** Where an unpin does not look first it is not repeated, and only a person can tell whether it was carried out. */
+    @Test
+    void unclearUnpin_isNotClosedByAnEngineAtRest() throws IOException {
+        harness = started(BackendTraits.soft().needing(Need.TOKENS).byCall().outsideTheEngine());
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        release(held);
+        harness.served(0);
+        harness.served(0);
+        assertThat(harness.controller.view().pins().unsure()).isEqualTo(1);
+        assertThat(disk.outstanding())
+                .singleElement()
+                .satisfies(entry -> assertThat(entry.step()).isEqualTo(Step.UNSURE));
     }
 
     @Test

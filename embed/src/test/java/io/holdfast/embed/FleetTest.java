@@ -19,7 +19,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -307,28 +306,18 @@ class FleetTest {
 
     @Test
     void twoThreadsThatWork_areToldApart() throws Exception {
-        CountDownLatch inside = new CountDownLatch(1);
-        CountDownLatch leave = new CountDownLatch(1);
-        // The clock is read in the middle of a round.
-        Fleet busy = new Fleet(BLOCK, () -> {
-            inside.countDown();
-            try {
-                leave.await();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-            return 1;
-        });
+        HeldUpClock clock = new HeldUpClock();
+        Fleet busy = new Fleet(BLOCK, clock);
         busy.add(EngineOptions.sglang("one"));
         CompletableFuture<Integer> first = CompletableFuture.supplyAsync(busy::doWork);
-        inside.await();
+        clock.awaitReader();
 
         assertThatIllegalStateException()
                 .isThrownBy(busy::doWork)
                 .withMessage("Two threads work for this fleet at once, and only one may: let one of them stop.");
         busy.close();
         assertThat(busy.closed()).isTrue();
-        leave.countDown();
+        clock.goOn();
         assertThat(first.get()).as("work under way comes to its end").isPositive();
         assertThat(busy.engines()).isEmpty();
     }

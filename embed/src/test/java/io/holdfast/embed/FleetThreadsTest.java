@@ -180,20 +180,11 @@ class FleetThreadsTest {
 
     @Test
     void runner_closed_waitsForWorkUnderWay() throws Exception {
-        CountDownLatch inside = new CountDownLatch(1);
-        CountDownLatch leave = new CountDownLatch(1);
-        Fleet fleet = new Fleet(BLOCK, () -> {
-            inside.countDown();
-            try {
-                leave.await();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-            return 1;
-        });
+        HeldUpClock clock = new HeldUpClock();
+        Fleet fleet = new Fleet(BLOCK, clock);
         fleet.add(EngineOptions.sglang("one"));
         FleetRunner runner = FleetRunner.start(fleet, Thread.ofPlatform().factory());
-        inside.await();
+        clock.awaitReader();
 
         Thread closing = Thread.ofPlatform().start(runner::close);
         while (closing.getState() != Thread.State.WAITING && closing.isAlive()) {
@@ -201,7 +192,7 @@ class FleetThreadsTest {
         }
 
         assertThat(closing.isAlive()).as("it waits").isTrue();
-        leave.countDown();
+        clock.goOn();
         closing.join();
         assertThat(fleet.closed()).isTrue();
     }

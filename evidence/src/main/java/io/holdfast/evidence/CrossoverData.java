@@ -1,22 +1,30 @@
 package io.holdfast.evidence;
 
 import java.util.Arrays;
+import java.util.stream.DoubleStream;
 
 /**
- * What the pairs of a crossover measured: one log ratio per pair, {@code ln(second leg) - ln(first leg)}.
+ * What the lives of an experiment measured: one log ratio per life.
+ *
+ * <p>Of a pair it is {@code ln(second leg) - ln(first leg)}; of a block the mean logarithm of its pinned legs less that of
+ * its baseline legs.
  *
  * <p>The measured value must be one of which less is better (a latency). For one of which more is better (throughput)
  * hand in the negated log ratios.
  */
 public final class CrossoverData {
-    private final double[] aa;
-    private final double[] bp;
-    private final double[] pb;
+    private static final double[] NONE = {};
 
-    private CrossoverData(double[] aa, double[] bp, double[] pb) {
+    private final Design design;
+    private final double[] aa;
+    private final double[] normal;
+    private final double[] reversed;
+
+    private CrossoverData(Design design, double[] aa, double[] normal, double[] reversed) {
+        this.design = design;
         this.aa = aa;
-        this.bp = bp;
-        this.pb = pb;
+        this.normal = normal;
+        this.reversed = reversed;
     }
 
     /**
@@ -28,53 +36,96 @@ public final class CrossoverData {
      */
     public static CrossoverData of(double[] aa, double[] bp, double[] pb) {
         return new CrossoverData(
+                Design.CROSSOVER,
                 Finite.copy("the AA log ratios", aa),
                 Finite.copy("the BP log ratios", bp),
                 Finite.copy("the PB log ratios", pb));
     }
 
-    /** The log ratios of one order, as a copy. */
+    /**
+     * Takes the log ratios of pairs whose legs had a process each.
+     *
+     * @param bp baseline then pinned, second leg against first
+     * @param pb pinned then baseline, second leg against first
+     */
+    public static CrossoverData freshLegs(double[] bp, double[] pb) {
+        return new CrossoverData(
+                Design.FRESH_LEGS, NONE, Finite.copy("the BP log ratios", bp), Finite.copy("the PB log ratios", pb));
+    }
+
+    /** Takes the log ratios of blocks, pinned legs against baseline legs. */
+    public static CrossoverData blocks(double[] bppb, double[] pbbp) {
+        return new CrossoverData(
+                Design.BLOCKS,
+                NONE,
+                Finite.copy("the BPPB log ratios", bppb),
+                Finite.copy("the PBBP log ratios", pbbp));
+    }
+
+    public Design design() {
+        return design;
+    }
+
+    /** The log ratios of one order, as a copy; none of one that the design does not have. */
     public double[] of(PairOrder order) {
+        return kept(order).clone();
+    }
+
+    private double[] kept(PairOrder order) {
+        boolean blocks = design == Design.BLOCKS;
         return switch (order) {
-            case AA -> aa.clone();
-            case BP -> bp.clone();
-            case PB -> pb.clone();
+            case AA -> aa;
+            case BP -> blocks ? NONE : normal;
+            case PB -> blocks ? NONE : reversed;
+            case BPPB -> blocks ? normal : NONE;
+            case PBBP -> blocks ? reversed : NONE;
         };
+    }
+
+    /** Those that have the effect and what the order does added to it, as {@code BP} pairs have. */
+    double[] withOrder() {
+        return normal.clone();
+    }
+
+    /** Those that have what the order does and the effect taken from it, as {@code PB} pairs have. */
+    double[] againstOrder() {
+        return design == Design.BLOCKS
+                ? DoubleStream.of(reversed).map(ratio -> -ratio).toArray()
+                : reversed.clone();
     }
 
     public int count(PairOrder order) {
-        return switch (order) {
-            case AA -> aa.length;
-            case BP -> bp.length;
-            case PB -> pb.length;
-        };
+        return kept(order).length;
     }
 
-    /** The number of pairs of all orders. */
+    /** The number of lives of all orders. */
     public int pairs() {
-        return aa.length + bp.length + pb.length;
+        return aa.length + normal.length + reversed.length;
     }
 
-    /** The number of pairs of the order that has fewest. */
+    /** The number of lives of the order that has fewest, of those that the design needs. */
     public int fewest() {
-        return Math.min(aa.length, Math.min(bp.length, pb.length));
+        return design.round().stream().mapToInt(this::count).min().orElse(0);
     }
 
     @Override
     public boolean equals(Object other) {
         return other instanceof CrossoverData that
+                && design == that.design
                 && Arrays.equals(aa, that.aa)
-                && Arrays.equals(bp, that.bp)
-                && Arrays.equals(pb, that.pb);
+                && Arrays.equals(normal, that.normal)
+                && Arrays.equals(reversed, that.reversed);
     }
 
     @Override
     public int hashCode() {
-        return 31 * (31 * Arrays.hashCode(aa) + Arrays.hashCode(bp)) + Arrays.hashCode(pb);
+        return 31 * (31 * (31 * design.hashCode() + Arrays.hashCode(aa)) + Arrays.hashCode(normal))
+                + Arrays.hashCode(reversed);
     }
 
     @Override
     public String toString() {
-        return "AA " + Arrays.toString(aa) + ", BP " + Arrays.toString(bp) + ", PB " + Arrays.toString(pb);
+        return design + ", AA " + Arrays.toString(aa) + ", normal " + Arrays.toString(normal) + ", reversed "
+                + Arrays.toString(reversed);
     }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.evidence;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -18,13 +19,19 @@ public record DoseResponse(List<Level> levels) {
     private static final double SIGNIFICANT = 0.05;
     /** No level counts as known better than to a thousandth, else one calm level would draw the line alone. */
     private static final double SMALLEST_SE = 0.001;
+    /** Degrees of freedom with which Student's distribution is the normal one. */
+    private static final double MANY = 1e7;
 
     public DoseResponse {
         levels = List.copyOf(levels);
     }
 
-    /** One level of memory pressure and the effect measured there. */
-    public record Level(double pressure, double effect, double se, Interval ci90) {
+    /**
+     * One level of memory pressure and the effect measured there.
+     *
+     * @param placebo whether nothing can be evicted at it, so that an effect there has another cause
+     */
+    public record Level(double pressure, double effect, double se, Interval ci90, boolean placebo) {
         public Level {
             if (!(pressure > 0 && Double.isFinite(pressure))) {
                 throw new IllegalArgumentException("Memory pressure is demand over capacity and above 0, not "
@@ -32,6 +39,16 @@ public record DoseResponse(List<Level> levels) {
             }
             Finite.value("The effect of a level", effect);
             Finite.value("The standard error of a level", se);
+        }
+
+        /** One that is a placebo by its pressure. */
+        public Level(double pressure, double effect, double se, Interval ci90) {
+            this(pressure, effect, se, ci90, pressure <= MOST_PLACEBO_PRESSURE);
+        }
+
+        /** The same, declared to be one before it was measured. */
+        public Level asPlacebo() {
+            return new Level(pressure, effect, se, ci90, true);
         }
 
         /** The level of an estimate; absent when the estimate has no interval. */
@@ -42,10 +59,6 @@ public record DoseResponse(List<Level> levels) {
                             estimate.effect().orElseThrow(),
                             estimate.se().orElseThrow(),
                             ci90));
-        }
-
-        boolean isPlacebo() {
-            return pressure <= MOST_PLACEBO_PRESSURE;
         }
     }
 
@@ -64,35 +77,86 @@ public record DoseResponse(List<Level> levels) {
         return LinearFit.of(x, y, weights);
     }
 
-    /** Why the sweep does not support that kept cache caused the effect; absent when it does. */
+    /** Why the sweep does not support that kept cache caused the effect; absent when it does, or cannot tell. */
     public Optional<String> objection(double delta) {
-        Optional<LinearFit> fit = fit();
-        if (levels.size() < FEWEST_LEVELS || fit.isEmpty()) {
-            return Optional.of("the sweep has " + levels.size() + " levels of memory pressure where " + FEWEST_LEVELS
-                    + " different ones are needed");
-        }
         Optional<Level> placebo = levels.stream()
-                .filter(Level::isPlacebo)
+                .filter(Level::placebo)
                 .filter(level -> !level.ci90().within(delta))
                 .findFirst();
         if (placebo.isPresent()) {
-            return Optional.of("with memory to spare (pressure %s) the effect is %s (90 %% CI %s), not inside %s"
-                    .formatted(
-                            Words.number(placebo.get().pressure()),
-                            Words.percent(placebo.get().effect()),
-                            Words.percent(placebo.get().ci90()),
-                            Words.margins(delta)));
-        }
-        if (levels.stream().noneMatch(Level::isPlacebo)) {
             return Optional.of(
-                    "the sweep has no level with memory to spare (pressure of at most " + MOST_PLACEBO_PRESSURE + ")");
+                    "with memory to spare (pressure %s) the effect is %s (90 %% CI %s, for two one-sided tests at 5 %%), not inside %s"
+                            .formatted(
+                                    Words.number(placebo.get().pressure()),
+                                    Words.percent(placebo.get().effect()),
+                                    Words.percent(placebo.get().ci90()),
+                                    Words.margins(delta)));
         }
-        double slope = fit.get().slope();
-        double p = fit.get().pFalling();
-        if (slope >= 0 || p >= SIGNIFICANT) {
-            return Optional.of("the effect does not grow with memory pressure (slope %s per unit of ln pressure, p %s)"
-                    .formatted(Words.number(slope), Words.number(p)));
+        // A cache that is full loses what it is asked for at once, which is a step and no line.
+        boolean steps = step().filter(of -> of.pFalling() < SIGNIFICANT).isPresent();
+        return fit().filter(line -> bearsALine() && !steps)
+                .filter(line -> line.slope() >= 0 || line.pFalling() >= SIGNIFICANT)
+                .map(line -> "the effect does not grow with memory pressure (slope %s per unit of ln pressure, p %s)"
+                        .formatted(Words.number(line.slope()), Words.number(line.pFalling())));
+    }
+
+    /** The effect up to a full cache against that beyond it; absent where all levels lie on one side. */
+    public Optional<Step> step() {
+        List<Level> below =
+                levels.stream().filter(level -> level.pressure() <= 1).toList();
+        List<Level> above =
+                levels.stream().filter(level -> level.pressure() > 1).toList();
+        if (below.isEmpty() || above.isEmpty()) {
+            return Optional.empty();
         }
-        return Optional.empty();
+        double se = Math.hypot(se(below), se(above));
+        double falls = mean(above) - mean(below);
+        return Optional.of(new Step(mean(below), mean(above), new StudentT(MANY).cdf(falls / se)));
+    }
+
+    /**
+     * Two mean effects.
+     *
+     * @param pFalling the probability of a step this far down if there were none
+     */
+    public record Step(double below, double above, double pFalling) {}
+
+    private static double mean(List<Level> of) {
+        return of.stream().mapToDouble(Level::effect).average().orElseThrow();
+    }
+
+    private static double se(List<Level> of) {
+        double squares = 0;
+        for (Level level : of) {
+            double se = Math.max(level.se(), SMALLEST_SE);
+            squares += se * se;
+        }
+        return Math.sqrt(squares) / of.size();
+    }
+
+    /** What the sweep lacks to be asked that, a sentence each. */
+    public List<String> lacks() {
+        List<String> lacks = new ArrayList<>();
+        if (levels.stream().noneMatch(Level::placebo)) {
+            lacks.add("The sweep has no level with memory to spare (pressure of at most " + MOST_PLACEBO_PRESSURE
+                    + "), so nothing shows that the effect is gone where nothing is evicted; add one.");
+        }
+        if (!bearsALine()) {
+            lacks.add("The sweep has " + pressures()
+                    + " different levels of memory pressure; whether the effect grows with it" + " takes at least "
+                    + FEWEST_LEVELS + " different ones, up to a full cache and beyond.");
+        }
+        return lacks;
+    }
+
+    /** Where every level is beyond a full cache, or none is, a flat effect is what is expected. */
+    private boolean bearsALine() {
+        return pressures() >= FEWEST_LEVELS
+                && levels.stream().anyMatch(level -> level.pressure() <= 1)
+                && levels.stream().anyMatch(level -> level.pressure() > 1);
+    }
+
+    private long pressures() {
+        return levels.stream().mapToDouble(Level::pressure).distinct().count();
     }
 }

@@ -5,6 +5,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
+import java.util.stream.DoubleStream;
 
 /*
  * The crossover model
@@ -35,6 +36,12 @@ import java.util.random.RandomGenerator;
  * covers 74 to 86 % where it promises 95; Student's interval holds its promise, and the permutation test guards it
  * where the noise is not normal. Below four pairs per order that guard cannot pass: the smallest possible p is 0.1.
  *
+ * Other designs. A block has both arms twice, so that an even drift cancels in it; what its first leg pays alone pulls BPPB
+ * and PBBP to opposite sides, as being second does with BP and PB. So blocks are fitted as the two orders are, with the
+ * sign of PBBP turned. Where each leg has a process of its own, no leg has another before it: the effect is the mean of all
+ * pairs, pinned against baseline, and its guard deals signs and not labels. Neither has A/A pairs, nor a lambda: each order
+ * by itself is then its own estimate.
+ *
  * What is absent. A quantity that the data cannot give (no AA pairs, one value only) is empty. It is never 0 or NaN.
  */
 
@@ -43,22 +50,33 @@ public final class Estimate {
     /** Seed of the permutation draws when no generator is handed in: the same data always gives the same p. */
     public static final long PERMUTATION_SEED = 20_261_121L;
 
+    private static final double[] NONE = {};
+
     private final CrossoverData data;
     private final Moments aa;
     private final Moments bp;
     private final Moments pb;
+    /** Every pair, pinned against baseline. */
+    private final Moments all;
+
     private final Optional<Permutation> permutation;
     private final Optional<HodgesLehmann> hodgesLehmann;
 
     private Estimate(CrossoverData data, RandomGenerator random) {
         this.data = data;
-        double[] normal = data.of(PairOrder.BP);
-        double[] reversed = data.of(PairOrder.PB);
+        double[] normal = data.withOrder();
+        double[] reversed = data.againstOrder();
         aa = Moments.of(data.of(PairOrder.AA));
         bp = Moments.of(normal);
         pb = Moments.of(reversed);
+        all = Moments.of(effects(normal, reversed));
         boolean both = hasBothOrders();
-        permutation = both ? Optional.of(Permutation.of(normal, reversed, random)) : Optional.empty();
+        permutation = !both
+                ? Optional.empty()
+                : Optional.of(
+                        isOfFreshLegs()
+                                ? Permutation.ofSigns(effects(normal, reversed), random)
+                                : Permutation.of(normal, reversed, random));
         hodgesLehmann = both ? Optional.of(HodgesLehmann.of(normal, reversed)) : Optional.empty();
     }
 
@@ -78,7 +96,9 @@ public final class Estimate {
 
     /** What pinning does, freed from the order of the legs; negative is less, which is better. */
     public OptionalDouble effect() {
-        return hasBothOrders() ? OptionalDouble.of((bp.mean() - pb.mean()) / 2) : OptionalDouble.empty();
+        return hasBothOrders()
+                ? OptionalDouble.of(isOfFreshLegs() ? all.mean() : (bp.mean() - pb.mean()) / 2)
+                : OptionalDouble.empty();
     }
 
     public OptionalDouble effectPercent() {
@@ -90,13 +110,16 @@ public final class Estimate {
         if (df().isEmpty()) {
             return OptionalDouble.empty();
         }
-        double variance = Moments.pool(bp, pb).variance();
+        double variance = spread().variance();
+        if (isOfFreshLegs()) {
+            return OptionalDouble.of(Math.sqrt(variance / all.count()));
+        }
         return OptionalDouble.of(0.5 * Math.sqrt(variance * (1.0 / bp.count() + 1.0 / pb.count())));
     }
 
     /** The degrees of freedom of {@link #se()}. */
     public OptionalInt df() {
-        int freedom = Moments.pool(bp, pb).freedom();
+        int freedom = spread().freedom();
         return hasBothOrders() && freedom > 0 ? OptionalInt.of(freedom) : OptionalInt.empty();
     }
 
@@ -137,13 +160,21 @@ public final class Estimate {
         return hodgesLehmann.flatMap(HodgesLehmann::ci95);
     }
 
-    /** What a benchmark that always runs the baseline first would claim. */
+    /** What a benchmark of one order alone would claim: that with the baseline first, or the other where there is none. */
     public OptionalDouble naive() {
-        return bp.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(bp.mean());
+        if (isOfBlocks()) {
+            return OptionalDouble.empty();
+        }
+        return bp.isEmpty() && !pb.isEmpty() && aa.isEmpty()
+                ? OptionalDouble.of(-pb.mean())
+                : bp.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(bp.mean());
     }
 
     public Optional<Interval> naiveCi95() {
-        return MeanInterval.of(data.of(PairOrder.BP)).map(MeanInterval::interval);
+        return naive().isEmpty()
+                ? Optional.empty()
+                : MeanInterval.of(bp.isEmpty() ? effects(NONE, data.againstOrder()) : data.withOrder())
+                        .map(MeanInterval::interval);
     }
 
     public OptionalDouble naivePercent() {
@@ -163,9 +194,22 @@ public final class Estimate {
         return percent(orderBias());
     }
 
-    /** What being second does, as the two orders show it: the order bias plus half the carry-over. */
+    /**
+     * What being second does, as the two orders show it: the order bias plus half the carry-over. Of blocks, what the place
+     * in a block does.
+     */
     public OptionalDouble crossedOrderBias() {
         return hasBothOrders() ? OptionalDouble.of((bp.mean() + pb.mean()) / 2) : OptionalDouble.empty();
+    }
+
+    Optional<Interval> crossedOrderBiasCi95() {
+        if (!hasBothOrders() || Moments.pool(bp, pb).freedom() < 1) {
+            return Optional.empty();
+        }
+        Moments.Pool pool = Moments.pool(bp, pb);
+        double se = 0.5 * Math.sqrt(pool.variance() * (1.0 / bp.count() + 1.0 / pb.count()));
+        return Optional.of(
+                Interval.around(crossedOrderBias().getAsDouble(), new StudentT(pool.freedom()).factor(0.95) * se));
     }
 
     /** What a pinned leg leaves behind for the leg after it. */
@@ -178,28 +222,45 @@ public final class Estimate {
     public Optional<Interval> carryOverCi95() {
         return carryOver().isEmpty()
                 ? Optional.empty()
-                : pooledInterval(carryOver().getAsDouble(), 1.0 / bp.count() + 1.0 / pb.count() + 4.0 / aa.count());
+                : pooledInterval(
+                        carryOver().getAsDouble(), 1.0 / bp.count() + 1.0 / pb.count() + 4.0 / aa.count(), 0.95);
     }
 
-    /** The effect as the normal order alone shows it against AA; free of carry-over. */
+    /**
+     * The effect as the normal order alone shows it against AA; free of carry-over. Without A/A, in designs that need none, as
+     * that order shows it.
+     */
     public OptionalDouble tauNormal() {
+        if (data.design() != Design.CROSSOVER) {
+            return bp.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(bp.mean());
+        }
         return aa.isEmpty() || bp.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(bp.mean() - aa.mean());
     }
 
     public Optional<Interval> tauNormalCi95() {
-        return tauNormal().isEmpty()
-                ? Optional.empty()
-                : pooledInterval(tauNormal().getAsDouble(), 1.0 / bp.count() + 1.0 / aa.count());
+        return tauNormalInterval(0.95);
     }
 
-    /** The effect as the reversed order alone shows it against AA. */
+    Optional<Interval> tauNormalInterval(double confidence) {
+        if (tauNormal().isEmpty()) {
+            return Optional.empty();
+        }
+        return data.design() == Design.CROSSOVER
+                ? pooledInterval(tauNormal().getAsDouble(), 1.0 / bp.count() + 1.0 / aa.count(), confidence)
+                : MeanInterval.of(data.withOrder(), confidence).map(MeanInterval::interval);
+    }
+
+    /** The effect as the reversed order alone shows it against AA, or without A/A in designs that need none. */
     public OptionalDouble tauReversed() {
+        if (data.design() != Design.CROSSOVER) {
+            return pb.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(-pb.mean());
+        }
         return aa.isEmpty() || pb.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(aa.mean() - pb.mean());
     }
 
     /** The standard deviation of the log ratios of pairs, common to BP and PB: what the number of pairs works against. */
     public OptionalDouble pairSd() {
-        Moments.Pool pool = Moments.pool(bp, pb);
+        Moments.Pool pool = spread();
         return pool.freedom() > 0 ? OptionalDouble.of(Math.sqrt(pool.variance())) : OptionalDouble.empty();
     }
 
@@ -235,7 +296,26 @@ public final class Estimate {
         return !bp.isEmpty() && !pb.isEmpty();
     }
 
-    private Optional<Interval> effectInterval(double confidence) {
+    private boolean isOfFreshLegs() {
+        return data.design() == Design.FRESH_LEGS;
+    }
+
+    private boolean isOfBlocks() {
+        return data.design() == Design.BLOCKS;
+    }
+
+    /** The spread that the effect's interval goes by. */
+    private Moments.Pool spread() {
+        return isOfFreshLegs() ? Moments.pool(all) : Moments.pool(bp, pb);
+    }
+
+    private static double[] effects(double[] normal, double[] reversed) {
+        return DoubleStream.concat(
+                        DoubleStream.of(normal), DoubleStream.of(reversed).map(ratio -> -ratio))
+                .toArray();
+    }
+
+    Optional<Interval> effectInterval(double confidence) {
         if (se().isEmpty()) {
             return Optional.empty();
         }
@@ -243,13 +323,14 @@ public final class Estimate {
         return Optional.of(Interval.around(effect().getAsDouble(), halfWidth));
     }
 
-    /** The 95 % interval of a contrast of the three means, by the variance common to all of them. */
-    private Optional<Interval> pooledInterval(double contrast, double varianceFactor) {
+    /** The interval of a contrast of the three means, by the variance common to all of them. */
+    private Optional<Interval> pooledInterval(double contrast, double varianceFactor, double confidence) {
         Moments.Pool pool = Moments.pool(aa, bp, pb);
         if (pool.freedom() < 1) {
             return Optional.empty();
         }
-        double halfWidth = new StudentT(pool.freedom()).factor(0.95) * Math.sqrt(pool.variance() * varianceFactor);
+        double halfWidth =
+                new StudentT(pool.freedom()).factor(confidence) * Math.sqrt(pool.variance() * varianceFactor);
         return Optional.of(Interval.around(contrast, halfWidth));
     }
 

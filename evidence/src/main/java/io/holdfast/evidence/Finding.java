@@ -2,15 +2,15 @@ package io.holdfast.evidence;
 
 /** The answers that an experiment can give. */
 public enum Finding {
-    /** Pinning helped: in both orders, beyond chance, and the server shows why. */
+    /** Holding helped: in both orders, beyond chance, and the server shows why. */
     REAL(0),
-    /** Pinning changed nothing that matters. */
+    /** Holding changed nothing that matters. */
     NO_EFFECT(1),
     /** The gain that a single order shows is what being second gives. */
     ORDER_ARTEFACT(2),
     /** The baseline never lost the prefix, so there was nothing to win. */
     NO_EXPOSURE(3),
-    /** Pinning did harm. */
+    /** Holding did harm. */
     HARMFUL(5),
     /** The data cannot tell; the {@link Shortfall} says what it lacks. */
     INCONCLUSIVE(4),

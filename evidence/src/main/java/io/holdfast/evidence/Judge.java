@@ -1,9 +1,12 @@
 package io.holdfast.evidence;
 
 import io.holdfast.evidence.CacheProof.Answer;
+import java.text.DecimalFormat;
+import java.text.DecimalFormatSymbols;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -40,6 +43,13 @@ import java.util.OptionalInt;
  * happens would be called HARMFUL; with both orders asked for themselves, as rule 4 does, it is fewer than one in two
  * hundred. No cause and no p value are asked for: harm need not be explained to be avoided.
  *
+ * Other designs, the same rules. Blocks and pairs of fresh legs have no A/A pairs and need none: both kinds of block, or both
+ * orders, have to show the effect, each by itself. What they cannot show, that a leg leaves something behind, they are not
+ * asked for.
+ *
+ * One level. The intervals that decide are as sure as the level of the t test asks, where that is lower than the usual one:
+ * at one of several looks at growing data each may err only a part of what all may.
+ *
  * Several measures, one rule. The interval bounds the effect, the t test is corrected for the number of primary
  * metrics (Holm), and the permutation test guards both where noise is not normal. The permutation p is not corrected:
  * with four pairs per order its smallest value, 2/70, could then never pass.
@@ -55,11 +65,14 @@ public final class Judge {
     private final Experiment experiment;
     private final Criteria criteria;
     private final Estimate estimate;
+    /** Of the intervals that decide. */
+    private final double confidence;
 
     private Judge(Experiment experiment, Criteria criteria) {
         this.experiment = experiment;
         this.criteria = criteria;
         this.estimate = Estimate.of(experiment.data());
+        this.confidence = Math.max(0.95, 1 - criteria.alpha());
     }
 
     /** The verdict on one experiment; a pure function of its arguments. */
@@ -71,7 +84,7 @@ public final class Judge {
         if (!experiment.failedGates().isEmpty()) {
             return give(
                     Finding.INVALID,
-                    "A gate failed, so the data says nothing about pinning: "
+                    "A gate failed, so the data says nothing about holding: "
                             + String.join(" ", experiment.failedGates()));
         }
         int pairs = estimate.data().pairs();
@@ -85,22 +98,22 @@ public final class Judge {
         if (estimate.data().fewest() < criteria.minimumPerOrder()) {
             return tooFewPairs();
         }
-        return verdictOn(Complete.of(estimate));
+        return verdictOn(Complete.of(estimate, confidence));
     }
 
     private Verdict verdictOn(Complete of) {
         double delta = criteria.delta();
-        if (of.carryOverCi.excludesZero()
-                && Math.abs(of.carryOver) >= Math.abs(of.effect)
+        if (of.carryOver
+                        .filter(CarryOver::isProven)
+                        .filter(left -> Math.abs(left.value) >= Math.abs(of.effect))
+                        .isPresent()
                 && Math.abs(of.effect) >= delta) {
+            CarryOver left = of.carryOver.get();
             return lacking(
                     Shortfall.CARRYOVER,
                     ("What a pinned leg leaves behind moves the next leg by %s (95 %% CI %s), at least as much as the"
                                     + " effect of %s; restart the server before every leg.")
-                            .formatted(
-                                    Words.percent(of.carryOver),
-                                    Words.percent(of.carryOverCi),
-                                    Words.percent(of.effect)),
+                            .formatted(Words.percent(left.value), Words.percent(left.ci95), Words.percent(of.effect)),
                     OptionalInt.empty());
         }
         List<String> doubts = doubtsAboutGain(of);
@@ -124,11 +137,11 @@ public final class Judge {
                                     Words.share(loss),
                                     Words.share(proof.threshold()),
                                     loss.high() > proof.threshold()
-                                            ? "nothing shows that there was something for a pin to win"
-                                            : "there was nothing for a pin to win"),
+                                            ? "nothing shows that there was something for a hold to win"
+                                            : "there was nothing for a hold to win"),
                     hasProvenOrderBias(of));
         }
-        if (of.ci90.within(delta)) {
+        if (of.equivalence.within(delta)) {
             return withinMargins(of);
         }
         List<String> doubtsAboutHarm = doubtsAboutHarm(of);
@@ -136,13 +149,13 @@ public final class Judge {
             return give(
                     Finding.HARMFUL,
                     subject()
-                            + " changed the value by %s (95 %% CI %s), which is worse, outside %s and so in both orders (normal %s, reversed %s)."
+                            + " changed the value by %s (%s %s), which is worse, outside %s and so in both %s."
                                     .formatted(
                                             Words.percent(of.effect),
-                                            Words.percent(of.ci95),
+                                            ci(),
+                                            Words.percent(of.interval),
                                             Words.margins(delta),
-                                            Words.percent(of.tauNormal),
-                                            Words.percent(of.tauReversed)));
+                                            bothOrders(of)));
         }
         return tooImprecise(of, of.effect < 0 ? doubts : doubtsAboutHarm);
     }
@@ -150,8 +163,8 @@ public final class Judge {
     /** Why the latency alone does not show a gain; empty when it does. */
     private List<String> doubtsAboutGain(Complete of) {
         List<String> doubts = new ArrayList<>();
-        if (!of.ci95.below(0)) {
-            doubts.add("its 95 % CI of " + Words.percent(of.ci95) + " is not all below zero");
+        if (!of.interval.below(0)) {
+            doubts.add("its " + ci() + " of " + Words.percent(of.interval) + " is not all below zero");
         }
         if (of.effect > -criteria.delta()) {
             doubts.add("it is no gain of at least " + Words.percent(-criteria.delta()));
@@ -175,8 +188,8 @@ public final class Judge {
     /** Why the latency does not show harm; empty when it does. */
     private List<String> doubtsAboutHarm(Complete of) {
         List<String> doubts = new ArrayList<>();
-        if (!of.ci95.above(0)) {
-            doubts.add("its 95 % CI of " + Words.percent(of.ci95) + " is not all above zero");
+        if (!of.interval.above(0)) {
+            doubts.add("its " + ci() + " of " + Words.percent(of.interval) + " is not all above zero");
         }
         if (of.effect < criteria.delta()) {
             doubts.add("it is no harm of at least " + Words.percent(criteria.delta()));
@@ -190,36 +203,80 @@ public final class Judge {
         return doubts;
     }
 
-    private static String notShownByNormalOrder(Complete of) {
-        return "the normal order against A/A (95 % CI " + Words.percent(of.tauNormalCi) + ") does not show it alone";
+    private String notShownByNormalOrder(Complete of) {
+        return normalOrder() + " (" + ci() + " " + Words.percent(of.tauNormalCi)
+                + (isOfBlocks() ? ") do not show it alone" : ") does not show it alone");
     }
 
-    private static String shownByReversedOrder(Complete of) {
-        return "the reversed order against A/A shows " + Words.percent(of.tauReversed);
+    private String shownByReversedOrder(Complete of) {
+        return reversedOrder() + (isOfBlocks() ? " show " : " shows ") + Words.percent(of.tauReversed);
+    }
+
+    private String normalOrder() {
+        return isOfBlocks() ? "blocks that begin with the baseline" : "the normal order" + againstControls();
+    }
+
+    private String reversedOrder() {
+        return isOfBlocks() ? "blocks that begin with a pinned leg" : "the reversed order" + againstControls();
+    }
+
+    private String againstControls() {
+        return design() == Design.CROSSOVER ? " against A/A" : "";
+    }
+
+    /** As in {@code orders (normal -20 %, reversed -19 %)}. */
+    private String bothOrders(Complete of) {
+        return (isOfBlocks()
+                        ? "kinds of block (baseline first %s, pinned first %s)"
+                        : "orders (normal %s, reversed %s)")
+                .formatted(Words.percent(of.tauNormal), Words.percent(of.tauReversed));
+    }
+
+    private Design design() {
+        return experiment.data().design();
+    }
+
+    private boolean isOfBlocks() {
+        return design() == Design.BLOCKS;
+    }
+
+    /** As in {@code 95 % CI}. */
+    private String ci() {
+        return ci(confidence);
+    }
+
+    private static String ci(double confidence) {
+        return new DecimalFormat("0.#", DecimalFormatSymbols.getInstance(Locale.ROOT)).format(100 * confidence)
+                + " % CI";
+    }
+
+    /** As in {@code 5 %}. */
+    private static String level(double level) {
+        return new DecimalFormat("0.##", DecimalFormatSymbols.getInstance(Locale.ROOT)).format(100 * level) + " %";
     }
 
     /** The verdict on a gain in latency of an arm that claims no cause in the cache. */
     private Verdict shownByLatency(Complete of) {
         return give(
                 Finding.REAL,
-                "The switch changed the value by %s (95 %% CI %s), in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %s/%s by permutation); it claims to hold nothing, so no cached tokens were asked for; the naive comparison says %s."
+                "The switch changed the value by %s (%s %s), in both %s and beyond chance (p %s by Student's t, %s/%s by permutation); it claims to hold nothing, so no cached tokens were asked for%s."
                         .formatted(
                                 Words.percent(of.effect),
-                                Words.percent(of.ci95),
-                                Words.percent(of.tauNormal),
-                                Words.percent(of.tauReversed),
+                                ci(),
+                                Words.percent(of.interval),
+                                bothOrders(of),
                                 Words.number(of.tPValue),
                                 of.permutation.extreme(),
                                 of.permutation.relabelings(),
-                                Words.percent(of.naive)),
+                                of.naive),
                 Math.abs(of.orderBias) >= criteria.delta());
     }
 
     /** The verdict on a gain in latency by its cause; absent when the baseline kept its prefix. */
     private Optional<Verdict> explain(Complete of, Answer exposed) {
         CacheProof proof = experiment.cacheProof();
-        String gain = "Pinning changed the value by %s (95 %% CI %s)"
-                .formatted(Words.percent(of.effect), Words.percent(of.ci95));
+        String gain = "Holding changed the value by %s (%s %s)"
+                .formatted(Words.percent(of.effect), ci(), Words.percent(of.interval));
         if (proof.kept() == Answer.NO) {
             return Optional.of(lacking(
                     Shortfall.UNEXPLAINED,
@@ -235,7 +292,7 @@ public final class Judge {
             return Optional.of(lacking(
                     Shortfall.UNMEASURED,
                     gain
-                            + ", but the server reported no cached tokens for all legs, so nothing shows that the pin"
+                            + ", but the server reported no cached tokens for all legs, so nothing shows that the hold"
                             + " is the cause; start vLLM with --enable-prompt-tokens-details or SGLang with"
                             + " --enable-cache-report and run again.",
                     OptionalInt.empty()));
@@ -247,29 +304,38 @@ public final class Judge {
         }
         return Optional.of(give(
                 Finding.REAL,
-                "%s, in both orders (normal %s, reversed %s) and beyond chance (p %s by Student's t, %s/%s by permutation), while the baseline lost %s of the prefix and pinned legs kept %s more of it; the naive comparison says %s."
+                "%s, in both %s and beyond chance (p %s by Student's t, %s/%s by permutation), while the baseline lost %s of the prefix and pinned legs kept %s more of it%s."
                         .formatted(
                                 gain,
-                                Words.percent(of.tauNormal),
-                                Words.percent(of.tauReversed),
+                                bothOrders(of),
                                 Words.number(of.tPValue),
                                 of.permutation.extreme(),
                                 of.permutation.relabelings(),
                                 Words.share(proof.exposure().orElseThrow()),
                                 Words.share(proof.mechanism().orElseThrow()),
-                                Words.percent(of.naive)),
+                                of.naive),
                 Math.abs(of.orderBias) >= criteria.delta()));
     }
 
     private Verdict withinMargins(Complete of) {
-        String effect = "the effect freed from order is %s (90 %% CI %s, inside %s)"
-                .formatted(Words.percent(of.effect), Words.percent(of.ci90), Words.margins(criteria.delta()));
+        String effect = "the effect freed from order is %s (%s %s, inside %s by two one-sided tests at %s)"
+                .formatted(
+                        Words.percent(of.effect),
+                        ci(2 * confidence - 1),
+                        Words.percent(of.equivalence),
+                        Words.margins(criteria.delta()),
+                        level(1 - confidence));
         if (hasProvenOrderBias(of)) {
             return give(
                     Finding.ORDER_ARTEFACT,
-                    "The naive comparison says %s, but being second alone gives %s (95 %% CI %s) and %s."
+                    "%s gives %s (95 %% CI %s) and %s."
                             .formatted(
-                                    Words.percent(of.naive),
+                                    isOfBlocks()
+                                            ? "The place in a block alone"
+                                            : "The naive comparison says "
+                                                    + Words.percent(
+                                                            estimate.naive().orElseThrow())
+                                                    + ", but being second alone",
                                     Words.percent(of.orderBias),
                                     Words.percent(of.orderBiasCi),
                                     effect));
@@ -279,15 +345,40 @@ public final class Judge {
 
     private Verdict tooFewPairs() {
         CrossoverData data = estimate.data();
+        int normal = data.count(PairOrder.BP);
+        int reversed = data.count(PairOrder.PB);
+        if (data.pairs() > 0 && (normal == data.pairs() || reversed == data.pairs())) {
+            return lacking(
+                    Shortfall.DESIGN,
+                    ("All %s pairs ran the %s leg first, so what being second does by itself is in what they show, and"
+                                    + " nothing tells it from holding: the naive claim of one order is %s. Run both"
+                                    + " orders and A/A pairs.")
+                            .formatted(
+                                    data.pairs(),
+                                    normal > 0 ? "baseline" : "pinned",
+                                    estimate.naive().stream()
+                                            .mapToObj(Words::percent)
+                                            .findFirst()
+                                            .orElse("unknown")),
+                    OptionalInt.of(criteria.minimumPerOrder()));
+        }
         return lacking(
                 Shortfall.DESIGN,
-                "The experiment has %s AA, %s BP and %s PB pairs where at least %s of each are needed to tell pinning from being second."
+                "The experiment has %s where at least %s of each are needed to tell holding from %s."
                         .formatted(
-                                data.count(PairOrder.AA),
-                                data.count(PairOrder.BP),
-                                data.count(PairOrder.PB),
-                                criteria.minimumPerOrder()),
+                                counts(data),
+                                criteria.minimumPerOrder(),
+                                isOfBlocks() ? "the place in a block" : "being second"),
                 OptionalInt.of(criteria.minimumPerOrder()));
+    }
+
+    /** As in {@code 3 AA, 4 BP and 4 PB pairs}. */
+    private static String counts(CrossoverData data) {
+        List<String> counts = data.design().round().stream()
+                .map(order -> data.count(order) + " " + order)
+                .toList();
+        return String.join(", ", counts.subList(0, counts.size() - 1)) + " and " + counts.getLast()
+                + (data.design() == Design.BLOCKS ? " blocks" : " pairs");
     }
 
     private Verdict tooImprecise(Complete of, List<String> doubts) {
@@ -345,7 +436,7 @@ public final class Judge {
     }
 
     private String subject() {
-        return experiment.claimsHold() ? "Pinning" : "The switch";
+        return experiment.claimsHold() ? "Holding" : "The switch";
     }
 
     private boolean hasProvenOrderBias(Complete of) {
@@ -413,34 +504,55 @@ public final class Judge {
         return warnings;
     }
 
-    /** The numbers of an estimate that has enough pairs of every order to hold all of them. */
+    /** What a leg leaves behind. */
+    private record CarryOver(double value, Interval ci95) {
+        boolean isProven() {
+            return ci95.excludesZero();
+        }
+    }
+
+    /**
+     * The numbers of an estimate that has enough pairs of every order to hold all of them.
+     *
+     * @param interval of the effect, as sure as the level asks
+     * @param equivalence the interval that shows, inside the margins, that there is no effect
+     * @param naive a clause, empty where the design has no naive claim
+     * @param orderBias by A/A, or in designs without, as the two orders show it
+     */
     private record Complete(
             double effect,
-            Interval ci95,
-            Interval ci90,
-            double naive,
+            Interval interval,
+            Interval equivalence,
+            String naive,
             double orderBias,
             Interval orderBiasCi,
-            double carryOver,
-            Interval carryOverCi,
+            Optional<CarryOver> carryOver,
             double tauNormal,
             Interval tauNormalCi,
             double tauReversed,
             double tPValue,
             Permutation permutation,
             double pairSd) {
-        static Complete of(Estimate estimate) {
+        static Complete of(Estimate estimate, double confidence) {
+            boolean controls = estimate.data().design() == Design.CROSSOVER;
             return new Complete(
                     estimate.effect().orElseThrow(),
-                    estimate.ci95().orElseThrow(),
-                    estimate.ci90().orElseThrow(),
-                    estimate.naive().orElseThrow(),
-                    estimate.orderBias().orElseThrow(),
-                    estimate.orderBiasCi95().orElseThrow(),
-                    estimate.carryOver().orElseThrow(),
-                    estimate.carryOverCi95().orElseThrow(),
+                    estimate.effectInterval(confidence).orElseThrow(),
+                    estimate.effectInterval(2 * confidence - 1).orElseThrow(),
+                    estimate.naive().isPresent()
+                            ? "; the naive comparison says "
+                                    + Words.percent(estimate.naive().getAsDouble())
+                            : "",
+                    controls
+                            ? estimate.orderBias().orElseThrow()
+                            : estimate.crossedOrderBias().orElseThrow(),
+                    controls
+                            ? estimate.orderBiasCi95().orElseThrow()
+                            : estimate.crossedOrderBiasCi95().orElseThrow(),
+                    estimate.carryOverCi95()
+                            .map(ci -> new CarryOver(estimate.carryOver().orElseThrow(), ci)),
                     estimate.tauNormal().orElseThrow(),
-                    estimate.tauNormalCi95().orElseThrow(),
+                    estimate.tauNormalInterval(confidence).orElseThrow(),
                     estimate.tauReversed().orElseThrow(),
                     estimate.tPValue().orElseThrow(),
                     estimate.permutation().orElseThrow(),

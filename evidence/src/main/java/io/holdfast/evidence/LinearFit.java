@@ -48,6 +48,11 @@ public record LinearFit(double intercept, double slope, double slopeSe, int df) 
         return Optional.of(new LinearFit(yMean - slope * xMean, slope, Math.sqrt(squares / df / xx), df));
     }
 
+    /** Where the slope lies with this confidence. */
+    public Interval slopeInterval(double confidence) {
+        return Interval.around(slope, new StudentT(df).factor(confidence) * slopeSe);
+    }
+
     /** The probability of a slope this far from zero if the truth were flat. */
     public double pTwoSided() {
         return slope == 0 ? 1 : new StudentT(df).twoSidedP(slope / slopeSe);

@@ -1,6 +1,7 @@
 package io.holdfast.evidence;
 
 import java.util.OptionalLong;
+import java.util.function.IntPredicate;
 import java.util.random.RandomGenerator;
 
 /**
@@ -15,6 +16,9 @@ public record Permutation(long extreme, long relabelings, boolean exact) {
     /** Up to this many relabelings all are looked at, above it as many are drawn. */
     public static final int MOST_RELABELINGS = 100_000;
 
+    /** So many values have fewer ways to deal their signs than that. */
+    private static final int MOST_SIGNS = 16;
+
     public double p() {
         return (double) extreme / relabelings;
     }
@@ -26,6 +30,39 @@ public record Permutation(long extreme, long relabelings, boolean exact) {
         Deal deal = new Deal(all, bp.length);
         OptionalLong ways = choose(all.length, bp.length);
         return ways.isPresent() ? deal.everyWay(ways.getAsLong()) : deal.draws(random);
+    }
+
+    /** The same of one sample, where chance gives each value its sign. */
+    static Permutation ofSigns(double[] values, RandomGenerator random) {
+        double total = 0;
+        double size = 0;
+        for (double value : values) {
+            total += value;
+            size += Math.abs(value);
+        }
+        double threshold = Math.abs(total) - 1e-12 * size;
+        if (values.length <= MOST_SIGNS) {
+            long ways = 1L << values.length;
+            long extreme = 0;
+            for (long signs = 0; signs < ways; signs++) {
+                long turned = signs;
+                extreme += Math.abs(sum(values, at -> (turned >> at & 1) == 1)) >= threshold ? 1 : 0;
+            }
+            return new Permutation(extreme, ways, true);
+        }
+        long extreme = 1;
+        for (int draw = 0; draw < MOST_RELABELINGS; draw++) {
+            extreme += Math.abs(sum(values, at -> random.nextBoolean())) >= threshold ? 1 : 0;
+        }
+        return new Permutation(extreme, MOST_RELABELINGS + 1L, false);
+    }
+
+    private static double sum(double[] values, IntPredicate turned) {
+        double sum = 0;
+        for (int i = 0; i < values.length; i++) {
+            sum += turned.test(i) ? -values[i] : values[i];
+        }
+        return sum;
     }
 
     /** The number of ways to choose k of n, absent when there are more than {@link #MOST_RELABELINGS}. */

@@ -18,7 +18,8 @@ final class CrossoverPlanTest {
             CrossoverPlan plan = CrossoverPlan.draw(5, new SplittableRandom(seed));
             assertThat(plan.rounds())
                     .hasSize(5)
-                    .allSatisfy(round -> assertThat(round).containsExactlyInAnyOrder(PairOrder.values()));
+                    .allSatisfy(
+                            round -> assertThat(round).containsExactlyInAnyOrderElementsOf(Design.CROSSOVER.round()));
             assertThat(plan.lives()).hasSize(15);
         }
     }
@@ -46,7 +47,7 @@ final class CrossoverPlanTest {
     void plan_editedBlock_isRefused() {
         List<PairOrder> edited = List.of(PairOrder.BP, PairOrder.BP, PairOrder.PB);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new CrossoverPlan(List.of(List.of(PairOrder.values()), edited)))
+                .isThrownBy(() -> new CrossoverPlan(List.of(Design.CROSSOVER.round(), edited)))
                 .withMessageContaining("Round 2 of the plan is [BP, BP, PB]");
         assertThatIllegalArgumentException().isThrownBy(() -> new CrossoverPlan(List.of(List.of())));
     }
@@ -69,6 +70,6 @@ final class CrossoverPlanTest {
         assertThatIllegalArgumentException().isThrownBy(() -> CrossoverPlan.onlyControls(0));
         assertThatIllegalArgumentException()
                 .as("controls among rounds")
-                .isThrownBy(() -> new CrossoverPlan(List.of(List.of(PairOrder.AA), List.of(PairOrder.values()))));
+                .isThrownBy(() -> new CrossoverPlan(List.of(List.of(PairOrder.AA), Design.CROSSOVER.round())));
     }
 }

@@ -47,23 +47,52 @@ final class DoseResponseTest {
 
     @Test
     void threeLevels_areTooFew() {
-        assertThat(sweep(0, -0.1, -0.2).objection(DELTA))
-                .hasValueSatisfying(objection -> assertThat(objection).contains("3 levels"));
+        assertThat(sweep(0, -0.1, -0.2).objection(DELTA)).isEmpty();
+        assertThat(sweep(0, -0.1, -0.2).lacks()).singleElement().asString().contains("has 3 different levels");
     }
 
     @Test
-    void sweepWithoutPlacebo_isObjectedTo() {
+    void sweepWithoutPlacebo_saysSo() {
         DoseResponse sweep = new DoseResponse(
                 List.of(level(0.51, 0, 0.01), level(1, -0.1, 0.01), level(2, -0.2, 0.01), level(4, -0.3, 0.01)));
-        assertThat(sweep.objection(DELTA))
-                .hasValueSatisfying(objection -> assertThat(objection).contains("no level with memory to spare"));
+        assertThat(sweep.objection(DELTA)).isEmpty();
+        assertThat(sweep.lacks()).singleElement().asString().contains("no level with memory to spare");
+    }
+
+    @Test
+    void levelDeclaredAPlacebo_isOneAtAnyPressure() {
+        DoseResponse.Level declared = level(0.8, -0.3, 0.01).asPlacebo();
+        assertThat(new DoseResponse(List.of(declared, level(2, -0.3, 0.01))).objection(DELTA))
+                .hasValueSatisfying(objection -> assertThat(objection).contains("memory to spare (pressure 0.80)"));
+    }
+
+    @Test
+    void effectThatComesAtOnceWithAFullCache_isNotObjectedTo() {
+        DoseResponse sweep = new DoseResponse(List.of(
+                level(0.41, -0.005, 0.01),
+                level(0.81, 0.025, 0.03),
+                level(1.08, -1.26, 0.01),
+                level(1.63, -1.07, 0.1),
+                level(2.17, -1.25, 0.06)));
+        assertThat(sweep.step().orElseThrow().pFalling()).isLessThan(1e-6);
+        assertThat(sweep.objection(DELTA)).isEmpty();
+    }
+
+    @Test
+    void levelsAllBeyondAFullCache_mayBeFlat() {
+        DoseResponse sweep = new DoseResponse(
+                List.of(level(1.5, -0.3, 0.01), level(2, -0.3, 0.01), level(3, -0.3, 0.01), level(4, -0.3, 0.01)));
+        assertThat(sweep.objection(DELTA)).isEmpty();
+        assertThat(sweep.lacks()).hasSize(2);
     }
 
     @Test
     void oneRepeatedLevel_isNoSweep() {
         DoseResponse.Level same = level(0.5, 0, 0.01);
-        assertThat(new DoseResponse(List.of(same, same, same, same)).objection(DELTA))
-                .isPresent();
+        assertThat(new DoseResponse(List.of(same, same, same, same)).lacks())
+                .singleElement()
+                .asString()
+                .contains("has 1 different levels");
     }
 
     @Test

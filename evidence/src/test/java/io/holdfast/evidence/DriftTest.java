@@ -88,6 +88,7 @@ final class DriftTest {
                 case AA -> new double[] {leg(random), leg(random) + ORDER_BIAS};
                 case BP -> new double[] {leg(random)};
                 case PB -> new double[] {leg(random) + ORDER_BIAS};
+                case BPPB, PBBP -> throw new AssertionError("not of a crossover");
             };
             lives.add(new Drift.Life(
                     turn,

@@ -106,7 +106,7 @@ final class JudgeTest {
     @Nested
     final class Rule2Design {
         @ParameterizedTest
-        @CsvSource({"3, 4, 4", "4, 3, 4", "4, 4, 3", "0, 4, 4", "4, 0, 4", "4, 4, 0", "0, 9, 0", "0, 0, 0"})
+        @CsvSource({"3, 4, 4", "4, 3, 4", "4, 4, 3", "0, 4, 4", "4, 0, 4", "4, 4, 0", "0, 0, 0"})
         void tooFewPairsOfAnOrder_isInconclusiveAndCountsThem(int aa, int bp, int pb) {
             Verdict verdict = judge(CrossoverData.of(
                     Pairs.balanced(aa, 0, CALM), Pairs.balanced(bp, -0.2, CALM), Pairs.balanced(pb, 0.2, CALM)));
@@ -121,6 +121,18 @@ final class JudgeTest {
             Verdict verdict = judge(CrossoverData.of(new double[0], Pairs.balanced(9, -0.2, CALM), new double[0]));
             assertThat(verdict.headline()).isEqualTo("INCONCLUSIVE(design)");
             assertThat(verdict.estimate().naivePercent()).isPresent();
+            assertThat(verdict.reason())
+                    .startsWith("All 9 pairs ran the baseline leg first")
+                    .contains("the naive claim of one order is -18.1 %");
+        }
+
+        @Test
+        void reversedOrderAlone_isInconclusiveAndStillPrintsTheNaiveClaim() {
+            Verdict verdict = judge(CrossoverData.of(new double[0], new double[0], Pairs.balanced(9, 0.2, CALM)));
+            assertThat(verdict.headline()).isEqualTo("INCONCLUSIVE(design)");
+            assertThat(verdict.reason())
+                    .startsWith("All 9 pairs ran the pinned leg first")
+                    .contains("the naive claim of one order is -18.2 %");
         }
 
         @Test
@@ -292,6 +304,19 @@ final class JudgeTest {
         }
 
         @Test
+        void sharedLevelOfSeveralLooks_widensTheIntervalsThatDecide() {
+            Criteria third = Criteria.standard().atOneOf(3);
+            Verdict real = Judge.judge(Experiment.of(Pairs.model(0, -0.2, 0, CALM), Pairs.CONFIRMED), third);
+            assertThat(real.reason()).contains("98.3 % CI");
+            CrossoverData nothing = CrossoverData.of(
+                    Pairs.balanced(4, 0, 0.001), Pairs.balanced(4, 0, 0.05), Pairs.balanced(4, 0, 0.05));
+            assertThat(judge(nothing).finding()).isEqualTo(Finding.NO_EFFECT);
+            assertThat(Judge.judge(Experiment.of(nothing, Pairs.CONFIRMED), third)
+                            .shortfall())
+                    .contains(Shortfall.PRECISION);
+        }
+
+        @Test
         void permutationThatFails_isNotRealThoughTheTTestPasses() {
             double[] bp = {0.02, -0.4, -0.4, -0.4};
             double[] pb = {0, 0.09, -0.02, 0};
@@ -392,7 +417,7 @@ final class JudgeTest {
             Verdict verdict = judge(Pairs.model(0, 0, 0, CALM), Pairs.proof(new Interval(-0.1, 0.5), NOTHING));
             assertThat(verdict.headline()).isEqualTo("NO_EXPOSURE");
             assertThat(verdict.reason())
-                    .contains("nothing shows that there was something for a pin to win")
+                    .contains("nothing shows that there was something for a hold to win")
                     .doesNotContain("so there was nothing");
         }
 

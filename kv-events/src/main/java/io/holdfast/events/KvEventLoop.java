@@ -29,9 +29,11 @@ import org.zeromq.ZMQ;
  * first; Subscription.fullRounds counts how often that was so. A message above 64 MiB ends the connection instead of being
  * buffered. While past batches are asked for, at most 4096 live batches or 16 MiB wait for each cache.
  *
- * Cost. A poll looks at every socket several times, which for 64 of them costs more than a batch does. While batches keep
- * coming, a round therefore waits 10 ms for more of them instead of polling, and then looks at each socket once; a wakeup
- * ends that wait like any other. After 50 ms without a batch it polls again, so that a quiet loop costs next to nothing.
+ * Cost. A poll looks at every socket several times, which for 64 of them costs more than a batch does; and to be woken for
+ * each batch of an engine that sends hundreds a second costs more than to apply them. While batches keep coming from many
+ * sockets, or as densely from few, a round therefore waits 10 ms for more of them instead of polling, and then looks at each
+ * socket once; a wakeup ends that wait like any other. After 50 ms without a batch it polls again, so that a quiet loop costs
+ * next to nothing.
  *
  * Loss. ZeroMQ drops silently when a queue is full; the receive queue is made as long as the engines' own send queue, and
  * what is lost all the same shows in the sequence and is asked for again, where the engine can be asked. A publisher that
@@ -53,6 +55,9 @@ public final class KvEventLoop implements AutoCloseable {
 
     private static final Duration CLOSING = Duration.ofSeconds(10);
 
+    /** So many batches within {@link #STREAMING_NANOS} are dense: a gathering brings several. */
+    private static final int DENSE = 25;
+
     private static final int GATHER_MILLIS = 10;
     private static final long STREAMING_NANOS = 50_000_000;
 
@@ -68,6 +73,10 @@ public final class KvEventLoop implements AutoCloseable {
     private boolean full;
     private boolean arrived;
     private long arrivedAt;
+    /* Of the stretch of STREAMING_NANOS that is counted now, and whether the one before was dense. */
+    private long countedSince;
+    private int counted;
+    private boolean dense;
     private boolean closed;
 
     /** {@code clock} gives nanoseconds from an origin of its own, such as {@code System::nanoTime}; it is read by {@link #doWork}. */
@@ -227,12 +236,18 @@ public final class KvEventLoop implements AutoCloseable {
             arrived = true;
             arrivedAt = now;
         }
+        counted += applied;
+        if (now - countedSince >= STREAMING_NANOS) {
+            dense = counted >= DENSE;
+            countedSince = now;
+            counted = 0;
+        }
         return applied;
     }
 
     /** Whether more is about to come, of which nothing waits yet. */
     private boolean gathering() {
-        return sockets.size() >= MANY && arrived && !full && clock.getAsLong() - arrivedAt < STREAMING_NANOS;
+        return (dense || sockets.size() >= MANY) && arrived && !full && clock.getAsLong() - arrivedAt < STREAMING_NANOS;
     }
 
     private void gather(int millis) {

@@ -12,6 +12,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -351,6 +352,27 @@ final class KvEventLoopTest {
             assertThat(most).isBetween(1, 256);
             assertThat(subscription.gaps()).isZero();
             assertThat(log.lines()).hasSize(3 * batches);
+        }
+    }
+
+    @Test
+    void streamOf25BatchesIn50Milliseconds_isTakenInRounds() {
+        AtomicLong now = new AtomicLong();
+        try (KvEventLoop clocked = new KvEventLoop(now::get);
+                Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = clocked.subscribe(engine.endpoint, TOPIC, log);
+            until(clocked, engine::hasSubscriber);
+            now.addAndGet(TimeUnit.MILLISECONDS.toNanos(40));
+            for (int i = 0; i < 25; i++) {
+                engine.send(i, cleared());
+            }
+            until(clocked, () -> subscription.received() == 25);
+            // The stretch that is counted ends.
+            now.addAndGet(TimeUnit.MILLISECONDS.toNanos(10));
+            assertThat(clocked.doWork(0)).isZero();
+
+            // Nothing comes, and it waits for no batch: what comes next is taken together.
+            assertThat(clocked.doWork(Integer.MAX_VALUE)).isZero();
         }
     }
 

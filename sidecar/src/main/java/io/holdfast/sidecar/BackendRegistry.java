@@ -2,15 +2,15 @@ package io.holdfast.sidecar;
 
 import io.holdfast.core.backend.AutoBackend;
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
-import io.holdfast.lmcache.LmcacheBackend;
-import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.EngineFamily.BackendKind;
 import io.holdfast.sidecar.EngineFamily.BackendParts;
 import java.util.Arrays;
 import java.util.List;
@@ -47,21 +47,29 @@ final class BackendRegistry {
                 .orElse(EngineType.SGLANG);
     }
 
-    /** Whether pins of this backend can be taken back, for whoever has no engine to make one for. */
-    static boolean releasable(String backend) {
-        return !backend.equals(PriorityTouchBackend.NAME);
+    /** Whether pins of this backend can be taken back or end by themselves; of one that is not known here, it is hoped. */
+    static boolean letsGo(String backend) {
+        return traits(backend).map(BackendTraits::letsGo).orElse(true);
     }
 
-    /** Whether pins of this backend are outside of the engine, for whoever has no engine to make one for. */
+    /** Whether pins of this backend are outside of the engine. */
     static boolean outside(String backend) {
-        return backend.equals(LmcacheBackend.NAME);
+        return traits(backend).map(BackendTraits::outside).orElse(false);
+    }
+
+    /** For whoever has no engine to make one for. */
+    private static Optional<BackendTraits> traits(String backend) {
+        return Arrays.stream(EngineType.values())
+                .flatMap(type -> Optional.ofNullable(type.family().backends().get(backend)).stream())
+                .map(BackendKind::traits)
+                .findFirst();
     }
 
     /** A backend by its name; absent where this version has none of that name for such an engine. */
     static Optional<Backend> named(String name, EngineFamily family, BackendParts parts) {
         return name.equals(DryRunBackend.NAME)
                 ? Optional.of(new DryRunBackend())
-                : Optional.ofNullable(family.backends().get(name)).map(make -> make.apply(parts));
+                : Optional.ofNullable(family.backends().get(name)).map(kind -> kind.of(parts));
     }
 
     /**
@@ -74,7 +82,7 @@ final class BackendRegistry {
     static Backends of(EngineConfig config, Ledger ledger, BackendParts parts, UnaryOperator<Backend> wrapper) {
         if (config.backend().equals(AutoBackend.NAME)) {
             List<Backend> all = config.family().backends().values().stream()
-                    .map(make -> wrapper.apply(make.apply(parts)))
+                    .map(kind -> wrapper.apply(kind.of(parts)))
                     .toList();
             List<Backend> inOrder = all.stream()
                     .filter(each -> config.publishes()

@@ -53,11 +53,23 @@ public final class ConfigException extends RuntimeException {
         }
     }
 
+    /** Whether it stays where it is written: nothing that ends a line, or turns the letters after it around. */
+    private static boolean isVisible(int character) {
+        return switch (Character.getType(character)) {
+            case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.SURROGATE,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR -> false;
+            default -> true;
+        };
+    }
+
     /** A value fit to stand in a sentence: one line, not long. */
     static String shown(String value) {
         String line = value.codePoints()
                 .limit(60)
-                .map(c -> Character.isISOControl(c) ? '?' : c)
+                .map(c -> isVisible(c) ? c : '?')
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
                 .toString();
         String cut = line.length() < value.length() ? line + "..." : line;

@@ -23,7 +23,7 @@ final class ConfigKeys {
                     "PEM",
                     "",
                     Change.RESTART,
-                    "the certificate, and those between it and" + " its root below it",
+                    "the certificate, and those between it and its root below it",
                     "no default: whoever wants TLS has a certificate"),
             key("key", Form.TEXT, "file", "PEM, PKCS #8", "", Change.RESTART, "its private key", "as above"));
 
@@ -35,7 +35,7 @@ final class ConfigKeys {
                     "",
                     "127.0.0.1",
                     Change.RESTART,
-                    "where the API is served; beyond this" + " machine nobody acts without `actTokenEnv`",
+                    "where the API is served; beyond this machine nobody acts without `actTokenEnv`",
                     "nobody else reaches it by accident"),
             key(
                     "port",
@@ -53,7 +53,7 @@ final class ConfigKeys {
                     "no wildcards",
                     "[]",
                     Change.RESTART,
-                    "names by which it may be" + " asked for, besides its address",
+                    "names by which it may be asked for, besides its address",
                     "a name that a page chose must not lead here"),
             key(
                     "readTokenEnv",
@@ -62,7 +62,7 @@ final class ConfigKeys {
                     "16 characters in it",
                     "",
                     Change.RESTART,
-                    "the environment" + " variable that has the token for reading and metrics",
+                    "the environment variable that has the token for reading and metrics",
                     "whoever reaches the port reads"),
             key(
                     "actTokenEnv",
@@ -71,7 +71,7 @@ final class ConfigKeys {
                     "16 characters in it",
                     "",
                     Change.RESTART,
-                    "the one that has the" + " token for holding, releasing and reloading",
+                    "the one that has the token for holding, releasing and reloading",
                     "on this machine whoever reaches the port acts"),
             mapping(
                     "tls",
@@ -90,7 +90,7 @@ final class ConfigKeys {
                     "",
                     Change.RESTART,
                     "all that it has",
-                    "no default: only its owner" + " knows"),
+                    "no default: only its owner knows"),
             key(
                     "utilization",
                     Form.NUMBER,
@@ -98,7 +98,7 @@ final class ConfigKeys {
                     "above 0, at most 1",
                     "0.95",
                     Change.RESTART,
-                    "what of that kvcached" + " may use (`KVCACHED_GPU_UTILIZATION`)",
+                    "what of that kvcached may use (`KVCACHED_GPU_UTILIZATION`)",
                     "kvcached's own default"),
             key(
                     "weights",
@@ -155,7 +155,7 @@ final class ConfigKeys {
                     "1 to 1000",
                     "5",
                     Change.RESTART,
-                    "what a limit leaves above what is" + " mapped",
+                    "what a limit leaves above what is mapped",
                     "kvcached's `KVCACHED_MIN_RESERVED_PAGES`"),
             key(
                     "floor",
@@ -173,7 +173,7 @@ final class ConfigKeys {
                     "above 0, at most 0.5",
                     "0.2",
                     Change.RESTART,
-                    "most of the startup limit" + " that one move takes or gives",
+                    "most of the startup limit that one move takes or gives",
                     "five moves go all the way, none is a shock"),
             key(
                     "coolDownSeconds",
@@ -200,7 +200,7 @@ final class ConfigKeys {
                     "",
                     "true",
                     Change.RESTART,
-                    "back to the startup limit when the" + " sidecar ends",
+                    "back to the startup limit when the sidecar ends",
                     "nothing of ours stays behind"));
 
     static final List<ConfigKey> LMCACHE = List.of(
@@ -249,7 +249,7 @@ final class ConfigKeys {
                     "1 to 64 characters",
                     "",
                     Change.ANEW,
-                    "names the engine in the API, in metrics" + " and in its ledger's file",
+                    "names the engine in the API, in metrics and in its ledger's file",
                     ""),
             key(
                     "type",
@@ -259,7 +259,7 @@ final class ConfigKeys {
                     "",
                     Change.ANEW,
                     "which server it is",
-                    "`--engine` without" + " `--engine-type` means sglang"),
+                    "`--engine` without `--engine-type` means sglang"),
             key("url", Form.TEXT, "URL", "http or https", "", Change.ANEW, "its HTTP server", ""),
             key(
                     "caFile",
@@ -268,7 +268,7 @@ final class ConfigKeys {
                     "PEM",
                     "",
                     Change.ANEW,
-                    "certificates that an engine behind https may be" + " signed by",
+                    "certificates that an engine behind https may be signed by",
                     "those that the JDK trusts"),
             key(
                     "events",
@@ -278,7 +278,7 @@ final class ConfigKeys {
                     "",
                     Change.ANEW,
                     "where it publishes KV events",
-                    "asked of the" + " engine, which knows"),
+                    "asked of the engine, which knows"),
             key(
                     "replay",
                     Form.TEXT,
@@ -287,7 +287,7 @@ final class ConfigKeys {
                     "",
                     Change.ANEW,
                     "where past events can be asked for",
-                    "what" + " the engine says"),
+                    "what the engine says"),
             key("topic", Form.TEXT, "text", "", "", Change.ANEW, "under which it publishes", "what the engine says"),
             key(
                     "backend",
@@ -296,7 +296,7 @@ final class ConfigKeys {
                     "docs/backends.md",
                     "auto",
                     Change.ANEW,
-                    "the way to hold; dry_run decides" + " everything and sends nothing",
+                    "the way to hold; dry_run decides everything and sends nothing",
                     "takes the first that the engine can"),
             key(
                     "clientPriorityMax",
@@ -305,7 +305,7 @@ final class ConfigKeys {
                     "0 to 1000000000",
                     "",
                     Change.ANEW,
-                    "sglang: the highest" + " priority that clients send; priority_touch needs it",
+                    "sglang: the highest priority that clients send; priority_touch needs it",
                     "a wrong guess would let clients evict holds"),
             key(
                     "automaticHolds",
@@ -314,7 +314,7 @@ final class ConfigKeys {
                     "",
                     "false",
                     Change.IN_PLACE,
-                    "holds what requests share and" + " the cache loses without being asked",
+                    "holds what requests share and the cache loses without being asked",
                     "first see what it would do"),
             key(
                     "automaticLeaseSeconds",
@@ -323,7 +323,7 @@ final class ConfigKeys {
                     "1 to 86400",
                     "300",
                     Change.ANEW,
-                    "how long an automatic" + " hold lasts without a use",
+                    "how long an automatic hold lasts without a use",
                     "conversations go on within minutes or not at all"),
             key(
                     "leastSavingMillis",
@@ -332,7 +332,7 @@ final class ConfigKeys {
                     "0 to 60000",
                     "5",
                     Change.IN_PLACE,
-                    "what an automatic" + " hold has to save a request, where that was measured",
+                    "what an automatic hold has to save a request, where that was measured",
                     "less is lost in what a request takes anyhow"),
             key(
                     "priming",
@@ -341,7 +341,7 @@ final class ConfigKeys {
                     "",
                     "true",
                     Change.ANEW,
-                    "stores a requested prefix that is gone by" + " a request of the sidecar's own",
+                    "stores a requested prefix that is gone by a request of the sidecar's own",
                     "who asks for a hold wants it held"),
             key(
                     "ownRequestSecondsAnHour",
@@ -350,7 +350,7 @@ final class ConfigKeys {
                     "0 to 3600",
                     "120",
                     Change.ANEW,
-                    "most that the" + " sidecar's own requests may take",
+                    "most that the sidecar's own requests may take",
                     "a thirtieth of the engine"),
             key(
                     "share",
@@ -359,7 +359,7 @@ final class ConfigKeys {
                     "above 0, at most 1",
                     "0.5",
                     Change.IN_PLACE,
-                    "most that automatic" + " holds may take, and all that priority_touch ever held",
+                    "most that automatic holds may take, and all that priority_touch ever held",
                     "half of the cache stays the engine's"),
             key(
                     "largestPromptTokens",
@@ -368,7 +368,7 @@ final class ConfigKeys {
                     "1 or more, or measured",
                     "",
                     Change.IN_PLACE,
-                    "the" + " longest prompt that clients send; needs maxOutputTokens",
+                    "the longest prompt that clients send; needs maxOutputTokens",
                     "what the engine accepts: safe for any client"),
             key(
                     "maxOutputTokens",
@@ -377,7 +377,7 @@ final class ConfigKeys {
                     "1 or more",
                     "",
                     Change.IN_PLACE,
-                    "the longest answer that clients" + " ask for; needs largestPromptTokens",
+                    "the longest answer that clients ask for; needs largestPromptTokens",
                     "as above"),
             key(
                     "readingsMillis",
@@ -386,8 +386,8 @@ final class ConfigKeys {
                     "50 to 60000",
                     "500",
                     Change.IN_PLACE,
-                    "how often its own" + " numbers are read; 1000 where the backend is dry_run",
-                    "the guard has to see a burst; a reading costs" + " some 2 ms"),
+                    "how often its own numbers are read; 1000 where the backend is dry_run",
+                    "the guard has to see a burst; a reading costs some 2 ms"),
             key(
                     "tickMillis",
                     Form.WHOLE,
@@ -441,7 +441,7 @@ final class ConfigKeys {
                     "",
                     "",
                     Change.RESTART,
-                    "the engine's `KVCACHED_IPC_NAME`; it" + " has no events then",
+                    "the engine's `KVCACHED_IPC_NAME`; it has no events then",
                     "no kvcached"),
             key(
                     "kvcachedCachedTokens",
@@ -450,7 +450,7 @@ final class ConfigKeys {
                     "1 or more, or -1",
                     "",
                     Change.RESTART,
-                    "its" + " `KVCACHED_MAX_CACHED_TOKENS`",
+                    "its `KVCACHED_MAX_CACHED_TOKENS`",
                     "kvcached's own default, 16000"),
             new ConfigKey(
                     "kvcachedLimit",
@@ -459,7 +459,7 @@ final class ConfigKeys {
                     "",
                     "",
                     Change.RESTART,
-                    "how the limit in that segment is" + " moved",
+                    "how the limit in that segment is moved",
                     "with its defaults",
                     LIMIT),
             new ConfigKey(
@@ -469,7 +469,7 @@ final class ConfigKeys {
                     "",
                     "",
                     Change.ANEW,
-                    "the LMCache behind the engine, for" + " backend lmcache",
+                    "the LMCache behind the engine, for backend lmcache",
                     "no LMCache",
                     LMCACHE),
             key(
@@ -479,7 +479,7 @@ final class ConfigKeys {
                     "sha256, sha256_cbor, xxhash",
                     "",
                     Change.ANEW,
-                    "vllm: how it names" + " blocks",
+                    "vllm: how it names blocks",
                     "found out from its events"),
             key("hashSeed", Form.TEXT, "text", "", "", Change.ANEW, "vllm: its `PYTHONHASHSEED`", "found out"),
             new ConfigKey(
@@ -489,7 +489,7 @@ final class ConfigKeys {
                     "",
                     "[]",
                     Change.IN_PLACE,
-                    "prefixes that are asked for at every" + " start",
+                    "prefixes that are asked for at every start",
                     "what is held is somebody's wish",
                     HOLD),
             key(
@@ -499,7 +499,7 @@ final class ConfigKeys {
                     "",
                     "",
                     Change.ANEW,
-                    "the environment variable that has its key for" + " requests and readings",
+                    "the environment variable that has its key for requests and readings",
                     "engines have none as a rule"),
             key(
                     "adminKeyEnv",
@@ -521,7 +521,7 @@ final class ConfigKeys {
                     "address, srv",
                     "address",
                     Change.IN_PLACE,
-                    "A and AAAA records, or SRV records," + " which have ports",
+                    "A and AAAA records, or SRV records, which have ports",
                     "what a headless service gives"),
             key(
                     "port",
@@ -530,7 +530,7 @@ final class ConfigKeys {
                     "1 to 65535",
                     "30000",
                     Change.IN_PLACE,
-                    "of each engine; SRV records have their" + " own",
+                    "of each engine; SRV records have their own",
                     "SGLang's default"),
             key(
                     "scheme",
@@ -540,7 +540,7 @@ final class ConfigKeys {
                     "http",
                     Change.IN_PLACE,
                     "how each is spoken to",
-                    "engines in" + " one cluster speak plain"),
+                    "engines in one cluster speak plain"),
             key(
                     "server",
                     Form.TEXT,
@@ -557,7 +557,7 @@ final class ConfigKeys {
                     "keys of an engine",
                     "{}",
                     Change.IN_PLACE,
-                    "what else every engine found is" + " told, such as {share: 0.3}",
+                    "what else every engine found is told, such as {share: 0.3}",
                     "an engine's defaults"));
 
     static final List<ConfigKey> DISCOVERY = List.of(
@@ -568,7 +568,7 @@ final class ConfigKeys {
                     "one * in the name",
                     "",
                     Change.IN_PLACE,
-                    "files with one engine or a list of" + " engines each, beside the configuration's file",
+                    "files with one engine or a list of engines each, beside the configuration's file",
                     "no files"),
             new ConfigKey(
                     "dns",
@@ -587,7 +587,7 @@ final class ConfigKeys {
                     "1 to 3600",
                     "10",
                     Change.IN_PLACE,
-                    "how often files and names are" + " looked at",
+                    "how often files and names are looked at",
                     "a pod is up within about that time"),
             key(
                     "graceSeconds",
@@ -596,7 +596,7 @@ final class ConfigKeys {
                     "0 to 86400",
                     "60",
                     Change.IN_PLACE,
-                    "how long an engine stays that" + " its name does not give any more",
+                    "how long an engine stays that its name does not give any more",
                     "names flicker while pods restart"),
             key(
                     "mostEngines",
@@ -617,7 +617,7 @@ final class ConfigKeys {
                     "writable",
                     "",
                     Change.RESTART,
-                    "keeps a ledger and the requested" + " holds of each engine",
+                    "keeps a ledger and the requested holds of each engine",
                     "`STATE_DIRECTORY` of systemd; else that of /var/lib/holdfast (where it can be written) and"
                             + " `$XDG_STATE_HOME/holdfast` or `~/.local/state/holdfast` which has ledgers, else the"
                             + " first"),
@@ -647,7 +647,7 @@ final class ConfigKeys {
                     "at least one, or discovery",
                     "",
                     Change.IN_PLACE,
-                    "the engines; a" + " reload adds and lets go of them",
+                    "the engines; a reload adds and lets go of them",
                     "",
                     ENGINE),
             new ConfigKey(

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * The connections of the API: how many there are, and how long each may take for what it is at.
@@ -35,9 +36,8 @@ final class ConnectionGuard {
 
     void opened(HttpConnection connection) {
         if (slots.size() >= limits.connections()) {
-            Optional<Slot> waiting = slots.values().stream()
-                    .filter(slot -> !slot.busy)
-                    .min(Comparator.comparingLong(slot -> slot.since));
+            // A body that does not come is worth less than whoever asks now: it may be a probe.
+            Optional<Slot> waiting = oldest(slot -> !slot.busy).or(() -> oldest(slot -> !slot.bodyEnded));
             if (waiting.isEmpty()) {
                 cut(connection);
                 return;
@@ -46,6 +46,10 @@ final class ConnectionGuard {
         }
         slots.put(connection, new Slot(connection));
         connection.closeHandler(gone -> slots.remove(connection));
+    }
+
+    private Optional<Slot> oldest(Predicate<Slot> which) {
+        return slots.values().stream().filter(which).min(Comparator.comparingLong(slot -> slot.since));
     }
 
     /** Follows one request and its answer; false where it is refused with its connection. */
@@ -163,7 +167,8 @@ final class ConnectionGuard {
             answered = false;
             discarded = 0;
             bodyLate = Optional.empty();
-            deadline = clock.getAsLong() + limits.body().toNanos();
+            since = clock.getAsLong();
+            deadline = since + limits.body().toNanos();
             request.exceptionHandler(gone -> {});
             request.end().onComplete(ended -> {
                 if (ended.succeeded()) {

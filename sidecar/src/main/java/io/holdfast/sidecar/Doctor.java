@@ -98,6 +98,11 @@ public final class Doctor {
         return new Diagnosis(name, findings, levers.chosen(), why(levers), configuration());
     }
 
+    /** What an engine of this kind is started with, so that it publishes its events. */
+    static String eventsFlag(EngineType type) {
+        return type == EngineType.SGLANG ? SGLANG_EVENTS : VLLM_EVENTS;
+    }
+
     private void engine() {
         findings.add(
                 contact.version().isPresent()
@@ -185,7 +190,7 @@ public final class Doctor {
                     "run it without kvcached, where prefixes matter more than shared memory"));
             return;
         }
-        String flag = contact.type() == EngineType.SGLANG ? SGLANG_EVENTS : VLLM_EVENTS;
+        String flag = eventsFlag(contact.type());
         switch (where) {
             case Events.Unknown unknown -> findings.add(Finding.missing("events", firstClause(unknown.why()), flag));
             case Events.At at -> {

@@ -25,6 +25,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -38,8 +39,9 @@ final class EmergencyRelease {
      * ----
      * Leases end, and calls that release are carried out, on the controller's thread. When that throws, ends or hangs,
      * nothing would end what is pinned but a restart of the process, which only an orchestrator brings. So everything is
-     * let go of here, at once, and the controller is out of office: its pins and unpins are not sent any more, should it
-     * wake up. There is no way back but a restart.
+     * let go of here, at once, and the controller is out of office for good: its pins and unpins are not sent any more,
+     * should it wake up. Where it was only held up, another controller may begin with what the ledger lists then, as after
+     * a restart of the process, once this one has nothing under way and has written what it let go of.
      *
      * What is asked
      * -------------
@@ -121,6 +123,8 @@ final class EmergencyRelease {
     private final Map<PinKey, Work> works = new LinkedHashMap<>();
     private final List<CompletableFuture<Released>> waiting = new ArrayList<>();
     private Optional<Future<?>> next = Optional.empty();
+    private final AtomicInteger writes = new AtomicInteger();
+    private boolean ended;
 
     /**
      * @param engine which engine answers, as soon as that is known
@@ -172,6 +176,24 @@ final class EmergencyRelease {
     synchronized boolean settled() {
         return !works.isEmpty()
                 && works.values().stream().noneMatch(work -> work.open() || work.state == State.WAITING);
+    }
+
+    /** Why nobody else may begin with this ledger yet: what it lists is not yet what the engine has. Absent when one may. */
+    Optional<String> unfinished() {
+        if (underWay()) {
+            return Optional.of("a call about its pins is not answered yet");
+        }
+        return writes.get() > 0
+                        || ledger.outstanding().stream()
+                                .anyMatch(entry -> left(entry).isEmpty())
+                ? Optional.of("what was let go of is not written to its ledger yet")
+                : Optional.empty();
+    }
+
+    /** Asks for nothing more; what is left is in the ledger. */
+    synchronized void end() {
+        ended = true;
+        next.ifPresent(round -> round.cancel(false));
     }
 
     /** Whether a call has not been answered. */
@@ -266,6 +288,9 @@ final class EmergencyRelease {
     }
 
     private synchronized void later(long millis) {
+        if (ended) {
+            return;
+        }
         next.ifPresent(earlier -> earlier.cancel(false));
         try {
             next = Optional.of(timer.schedule(this::round, millis, TimeUnit.MILLISECONDS));
@@ -292,6 +317,9 @@ final class EmergencyRelease {
     }
 
     private synchronized void lookAtAll() {
+        if (ended) {
+            return;
+        }
         for (Entry entry : ledger.outstanding()) {
             Work work = works.computeIfAbsent(PinKey.of(entry), key -> new Work());
             boolean late = work.entries.put(entry.holdId(), entry) == null && work.state == State.GONE;
@@ -517,8 +545,16 @@ final class EmergencyRelease {
                         work.why))
                 .toList();
         try {
-            writing.execute(() -> lines.forEach(ledger::record));
+            writes.incrementAndGet();
+            writing.execute(() -> {
+                try {
+                    lines.forEach(ledger::record);
+                } finally {
+                    writes.decrementAndGet();
+                }
+            });
         } catch (RejectedExecutionException closing) {
+            writes.decrementAndGet();
             LOG.warn("Engine {}: that a pin was let go of is not written, since the sidecar ends.", engineId);
         }
     }

@@ -299,6 +299,11 @@ public record EngineConfig(
         return backend.equals(DryRunBackend.NAME);
     }
 
+    /** Whether it surely runs on the machine of whoever asks. */
+    boolean onThisHost() {
+        return kvcachedSegment.isPresent() || SidecarConfig.Listen.isLoopback(url.getHost());
+    }
+
     static boolean isHttp(URI url) {
         return ("http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme()))
                 && url.getHost() != null

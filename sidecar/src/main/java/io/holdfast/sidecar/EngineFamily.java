@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
@@ -26,7 +27,7 @@ interface EngineFamily {
     RequestRules requestRules();
 
     /** The family's own backends by the name that configuration and ledger use, those that are chosen among first, in that order. */
-    SequencedMap<String, Function<BackendParts, Backend>> backends();
+    SequencedMap<String, BackendKind> backends();
 
     /** What it is asked again and again. */
     Questions questions(EngineHttp http);
@@ -39,6 +40,17 @@ interface EngineFamily {
 
     /** How one engine of it names blocks. */
     BlockNaming naming(EngineConfig engine);
+
+    /**
+     * One of the backends: what it is, for whoever has no engine to make one for, and how it is made for one.
+     *
+     * @param traits those of every one that is made
+     */
+    record BackendKind(BackendTraits traits, Function<BackendParts, Backend> make) {
+        Backend of(BackendParts parts) {
+            return make.apply(parts);
+        }
+    }
 
     /**
      * What a backend is made with.

@@ -72,7 +72,7 @@ final class EngineLink implements AutoCloseable {
     private final Controller controller;
     private final EmergencyRelease emergency;
     private final LedgerBinding binding;
-    private final EventFollower events;
+    private final EventSubscriptions events;
     private final PrefixResolver prefixes;
     private final HoldFile holdFile;
     private final LastingHolds lasting;
@@ -139,7 +139,7 @@ final class EngineLink implements AutoCloseable {
         this.emergency = new EmergencyRelease(
                 config.id(), ledger, calls, binding::engine, shared.clock(), shared.executor(), shared.watch());
         BlockNaming naming = config.family().naming(config);
-        this.events = new EventFollower(
+        this.events = new EventSubscriptions(
                 config.id(),
                 probe,
                 controller,
@@ -469,6 +469,21 @@ final class EngineLink implements AutoCloseable {
         return inOffice(() -> controller.dryRun(on));
     }
 
+    /** Why no other link may take this engine over yet after it was let go of without its controller; absent when one may. */
+    Optional<String> unfinished() {
+        return emergency.unfinished().or(store::unwritable);
+    }
+
+    /** Goes on as a person steered the engine through the API before it was followed anew. */
+    void steerLike(EngineView before) {
+        if (before.dryRun()) {
+            CompletionStage<Boolean> _ = dryRun(true);
+        }
+        if (before.keepsHeld()) {
+            CompletionStage<Boolean> _ = keepHolding();
+        }
+    }
+
     private CompletionStage<Boolean> inOffice(Supplier<CompletionStage<Boolean>> asked) {
         return emergency
                 .reason()
@@ -748,6 +763,7 @@ final class EngineLink implements AutoCloseable {
                 .completeOnTimeout(false, LEAVE_SECONDS, TimeUnit.SECONDS)
                 .join();
         thread.leave(controller);
+        emergency.end();
     }
 
     /** Asks the engine nothing any more. */

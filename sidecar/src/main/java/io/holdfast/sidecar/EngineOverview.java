@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalInt;
 import java.util.function.ToLongFunction;
 
 /**
@@ -29,6 +30,7 @@ import java.util.function.ToLongFunction;
  * @param notes what a person should know of it all the same
  * @param paused why nothing is held; absent while holding goes on
  * @param limit what is known of its kvcached limit; absent where it has none
+ * @param conditions whether holds or moves of memory can pay here; absent before anything was measured
  * @param needs what it would need to be of more use or to be surer, the most urgent alone; absent where it needs nothing
  */
 record EngineOverview(
@@ -47,6 +49,7 @@ record EngineOverview(
         Hits hits,
         Saved saved,
         Optional<LimitView> limit,
+        Optional<Conditions> conditions,
         Optional<String> needs) {
 
     /** @param tokens pinned, by the ledger */
@@ -55,12 +58,16 @@ record EngineOverview(
     /**
      * How tight the cache is.
      *
+     * @param demandTokens what the prompts ask of the cache that were under way at once, what they share counted once
+     * @param demandEachInFullTokens the same with each of them counted in full
      * @param residenceSeconds how long a block survives that nobody touches
      * @param rho residence by reuse time: below about 1.5 holding can help, above 5 it cannot
      */
     record Pressure(
             Reading capacityTokens,
             Reading usedTokens,
+            Reading demandTokens,
+            Reading demandEachInFullTokens,
             Reading hardTokens,
             Reading automaticTokens,
             Reading residenceSeconds,
@@ -87,7 +94,7 @@ record EngineOverview(
             Reading others) {}
 
     /**
-     * What holding by rank adds, by the two models of the cache: one without holds, one with holds always on. No engine
+     * What holding by rank adds, by two simulations of the cache: one without holds, one with holds always on. No engine
      * counts it, and windows without holds, which measure the effect, are not taken off.
      *
      * @param share of the tokens of recent prompts
@@ -95,7 +102,8 @@ record EngineOverview(
      */
     record Saved(Reading share, Reading tokens) {}
 
-    static EngineOverview of(EngineWatch watch, long nanos) {
+    /** @param segments how many kvcached segments this host has */
+    static EngineOverview of(EngineWatch watch, int segments, long nanos) {
         EngineLink link = watch.link();
         EngineView view = link.view();
         List<Sample> samples = watch.samples();
@@ -117,6 +125,11 @@ record EngineOverview(
                 hits,
                 saved(view, hits, nanos),
                 link.limit().map(EngineLimit::view),
+                watch.traffic()
+                        .map(traffic -> Conditions.of(
+                                traffic,
+                                view.readings().capacityTokens().number(),
+                                link.config().onThisHost() ? OptionalInt.of(segments) : OptionalInt.empty())),
                 needs(view, unready, link.capabilities()));
     }
 
@@ -171,17 +184,12 @@ record EngineOverview(
         if (saved.tokens.number().isPresent()) {
             said.append(String.format(
                     Locale.ROOT,
-                    "; holds that were always on would save %,.0f tokens of prompts in that time, by a model",
+                    "; a simulation of its cache finds %,.0f tokens of these prompts more with holds that are always"
+                            + " on",
                     saved.tokens.number().getAsDouble()));
         }
         said.append("; whether holding helps: ").append(verdict.word().said());
-        effect.effectPercent()
-                .ifPresent(percent -> said.append(", first token ")
-                        .append(Verdict.sooner(percent))
-                        .append(effect.interval95Percent()
-                                .map(interval -> " (95 % interval " + Verdict.span(interval) + ", " + effect.windows()
-                                        + " windows)")
-                                .orElse("")));
+        verdict.shortly(effect).ifPresent(numbers -> said.append(", ").append(numbers));
         needs.ifPresent(what -> said.append("; it would need this: ").append(what));
         return said.append('.').toString();
     }
@@ -209,6 +217,10 @@ record EngineOverview(
         return new Pressure(
                 readings.capacityTokens(),
                 readings.usedTokens(),
+                traffic.map(its -> Conditions.demand(its, its.demand().sharedOnce(), nanos))
+                        .orElse(unasked),
+                traffic.map(its -> Conditions.demand(its, its.demand().eachInFull(), nanos))
+                        .orElse(unasked),
                 budget.hardUnknown()
                         .map(Reading::unknown)
                         .orElseGet(() -> bound(budget, budget.hardTokens(), "hard guard", nanos)),
@@ -292,13 +304,12 @@ record EngineOverview(
     private static Saved saved(EngineView view, Hits hits, long nanos) {
         Evidence shadows = view.byRank().shadows();
         if (shadows.of() < 1) {
-            Reading unknown = Reading.unknown(
-                    "no model of the cache has compared yet: " + view.byRank().why());
+            Reading unknown = Reading.unknown("not simulated: " + view.byRank().why());
             return new Saved(unknown, unknown);
         }
         double share = (shadows.with() - shadows.without()) / shadows.of();
         return new Saved(
-                Reading.known(share, "two models of this cache, with such holds and without", nanos),
+                Reading.known(share, "two simulations of this cache, with such holds and without", nanos),
                 hits.promptTokens instanceof Reading.Known prompts
                         ? Reading.known(
                                 Math.rint(share * prompts.value()), "that share of the prompts of this time", nanos)

@@ -1,19 +1,13 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.EngineView;
-import io.holdfast.kvcached.SegmentReader;
-import io.holdfast.kvcached.SegmentReading.Segment;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** The API's routes that show engines: all that is known, or a part of it. */
 final class EngineRoutes implements HttpApi.Routes {
@@ -22,11 +16,13 @@ final class EngineRoutes implements HttpApi.Routes {
     private final HttpApi api;
     private final Access access;
     private final Map<String, EngineLink> engines;
+    private final OtherSegments otherSegments;
 
     EngineRoutes(HttpApi api, Access access, Map<String, EngineLink> engines) {
         this.api = api;
         this.access = access;
         this.engines = engines;
+        this.otherSegments = new OtherSegments(engines);
     }
 
     @Override
@@ -48,21 +44,7 @@ final class EngineRoutes implements HttpApi.Routes {
                                 ApiJson.array(engines.values().stream()
                                         .map(engine -> engine.json(why))
                                         .toList()))
-                        .put("otherSegments", ApiJson.array(otherSegments())));
-    }
-
-    /** Segments of this host that no engine is configured for: those of engines to be added, or left over from killed ones. */
-    private List<JsonObject> otherSegments() {
-        Set<Path> known = engines.values().stream()
-                .flatMap(engine -> engine.limit().stream())
-                .map(EngineLimit::file)
-                .collect(Collectors.toSet());
-        return SegmentReader.find(SegmentReader.directory()).stream()
-                .filter(file -> !known.contains(file))
-                .flatMap(file -> SegmentReader.read(file) instanceof Segment segment
-                        ? Stream.of(ApiJson.segment(file, segment))
-                        : Stream.empty())
-                .toList();
+                        .put("otherSegments", ApiJson.array(otherSegments.now())));
     }
 
     private void show(RoutingContext context) {

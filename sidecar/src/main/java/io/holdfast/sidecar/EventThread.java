@@ -14,6 +14,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -28,10 +29,19 @@ import org.slf4j.LoggerFactory;
  * beside many engines a round is about a few of them. It sleeps in the sockets' poll; mail for a
  * controller, a new subscription and the end of the thread wake it. A controller that throws, polled or told of an event, is
  * a fault of ours: it is driven no more and {@link #fault} says so, while the other engines go on.
+ *
+ * <p>A thread that does not come round may be held up by a machine that is overloaded, or hang for good; nobody can tell which.
+ * Every controller is faulted at once, since nothing ends what they hold meanwhile. When the thread comes round again, for as
+ * many looks as it was missed and twice as many each time, whoever asked by {@link #onReturn} is told, and may look after the
+ * engines with other controllers: the old ones decided by what they saw before, and stay out of office.
  */
 final class EventThread implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EventThread.class);
     private static final int STOP_SECONDS = 10;
+    private static final int MOST_DOUBLINGS = 5;
+    private static final String HANGS =
+            "the event thread hangs, so everything is let go of; engines are followed anew when"
+                    + " it comes round again, and if it does not, restart the sidecar and report this";
 
     private final KvEventLoop loop;
     private final LongSupplier clock;
@@ -46,6 +56,11 @@ final class EventThread implements AutoCloseable {
     private long seenRounds;
 
     private int looksWithoutARound;
+
+    private int looksWithARound;
+    private final AtomicInteger hangs = new AtomicInteger();
+    private volatile boolean hanging;
+    private volatile Runnable onReturn = () -> {};
 
     /** A controller with what became of driving it. */
     private static final class Driven {
@@ -191,13 +206,37 @@ final class EventThread implements AutoCloseable {
             return;
         }
         long now = rounds.get();
-        looksWithoutARound = now == seenRounds ? looksWithoutARound + 1 : 0;
+        boolean cameRound = now != seenRounds;
+        looksWithoutARound = cameRound ? 0 : looksWithoutARound + 1;
+        looksWithARound = cameRound ? looksWithARound + 1 : 0;
         seenRounds = now;
         if (!thread.isAlive()) {
             failAll("the event thread has ended; restart the sidecar and report this");
         } else if (looksWithoutARound >= mostWithout) {
-            failAll("the event thread hangs; restart the sidecar and report this");
+            if (!hanging) {
+                hanging = true;
+                hangs.incrementAndGet();
+            }
+            failAll(HANGS);
+        } else if (hanging && looksWithARound >= (long) mostWithout << Math.min(hangs.get() - 1, MOST_DOUBLINGS)) {
+            hanging = false;
+            onReturn.run();
         }
+    }
+
+    /** What is done, on the thread that looks, when the thread has come round again after it was said to hang. */
+    void onReturn(Runnable then) {
+        onReturn = then;
+    }
+
+    /** Whether this controller is out of office for no fault of its own. */
+    boolean missed(Controller controller) {
+        return fault(controller).equals(HANGS);
+    }
+
+    /** How often it was said to hang. */
+    int hangs() {
+        return hangs.get();
     }
 
     private void failAll(String sentence) {

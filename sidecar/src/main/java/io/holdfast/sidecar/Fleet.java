@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.EngineView;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.URI;
@@ -41,6 +42,8 @@ final class Fleet {
 
     private record Member(EngineLink link, ExecutorService executor, long timer) {}
 
+    private record Returning(EngineConfig config, EngineView before) {}
+
     private final Vertx vertx;
     private final Path stateDirectory;
     private final StrayLedgers strays;
@@ -50,6 +53,9 @@ final class Fleet {
     private final SharedServices shared;
     private final Map<String, EngineLink> links = new ConcurrentSkipListMap<>();
     private final Map<String, Member> members = new ConcurrentHashMap<>();
+    /** Engines that were let go of and could not be followed anew yet. */
+    private final Map<String, Returning> returning = new LinkedHashMap<>();
+
     private Optional<URI> servedAt = Optional.empty();
 
     Fleet(
@@ -85,6 +91,11 @@ final class Fleet {
 
     /** @throws IOException with one sentence, when the engine cannot be looked after */
     void open(EngineConfig engine) throws IOException {
+        open(engine, Optional.empty());
+    }
+
+    /** @param before how the same engine was seen last, where it is followed anew */
+    private void open(EngineConfig engine, Optional<EngineView> before) throws IOException {
         ExecutorService executor = Executors.newThreadPerTaskExecutor(Thread.ofVirtual()
                 .name("holdfast-acting-" + engine.id() + "-", 0)
                 .factory());
@@ -96,6 +107,8 @@ final class Fleet {
             executor.shutdownNow();
             throw e;
         }
+        // Before it knows enough of the engine to act.
+        before.ifPresent(link::steerLike);
         members.put(engine.id(), new Member(link, executor, NO_TIMER));
         metrics.follow(link);
         links.put(engine.id(), link);
@@ -180,6 +193,10 @@ final class Fleet {
                 inPlace(engine);
             }
         });
+        returning.values().removeIf(engine -> !after.engines().contains(engine.config()));
+        Map<String, EngineView> seen = new LinkedHashMap<>();
+        anew.forEach(engine ->
+                Optional.ofNullable(links.get(engine.id())).ifPresent(link -> seen.put(link.id(), link.view())));
         List<EngineLink> going = new ArrayList<>();
         change.removed()
                 .forEach(engine -> Optional.ofNullable(links.get(engine.id())).ifPresent(going::add));
@@ -187,12 +204,12 @@ final class Fleet {
         problems.addAll(end(going));
         List<String> added = new ArrayList<>();
         for (EngineConfig engine : change.added()) {
-            if (opened(engine, problems)) {
+            if (opened(engine, Optional.empty(), problems)) {
                 added.add(engine.id());
             }
         }
         for (EngineConfig engine : anew) {
-            boolean _ = opened(engine, problems);
+            boolean _ = opened(engine, Optional.ofNullable(seen.get(engine.id())), problems);
         }
         thread.comeRoundEvery(roundMillis(after.engines(), shared.seams()));
         return new ReloadReport(
@@ -203,9 +220,57 @@ final class Fleet {
                 problems);
     }
 
-    private boolean opened(EngineConfig engine, List<String> problems) {
+    /**
+     * Looks after those engines anew that were let go of because the event thread did not come round: with other controllers
+     * that know nothing of before, and by their ledgers, as a start would.
+     *
+     * @return what keeps an engine from that, for another call; empty when all are looked after
+     */
+    List<String> followAnew() {
+        List<EngineLink> missed = links.values().stream()
+                .filter(link -> thread.missed(link.controller()))
+                .toList();
+        boolean _ = missed.isEmpty() || letGo(missed);
+        List<String> problems = new ArrayList<>();
+        List<EngineLink> ready = new ArrayList<>();
+        for (EngineLink link : missed) {
+            // Else what is released now would be released once more, which could take somebody else's pin.
+            link.unfinished()
+                    .ifPresentOrElse(
+                            why -> problems.add("engine " + link.id() + " is not followed yet: " + why),
+                            () -> ready.add(link));
+        }
+        ready.forEach(link -> returning.put(link.id(), new Returning(link.config(), link.view())));
+        end(ready).forEach(left -> LOG.warn("While the event thread was away: {}.", left));
+        List<String> followed = new ArrayList<>();
+        for (Returning engine : List.copyOf(returning.values())) {
+            if (opened(engine.config(), Optional.of(engine.before()), problems)) {
+                returning.remove(engine.config().id());
+                followed.add(engine.config().id());
+            }
+        }
+        if (!followed.isEmpty()) {
+            LOG.warn(
+                    "The event thread comes round again: {} are followed anew; what their ledgers list is released"
+                            + " before anything is held.",
+                    followed);
+        }
+        return problems;
+    }
+
+    /** What a person should know of how often all were let go of. */
+    Optional<String> note() {
+        int hangs = thread.hangs();
+        return hangs == 0
+                ? Optional.empty()
+                : Optional.of("the event thread was held up " + (hangs == 1 ? "once" : hangs + " times")
+                        + " since the start, and everything was let go of meanwhile; the machine is overloaded, or"
+                        + " report this");
+    }
+
+    private boolean opened(EngineConfig engine, Optional<EngineView> before, List<String> problems) {
         try {
-            open(engine);
+            open(engine, before);
             return true;
         } catch (IOException | RuntimeException e) {
             problems.add("engine " + engine.id() + " is not looked after: " + e.getMessage());

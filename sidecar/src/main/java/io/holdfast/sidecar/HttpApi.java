@@ -230,6 +230,7 @@ final class HttpApi implements AutoCloseable {
             context.next();
             return;
         }
+        RepeatedCalls.requireOne(request.headers().getAll(RepeatedCalls.HEADER).size());
         RepeatedCalls.requireKey(key);
         bodies.receive(request)
                 .onSuccess(body -> {

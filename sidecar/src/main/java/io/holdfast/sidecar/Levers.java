@@ -7,7 +7,6 @@ import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.reading.EngineReadings;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -44,9 +43,8 @@ record Levers(List<Lever> levers) {
                 System::nanoTime,
                 new SplittableRandom());
         List<CompletableFuture<Lever>> asked = contact.config().family().backends().entrySet().stream()
-                .map(each -> Map.entry(each.getKey(), each.getValue().apply(parts)))
                 .filter(each -> !each.getValue().traits().onlyByName())
-                .map(each -> probed(each.getKey(), each.getValue()))
+                .map(each -> probed(each.getKey(), each.getValue().of(parts)))
                 .toList();
         return new Levers(asked.stream().map(CompletableFuture::join).toList());
     }

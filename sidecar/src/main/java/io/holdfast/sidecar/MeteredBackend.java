@@ -8,6 +8,7 @@ import io.micrometer.core.instrument.Timer;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletionStage;
+import java.util.function.ObjLongConsumer;
 
 /** Another backend, its outcomes counted, timed and told to the log. */
 final class MeteredBackend extends ForwardingBackend {
@@ -33,30 +34,29 @@ final class MeteredBackend extends ForwardingBackend {
     @Override
     public CompletionStage<Outcome> pin(PinCommand command) {
         Timer.Sample sample = Timer.start(registry);
-        return timed("pin", sample, super.pin(command)).thenApply(outcome -> {
-            log.pin(this, command, outcome);
-            return outcome;
-        });
+        return timed("pin", sample, super.pin(command), (outcome, nanos) -> log.pin(this, command, outcome, nanos));
     }
 
     @Override
     public CompletionStage<Outcome> renew(PinCommand command) {
         Timer.Sample sample = Timer.start(registry);
-        return timed("renew", sample, super.renew(command));
+        return timed("renew", sample, super.renew(command), (outcome, nanos) -> {});
     }
 
     @Override
     public CompletionStage<Outcome> unpin(List<String> handles) {
         Timer.Sample sample = Timer.start(registry);
-        return timed("unpin", sample, super.unpin(handles)).thenApply(outcome -> {
-            handles.forEach(handle -> log.unpin(this, handle, outcome));
-            return outcome;
-        });
+        return timed(
+                "unpin",
+                sample,
+                super.unpin(handles),
+                (outcome, nanos) -> handles.forEach(handle -> log.unpin(this, handle, outcome, nanos)));
     }
 
-    private CompletionStage<Outcome> timed(String call, Timer.Sample sample, CompletionStage<Outcome> outcome) {
+    private CompletionStage<Outcome> timed(
+            String call, Timer.Sample sample, CompletionStage<Outcome> outcome, ObjLongConsumer<Outcome> then) {
         return outcome.thenApply(known -> {
-            sample.stop(timer(call, known.kind()));
+            then.accept(known, sample.stop(timer(call, known.kind())));
             return known;
         });
     }

@@ -74,6 +74,9 @@ final class Metrics {
         TimeGauge.builder("holdfast.poll.lag", thread, TimeUnit.NANOSECONDS, EventThread::lagNanos)
                 .description("Time since the event thread last came round")
                 .register(registry);
+        FunctionCounter.builder("holdfast.poll.hangs", thread, EventThread::hangs)
+                .description("Times that the event thread did not come round and everything was let go of")
+                .register(registry);
     }
 
     /** Shows nothing of an engine any more. */
@@ -91,7 +94,11 @@ final class Metrics {
                 link -> link.unreadiness().isEmpty() ? 1 : 0);
         gauge(engine, "holdfast.blocks", "Blocks resident in the cache as events tell", view(EngineView::blocks));
         gauge(engine, "holdfast.ghosts", "Removed blocks still remembered", view(EngineView::ghosts));
-        gauge(engine, "holdfast.incarnation", "Lives of the cache followed so far", view(EngineView::incarnation));
+        gauge(
+                engine,
+                "holdfast.incarnation",
+                "Incarnations of the cache that were followed so far",
+                view(EngineView::incarnation));
         gauge(engine, "holdfast.certain", "Whether the view is exact", link -> link.certain() ? 1 : 0);
         pins(engine, "held", PinsView::pinned);
         pins(engine, "leftover", PinsView::leftovers);
@@ -117,10 +124,10 @@ final class Metrics {
         gauge(
                 engine,
                 "holdfast.pinned.tokens",
-                "Tokens that the engine's cache holds, or may hold, for us",
+                "Tokens that the engine has pinned, or may have, for us",
                 view(v -> v.budget().pinnedTokens()));
         Gauge.builder("holdfast.unreleasable.tokens", engine, EngineLink::unreleasableTokens)
-                .description("Tokens that are held for nobody any more and cannot be released")
+                .description("Tokens that are pinned for nobody any more and cannot be released")
                 .tags(tags(engine))
                 .register(registry);
         gauge(
@@ -486,7 +493,8 @@ final class Metrics {
                     Evidence shadows = link.view().byRank().shadows();
                     return shadows.of() < 1 ? Double.NaN : found.applyAsDouble(shadows) / shadows.of();
                 })
-                .description("Part of recent prompts that a model of the cache finds, with holds by rank and without")
+                .description(
+                        "Part of recent prompts that a simulation of the cache finds, with holds by rank and without")
                 .tags(tags(engine).and("holds", holds))
                 .register(registry);
     }

@@ -24,6 +24,9 @@ import java.util.OptionalDouble;
  * @param prefill what computing tokens costs
  * @param sharing what became of requests that went over a shared prefix
  * @param prefixes that requests share, those first that cost the most prefill
+ * @param demand what the prompts ask of the cache that were under way at once in the last minute
+ * @param lengths of the last prompts
+ * @param conditions whether holds or moves of memory between engines can pay
  * @param heads requests that share most of their tokens but differ early, those first that cost the most prefill
  * @param holding what could hold them, and what that would have saved
  */
@@ -44,6 +47,9 @@ public record Observation(
         Prefill prefill,
         Sharing sharing,
         List<SharedPrefix> prefixes,
+        AtOnce demand,
+        Lengths lengths,
+        Conditions conditions,
         List<UnstableHead> heads,
         Holding holding) {
     public Observation {
@@ -72,6 +78,17 @@ public record Observation(
      * @param invisibleShare of those, the ones that the events do not show; empty while that is unknown
      */
     public record Requests(long batches, long visible, long counted, OptionalDouble invisibleShare) {}
+
+    /**
+     * Prompts that were under way at once.
+     *
+     * @param tokens that they ask of the cache, what they share counted once
+     * @param eachInFullTokens the same with each counted in full
+     */
+    public record AtOnce(int prompts, long tokens, long eachInFullTokens) {}
+
+    /** How long prompts were. */
+    public record Lengths(int prompts, long medianTokens, long ninetiethTokens) {}
 
     /**
      * A line through times to first token.

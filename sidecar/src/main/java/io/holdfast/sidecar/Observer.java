@@ -16,6 +16,7 @@ import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.FrameListener;
 import io.holdfast.http.DetokenizeRoute;
+import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.sidecar.EngineFamily.Events;
 import io.holdfast.sidecar.Observation.Example;
 import io.holdfast.sidecar.Observation.Holding;
@@ -30,6 +31,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
@@ -61,7 +63,7 @@ public final class Observer implements AutoCloseable {
     private final EngineProbe probe;
     private final Controller controller;
     private final EventThread thread;
-    private final EventFollower events;
+    private final EventSubscriptions events;
     private final Levers levers;
     private final long beganNanos;
     private final AtomicBoolean asking = new AtomicBoolean();
@@ -104,7 +106,7 @@ public final class Observer implements AutoCloseable {
                 System::nanoTime,
                 POLL_MILLIS,
                 recorder.<FrameListener>map(to -> to).orElse(FrameListener.NONE));
-        this.events = new EventFollower(config.id(), probe, controller, thread, sink -> sink);
+        this.events = new EventSubscriptions(config.id(), probe, controller, thread, sink -> sink);
         this.levers = Levers.of(contact);
         this.beganNanos = System.nanoTime();
     }
@@ -260,8 +262,24 @@ public final class Observer implements AutoCloseable {
                         .limit(MOST_PREFIXES)
                         .map(each -> shared(each, block, cost))
                         .toList(),
+                new Observation.AtOnce(
+                        traffic.demand().prompts(),
+                        traffic.demand().sharedOnce(),
+                        traffic.demand().eachInFull()),
+                new Observation.Lengths(
+                        traffic.lengths().prompts(),
+                        traffic.lengths().median(),
+                        traffic.lengths().ninetieth()),
+                Conditions.of(traffic, now.capacityTokens().number(), segments()),
                 heads,
                 holding(all, view.budget(), traffic, block, cost.seconds((double) again)));
+    }
+
+    /** How many there are on this machine, where the engine is on it. */
+    private OptionalInt segments() {
+        return contact.config().onThisHost()
+                ? OptionalInt.of(SegmentReader.find(SegmentReader.directory()).size())
+                : OptionalInt.empty();
     }
 
     private Duration elapsed() {

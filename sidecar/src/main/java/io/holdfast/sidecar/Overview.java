@@ -23,9 +23,15 @@ import java.util.concurrent.ConcurrentHashMap;
  * <p>Its texts are made once for each right and each engine in detail, whoever asks for them how often.
  *
  * @param engines those that somebody should look at first
+ * @param otherSegments kvcached segments that none of them has
  */
 record Overview(
-        Instant at, List<EngineOverview> engines, Map<String, EngineWatch> watches, DecisionLog log, Texts texts) {
+        Instant at,
+        List<EngineOverview> engines,
+        List<JsonObject> otherSegments,
+        Map<String, EngineWatch> watches,
+        DecisionLog log,
+        Texts texts) {
     private static final int MOST_HOLDS = 100;
     private static final int MOST_PREFIXES = 20;
     private static final int MOST_DECISIONS = 20;
@@ -35,12 +41,18 @@ record Overview(
         private final Map<String, String> made = new ConcurrentHashMap<>();
     }
 
-    static Overview of(Instant at, List<EngineOverview> engines, Map<String, EngineWatch> watches, DecisionLog log) {
+    static Overview of(
+            Instant at,
+            List<EngineOverview> engines,
+            List<JsonObject> otherSegments,
+            Map<String, EngineWatch> watches,
+            DecisionLog log) {
         return new Overview(
                 at,
                 engines.stream()
                         .sorted(Comparator.comparingInt(EngineOverview::urgency))
                         .toList(),
+                List.copyOf(otherSegments),
                 Map.copyOf(watches),
                 log,
                 new Texts());
@@ -61,7 +73,9 @@ record Overview(
         String all = texts.made.computeIfAbsent(
                 "all",
                 key -> ApiJson.array(engines.stream().map(Overview::json).toList())
-                        .encode());
+                                .encode()
+                        + ",\"otherSegments\":"
+                        + ApiJson.array(otherSegments).encode());
         String one = texts.made.computeIfAbsent(why + " " + detailed, key -> detail(detailed, why));
         return "\"mayAct\":" + why + ",\"engines\":" + all + ",\"detail\":" + one + "}";
     }
@@ -107,16 +121,31 @@ record Overview(
                                         ApiJson.reading(engine.saved().share()))
                                 .put("tokens", ApiJson.reading(engine.saved().tokens())))
                 .put("summary", engine.summary());
+        engine.conditions().ifPresent(found -> json.put("conditions", conditions(found)));
         engine.paused().ifPresent(sentence -> json.put("pausedWhy", sentence));
         engine.needs().ifPresent(sentence -> json.put("needs", sentence));
         engine.limit().ifPresent(limit -> json.put("kvcached", kvcached(limit)));
         return json;
     }
 
+    private static JsonObject conditions(Conditions found) {
+        return new JsonObject()
+                .put("pressure", condition(found.pressure()))
+                .put("models", condition(found.models()))
+                .put("lengths", condition(found.lengths()))
+                .put("advice", found.advice());
+    }
+
+    private static JsonObject condition(Conditions.Condition one) {
+        return new JsonObject().put("answer", lower(one.answer())).put("why", one.why());
+    }
+
     private static JsonObject pressure(EngineOverview.Pressure pressure) {
         return new JsonObject()
                 .put("capacityTokens", ApiJson.reading(pressure.capacityTokens()))
                 .put("usedTokens", ApiJson.reading(pressure.usedTokens()))
+                .put("demandTokens", ApiJson.reading(pressure.demandTokens()))
+                .put("demandEachInFullTokens", ApiJson.reading(pressure.demandEachInFullTokens()))
                 .put("hardTokens", ApiJson.reading(pressure.hardTokens()))
                 .put("automaticTokens", ApiJson.reading(pressure.automaticTokens()))
                 .put("residenceSeconds", ApiJson.reading(pressure.residenceSeconds()))

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -33,6 +34,7 @@ final class Overviews {
     private final LongSupplier clock;
     private final InstantSource wall;
     private final DecisionLog decisions;
+    private final OtherSegments otherSegments;
     private final Map<String, EngineWatch> watches = new ConcurrentHashMap<>();
     private final AtomicReference<@Nullable Overview> latest = new AtomicReference<>();
     private CompletableFuture<Overview> last = CompletableFuture.failedFuture(new IllegalStateException());
@@ -44,6 +46,7 @@ final class Overviews {
         this.clock = clock;
         this.wall = wall;
         this.decisions = new DecisionLog(DECISIONS, wall);
+        this.otherSegments = new OtherSegments(engines);
     }
 
     DecisionLog decisions() {
@@ -95,11 +98,17 @@ final class Overviews {
                         .map(watch -> watch.fresh(now).toCompletableFuture())
                         .toArray(CompletableFuture<?>[]::new))
                 .thenApply(fresh -> {
+                    List<JsonObject> others = otherSegments.now();
+                    int segments = others.size()
+                            + (int) all.stream()
+                                    .filter(watch -> watch.link().limit().isPresent())
+                                    .count();
                     Overview seen = Overview.of(
                             wall.instant(),
                             all.stream()
-                                    .map(watch -> EngineOverview.of(watch, now))
+                                    .map(watch -> EngineOverview.of(watch, segments, now))
                                     .toList(),
+                            others,
                             watches,
                             decisions);
                     latest.set(seen);

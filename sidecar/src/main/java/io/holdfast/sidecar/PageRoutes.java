@@ -18,7 +18,17 @@ import java.util.stream.Collectors;
 final class PageRoutes implements HttpApi.Routes {
     private static final String ASSETS = "/page/";
     private static final List<String> FILES = List.of(
-            "index.html", "page.css", "page.js", "live.js", "dom.js", "words.js", "chart.js", "detail.js", "icon.svg");
+            "index.html",
+            "page.css",
+            "page.js",
+            "live.js",
+            "dom.js",
+            "words.js",
+            "chart.js",
+            "detail.js",
+            "fleet.js",
+            "holdform.js",
+            "icon.svg");
     /** Nothing from elsewhere, nothing inline, and no frame of another page around it. */
     private static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
             + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

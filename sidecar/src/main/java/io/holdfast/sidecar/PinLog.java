@@ -16,7 +16,10 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The log of one engine's pins: one line for each hold that was pinned, unpinned or refused, and none twice in a row. */
+/**
+ * The log of one engine's pins: one line for each hold that was pinned, unpinned or refused, and none twice in a row; and for
+ * whoever asks for it ({@code --log-level debug}), one for each call with its blocks and how long it took.
+ */
 final class PinLog {
     private static final Logger LOG = LoggerFactory.getLogger(PinLog.class);
     private static final int REMEMBERED = 2048;
@@ -39,7 +42,14 @@ final class PinLog {
         this.holds = holds;
     }
 
-    void pin(Backend backend, PinCommand command, Outcome outcome) {
+    void pin(Backend backend, PinCommand command, Outcome outcome, long tookNanos) {
+        LOG.atDebug().log(() -> call(
+                "pin",
+                backend,
+                "hold " + command.holdId() + ", " + size(command.blocks()) + " from "
+                        + command.prefix().block(0) + " to " + command.lastBlock(),
+                outcome,
+                tookNanos));
         List<Entry> entries = entries(backend, backend.handle(command));
         if (entries.isEmpty()) {
             line("pin", command.holdId(), command.blocks(), outcome);
@@ -48,8 +58,21 @@ final class PinLog {
         }
     }
 
-    void unpin(Backend backend, String handle, Outcome outcome) {
+    void unpin(Backend backend, String handle, Outcome outcome, long tookNanos) {
+        LOG.atDebug().log(() -> call("unpin", backend, handle, outcome, tookNanos));
         entries(backend, handle).forEach(entry -> line("unpin", entry.holdId(), entry.blocks(), outcome));
+    }
+
+    private String call(String call, Backend backend, String what, Outcome outcome, long tookNanos) {
+        return String.format(
+                Locale.ROOT,
+                "Engine %s: %s by %s of %s answered after %.1f ms: %s",
+                engineId,
+                call,
+                backend.name(),
+                what,
+                tookNanos / 1e6,
+                outcome.kind().name().toLowerCase(Locale.ROOT));
     }
 
     /** A hold that was turned away before any pin. */

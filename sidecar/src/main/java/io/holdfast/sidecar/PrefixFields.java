@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 
 /**
  * The fields of a request's body that say which prefix it is about: tokens, the hashes of its blocks, a text, messages or an
@@ -28,6 +29,9 @@ import java.util.OptionalInt;
  */
 final class PrefixFields {
     static final String WAYS = "tokens, hashes, text, messages (with tools) or an example";
+
+    /** What routers that index several engines call the names that depend on a block's content alone. */
+    private static final Set<String> CONTENT_NAMES = Set.of("contentHashes", "content_hashes", "local_hashes");
 
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
@@ -61,7 +65,11 @@ final class PrefixFields {
             }
         } catch (JsonProcessingException e) {
             var at = e.getLocation();
-            String problem = e.getOriginalMessage().lines().findFirst().orElse("it ends too early");
+            String problem = e.getOriginalMessage()
+                    .lines()
+                    .findFirst()
+                    .map(line -> line.replaceFirst(": enable `.*", ""))
+                    .orElse("it ends too early");
             throw badRequest("The body is not valid JSON"
                     + (at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr()) + " ("
                     + shown(problem) + ").");
@@ -113,10 +121,19 @@ final class PrefixFields {
             case "prefix" -> prefix = OptionalInt.of((int) number(json, field, Integer.MAX_VALUE));
             case "tools" -> tools = Optional.of(objects(json, field));
             default -> {
+                refuseContentNames(field);
                 return false;
             }
         }
         return true;
+    }
+
+    /** Taken for engine's hashes they would match nothing, and nobody would know why. */
+    static void refuseContentNames(String field) {
+        if (CONTENT_NAMES.contains(field)) {
+            throw badRequest(field + " name blocks by their content alone, and here each engine's blocks have the names"
+                    + " that it gave them; send tokens, or the hashes that its events announce.");
+        }
     }
 
     /** The prefix that all of them say. */

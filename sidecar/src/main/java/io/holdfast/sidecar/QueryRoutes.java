@@ -106,9 +106,11 @@ final class QueryRoutes implements HttpApi.Routes {
                                 + " hashes (POST /query_by_hash), which it is part of.");
                     }
                 }
-                default ->
+                default -> {
+                    PrefixFields.refuseContentNames(field);
                     throw badRequest("The field " + shown(field) + " is unknown; a query has " + what
                             + ", and perhaps model_name and instance_id.");
+                }
             }
         }
 

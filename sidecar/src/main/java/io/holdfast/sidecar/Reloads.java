@@ -43,6 +43,7 @@ final class Reloads implements Operations, AutoCloseable {
     private List<Object> stamp = List.of();
     private boolean pending;
     private volatile List<String> standing;
+    private volatile List<String> unfollowed = List.of();
     private volatile Optional<String> trouble = Optional.empty();
 
     /**
@@ -95,6 +96,39 @@ final class Reloads implements Operations, AutoCloseable {
         } catch (RejectedExecutionException e) {
             // The sidecar closes.
             trouble = Optional.empty();
+        }
+    }
+
+    /** Has the engines followed anew that were let go of while the event thread did not come round; does not wait. */
+    void followAnew() {
+        followAnew(0);
+    }
+
+    private void followAnew(long millis) {
+        try {
+            Future<?> _ = thread.schedule(this::followAnewNow, millis, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException closed) {
+            LOG.debug("The sidecar closes, so no engine is followed anew.", closed);
+        }
+    }
+
+    private void followAnewNow() {
+        running.lock();
+        try {
+            if (!closing.getAsBoolean()) {
+                List<String> problems = fleet.followAnew();
+                problems.forEach(
+                        problem -> LOG.error("After the event thread was away: {}; it is tried again.", problem));
+                if (!problems.isEmpty()) {
+                    followAnew(seams.waitMillis(LOOK));
+                }
+                unfollowed = problems;
+            }
+        } catch (RuntimeException | Error e) {
+            LOG.error("Engines could not be followed anew; restart the sidecar and report this.", e);
+            unfollowed = List.of("engines could not be followed anew (" + e + "); restart the sidecar and report this");
+        } finally {
+            running.unlock();
         }
     }
 
@@ -213,6 +247,8 @@ final class Reloads implements Operations, AutoCloseable {
         List<String> notes = new ArrayList<>(standing);
         notes.addAll(discovery.notes());
         trouble.ifPresent(notes::add);
+        fleet.note().ifPresent(notes::add);
+        notes.addAll(unfollowed);
         return notes;
     }
 

@@ -45,6 +45,13 @@ final class RepeatedCalls {
                 .build();
     }
 
+    /** @throws ApiError where a call has several, of which one could be remembered and another one be meant */
+    static void requireOne(int keys) {
+        if (keys > 1) {
+            throw ApiError.badRequest(HEADER + " comes " + keys + " times; send one.");
+        }
+    }
+
     /** @throws ApiError where that is no key */
     static void requireKey(String key) {
         if (!key.matches("[!-~]{1,255}")) {

@@ -1,6 +1,5 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
@@ -23,7 +22,6 @@ import java.util.LinkedHashMap;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
 
 /** SGLang: tells where it publishes, names blocks by their tokens, and pins on some branches. */
 final class SglangFamily implements EngineFamily {
@@ -38,21 +36,37 @@ final class SglangFamily implements EngineFamily {
     }
 
     @Override
-    public SequencedMap<String, Function<BackendParts, Backend>> backends() {
-        SequencedMap<String, Function<BackendParts, Backend>> backends = new LinkedHashMap<>();
+    public SequencedMap<String, BackendKind> backends() {
+        SequencedMap<String, BackendKind> backends = new LinkedHashMap<>();
         backends.put(
-                SessionHoldBackend.NAME, parts -> new SessionHoldBackend(parts.http(), parts.timer(), parts.random()));
-        backends.put(PinBlocksBackend.NAME, parts -> new PinBlocksBackend(parts.http(), parts.admin(), parts.timer()));
+                SessionHoldBackend.NAME,
+                new BackendKind(
+                        SessionHoldBackend.TRAITS,
+                        parts -> new SessionHoldBackend(parts.http(), parts.timer(), parts.random())));
+        backends.put(
+                PinBlocksBackend.NAME,
+                new BackendKind(
+                        PinBlocksBackend.TRAITS,
+                        parts -> new PinBlocksBackend(parts.http(), parts.admin(), parts.timer())));
         backends.put(
                 PriorityTouchBackend.NAME,
-                parts -> new PriorityTouchBackend(
-                        parts.http(), parts.timer(), parts.config().clientPriorityMax()));
+                new BackendKind(
+                        PriorityTouchBackend.TRAITS,
+                        parts -> new PriorityTouchBackend(
+                                parts.http(), parts.timer(), parts.config().clientPriorityMax())));
         backends.put(
                 KeepWarmBackend.NAME,
-                parts -> new KeepWarmBackend(
-                        new GenerateSender(parts.http()), () -> PrefixCaching.ask(parts.http(), parts.timer())));
-        backends.put(PinPrefixBackend.NAME, parts -> new PinPrefixBackend(parts.http(), parts.admin(), parts.timer()));
-        backends.put(LmcacheBackend.NAME, parts -> parts.lmcacheBackend(this));
+                new BackendKind(
+                        KeepWarmBackend.TRAITS,
+                        parts -> new KeepWarmBackend(
+                                new GenerateSender(parts.http()),
+                                () -> PrefixCaching.ask(parts.http(), parts.timer()))));
+        backends.put(
+                PinPrefixBackend.NAME,
+                new BackendKind(
+                        PinPrefixBackend.TRAITS,
+                        parts -> new PinPrefixBackend(parts.http(), parts.admin(), parts.timer())));
+        backends.put(LmcacheBackend.NAME, new BackendKind(LmcacheBackend.TRAITS, parts -> parts.lmcacheBackend(this)));
         return backends;
     }
 

@@ -198,6 +198,7 @@ public final class Sidecar implements AutoCloseable {
                 closing::get,
                 seams);
         reloads = Optional.of(again);
+        thread.onReturn(again::followAnew);
         Overviews overviews = new Overviews(engines.links(), clock, seams.wall());
         HttpApi served = new HttpApi(
                 vertx,

@@ -134,7 +134,7 @@ public final class StateDirectory {
                 entry.blocks(),
                 store.since(entry),
                 entry.note(),
-                BackendRegistry.releasable(entry.backend()));
+                BackendRegistry.letsGo(entry.backend()));
     }
 
     static SidecarException unreadable(IOException cause) {

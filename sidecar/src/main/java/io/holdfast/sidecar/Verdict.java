@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.evidence.Interval;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * What holding does to time to first token, in the words of somebody who looks for five seconds.
@@ -35,26 +36,54 @@ record Verdict(Word word, String sentence) {
             case NO_BENEFIT -> Word.DOES_NOTHING;
             case UNPROVEN -> Word.CANNOT_TELL;
         };
-        String numbers = numbers(effect);
         return new Verdict(
                 word,
                 switch (word) {
-                    case HELPS, HARMS, DOES_NOTHING ->
-                        numbers.isEmpty() ? sentence(effect.reason()) : sentence("with holds " + numbers);
+                    case HELPS, HARMS ->
+                        estimate(effect)
+                                .map(numbers -> sentence("with holds " + numbers))
+                                .orElse(sentence(effect.reason()));
+                    case DOES_NOTHING ->
+                        interval(effect)
+                                .map(numbers -> "No difference that would matter: with holds " + numbers + ".")
+                                .orElse(sentence(effect.reason()));
                     case CANNOT_TELL ->
-                        sentence(effect.reason()) + (numbers.isEmpty() ? "" : " So far " + numbers + ".");
+                        sentence(effect.reason())
+                                + interval(effect)
+                                        .map(numbers -> " So far " + numbers + ".")
+                                        .orElse("");
                 });
     }
 
-    /** The effect with its interval; empty where there is none. */
-    private static String numbers(TtftEffect effect) {
-        if (effect.effectPercent().isEmpty()) {
-            return "";
+    /** The effect with its interval; absent where there is none. */
+    private static Optional<String> estimate(TtftEffect effect) {
+        return effect.effectPercent().isEmpty()
+                ? Optional.empty()
+                : Optional.of("the first token comes "
+                        + sooner(effect.effectPercent().getAsDouble())
+                        + effect.interval95Percent()
+                                .map(interval -> " (95 % interval: " + span(interval) + ")")
+                                .orElse(""));
+    }
+
+    /** The interval alone: an estimate that could as well be none would be taken for a result. */
+    private static Optional<String> interval(TtftEffect effect) {
+        return effect.interval95Percent()
+                .map(interval -> "the first token comes " + span(interval) + " (95 % interval)");
+    }
+
+    /** The numbers behind the word, as short as they can be; absent where there are none. */
+    Optional<String> shortly(TtftEffect effect) {
+        String over = effect.windows() + " windows";
+        boolean result = word == Word.HELPS || word == Word.HARMS;
+        if (result && effect.effectPercent().isPresent()) {
+            return Optional.of("first token " + sooner(effect.effectPercent().getAsDouble())
+                    + effect.interval95Percent()
+                            .map(interval -> " (95 % interval " + span(interval) + ", " + over + ")")
+                            .orElse(""));
         }
-        return "the first token comes " + sooner(effect.effectPercent().getAsDouble())
-                + effect.interval95Percent()
-                        .map(interval -> " (95 % interval: " + span(interval) + ")")
-                        .orElse("");
+        return effect.interval95Percent()
+                .map(interval -> "first token " + span(interval) + " (95 % interval, " + over + ")");
     }
 
     /** A change of a time in words; negative is sooner. */

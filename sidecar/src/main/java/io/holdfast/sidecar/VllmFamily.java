@@ -1,6 +1,5 @@
 package io.holdfast.sidecar;
 
-import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
@@ -19,7 +18,6 @@ import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
 
 /** vLLM: does not tell where it publishes nor how it names blocks, and has no pins: what is used is kept. */
 final class VllmFamily implements EngineFamily {
@@ -34,13 +32,16 @@ final class VllmFamily implements EngineFamily {
     }
 
     @Override
-    public SequencedMap<String, Function<BackendParts, Backend>> backends() {
-        SequencedMap<String, Function<BackendParts, Backend>> backends = new LinkedHashMap<>();
+    public SequencedMap<String, BackendKind> backends() {
+        SequencedMap<String, BackendKind> backends = new LinkedHashMap<>();
         backends.put(
                 KeepWarmBackend.NAME,
-                parts -> new KeepWarmBackend(
-                        new CompletionSender(parts.http()), () -> PrefixCaching.ask(parts.http(), parts.timer())));
-        backends.put(LmcacheBackend.NAME, parts -> parts.lmcacheBackend(this));
+                new BackendKind(
+                        KeepWarmBackend.TRAITS,
+                        parts -> new KeepWarmBackend(
+                                new CompletionSender(parts.http()),
+                                () -> PrefixCaching.ask(parts.http(), parts.timer()))));
+        backends.put(LmcacheBackend.NAME, new BackendKind(LmcacheBackend.TRAITS, parts -> parts.lmcacheBackend(this)));
         return backends;
     }
 

@@ -30,6 +30,7 @@ final class CannedPage implements AutoCloseable {
     private final Vertx vertx = Vertx.vertx();
     private final EventStreams streams;
     private volatile List<EngineOverview> engines;
+    private volatile List<JsonObject> segments = List.of();
     final URI uri;
 
     CannedPage(List<EngineOverview> shown) {
@@ -66,8 +67,14 @@ final class CannedPage implements AutoCloseable {
         streams.tell();
     }
 
+    /** kvcached segments that none of the engines has, from now on. */
+    void beside(List<JsonObject> others) {
+        segments = others;
+        streams.tell();
+    }
+
     private Overview overview() {
-        return Overview.of(NOON, engines, Map.of(), new DecisionLog(1, InstantSource.fixed(NOON)));
+        return Overview.of(NOON, engines, segments, Map.of(), new DecisionLog(1, InstantSource.fixed(NOON)));
     }
 
     private String text(String asked) {
@@ -115,6 +122,8 @@ final class CannedPage implements AutoCloseable {
                 new EngineOverview.Pressure(
                         known(262_144),
                         known(118_340),
+                        known(61_440),
+                        known(118_784),
                         known(196_608),
                         known(104_857),
                         known(48),
@@ -133,10 +142,9 @@ final class CannedPage implements AutoCloseable {
                 holds
                         ? new EngineOverview.Saved(known(0.172), known(316_824))
                         : new EngineOverview.Saved(
-                                Reading.unknown(
-                                        "no model of the cache has compared yet: automatic holds are let go of"),
-                                Reading.unknown(
-                                        "no model of the cache has compared yet: automatic holds are let go of")),
+                                Reading.unknown("not simulated: automatic holds are let go of"),
+                                Reading.unknown("not simulated: automatic holds are let go of")),
+                Optional.empty(),
                 Optional.empty(),
                 state == TtftEffect.State.UNPROVEN ? Optional.of(effect.reason()) : Optional.empty());
     }
@@ -187,6 +195,7 @@ final class CannedPage implements AutoCloseable {
                         0,
                         0,
                         0)),
+                engine.conditions(),
                 engine.needs());
     }
 

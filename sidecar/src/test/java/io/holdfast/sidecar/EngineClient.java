@@ -24,13 +24,20 @@ final class EngineClient implements AutoCloseable {
     /** A prompt whose every block is unlike those of any other number, within the vocabulary of any model. */
     static int[] prompt(int number, int tokens) {
         return IntStream.range(0, tokens)
-                .map(i -> 1_000 + number * 10_007 % 29_989 + i % 7)
+                .map(i -> 1_000 + Math.floorMod(number * 10_007, 29_989) + i % 7)
                 .toArray();
     }
 
     /** Has the prompt served and answers how many of its tokens were found in the cache. */
     int generate(int[] prompt) {
         return cached(generateLater(prompt, 1).join());
+    }
+
+    /** The tokens with which the prompt is answered. */
+    JsonArray output(int[] prompt) {
+        Http.Answer answer = generateLater(prompt, 8).join();
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        return answer.json().getJsonArray("output_ids");
     }
 
     CompletableFuture<Http.Answer> generateLater(int[] prompt, int maxNewTokens) {

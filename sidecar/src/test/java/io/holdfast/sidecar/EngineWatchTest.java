@@ -64,7 +64,7 @@ class EngineWatchTest {
     }
 
     private static EngineOverview.Hits hits(EngineWatch watch) {
-        return EngineOverview.of(watch, 0).hits();
+        return EngineOverview.of(watch, 0, 0).hits();
     }
 
     private static void look(EngineWatch watch, long seconds) {

@@ -6,6 +6,8 @@ import io.holdfast.core.index.KvEventSink;
 import io.vertx.core.json.JsonObject;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -61,6 +63,62 @@ class EventThreadTest {
             assertThat(thread.fault())
                     .hasValueSatisfying(sentence ->
                             assertThat(sentence).startsWith("Engine demo: its events could not be applied"));
+        }
+    }
+
+    @Test
+    void threadThatComesRoundAgain_isToldOnceItDidAsOftenAsItDidNot() throws Exception {
+        CountDownLatch held = new CountDownLatch(1);
+        CountDownLatch goesOn = new CountDownLatch(1);
+        AtomicInteger returns = new AtomicInteger();
+        try (Unstarted around = new Unstarted(state);
+                EngineLink engine = around.engine("demo")) {
+            EventThread thread = around.thread;
+            thread.onReturn(returns::incrementAndGet);
+            thread.start();
+            comesRound(thread);
+            thread.execute(loop -> {
+                held.countDown();
+                awaited(goesOn);
+            });
+            held.await();
+            thread.look(3);
+            thread.look(3);
+            thread.look(3);
+            assertThat(engine.fault()).isEmpty();
+            thread.look(3);
+            thread.look(3);
+
+            assertThat(engine.fault()).startsWith("the event thread hangs, so everything is let go of");
+            assertThat(thread.missed(engine.controller())).isTrue();
+            assertThat(thread.hangs()).isEqualTo(1);
+            goesOn.countDown();
+            for (int looks = 1; looks <= 3; looks++) {
+                assertThat(returns).hasValue(0);
+                comesRound(thread);
+                thread.look(3);
+            }
+            assertThat(returns).hasValue(1);
+            assertThat(engine.fault())
+                    .as("the old controller stays out of office")
+                    .isNotEmpty();
+        }
+    }
+
+    /** Waits until the thread has come round once more. */
+    private static void comesRound(EventThread thread) throws InterruptedException {
+        for (int i = 0; i < 2; i++) {
+            CountDownLatch round = new CountDownLatch(1);
+            thread.execute(loop -> round.countDown());
+            round.await();
+        }
+    }
+
+    private static void awaited(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -65,6 +65,8 @@ class HoldBodyTest {
         {"leaseSeconds":1}                              | The body has none of tokens, hashes, text, messages
         {"tokens":[1],"hashes":[1],"leaseSeconds":1}    | The body has tokens and hashes; send one of them.
         {"tokens":[1]}                                  | leaseSeconds is missing; every hold ages
+        {"tokens":[1],"leaseSeconds":1,"requester":"a\\u202eb"} | requester is 'a?b'; write 1 to 64 printable characters.
+        {"tokens":[1],"leaseSeconds":NaN}               | The body is not valid JSON at line 1, column 33 ('Non-standard token 'NaN'').
         {"token":[1],"leaseSeconds":1}                  | The field 'token' is unknown; a hold has tokens, hashes
         {"tokens":1,"leaseSeconds":1}                   | tokens is not an array.
         {"tokens":null,"leaseSeconds":1}                | tokens is not an array.

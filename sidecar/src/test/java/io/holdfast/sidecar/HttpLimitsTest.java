@@ -42,18 +42,32 @@ class HttpLimitsTest {
     }
 
     @Test
-    void connectionAboveTheBound_isClosedWhileAllOthersAreBusy() throws IOException {
+    void connectionAboveTheBound_isClosedWhileAllOthersAreAnswered() throws IOException {
         try (ServedApi api = serve(HttpLimits.defaults().withConnections(2));
                 RawClient raw = new RawClient(api.uri)) {
-            Socket one = halfBody(raw, 1000);
-            Socket two = halfBody(raw, 1000);
+            List<Socket> streams = List.of(raw.open(), raw.open());
+            for (Socket stream : streams) {
+                RawClient.send(stream, RawClient.get("/api/v1/overview/stream"));
+                assertThat(RawClient.head(stream)).get().asString().startsWith("HTTP/1.1 200 ");
+            }
 
             assertThat(RawClient.read(raw.open())).isEmpty();
+        }
+    }
 
-            for (Socket busy : List.of(one, two)) {
-                RawClient.send(busy, " ".repeat(1000 - 1));
-                assertThat(RawClient.head(busy)).get().asString().startsWith("HTTP/1.1 400 ");
-            }
+    /** Else a few clients that send no end of a body would keep a probe out, and have the sidecar restarted. */
+    @Test
+    void bodyThatDoesNotCome_givesWayToAProbe() throws IOException {
+        try (ServedApi api = serve(HttpLimits.defaults().withConnections(2));
+                RawClient raw = new RawClient(api.uri)) {
+            Socket oldest = halfBody(raw, 1000);
+            Socket other = halfBody(raw, 1000);
+
+            assertThat(raw.exchange(RawClient.get("/livez"))).startsWith("HTTP/1.1 200 ");
+
+            assertThat(RawClient.read(oldest)).isEmpty();
+            RawClient.send(other, " ".repeat(1000 - 1));
+            assertThat(RawClient.head(other)).get().asString().startsWith("HTTP/1.1 400 ");
         }
     }
 

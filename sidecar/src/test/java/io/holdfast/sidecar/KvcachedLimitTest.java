@@ -7,6 +7,9 @@ import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading.Segment;
 import io.holdfast.rules.kvcached.KvcachedSettings;
 import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
+import io.holdfast.sidecar.SharedServices.Seams;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -18,8 +21,11 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -99,6 +105,10 @@ class KvcachedLimitTest {
     }
 
     private void write(long limit) {
+        write(segment, limit);
+    }
+
+    private static void write(Path segment, long limit) {
         try (FileChannel file = FileChannel.open(segment, StandardOpenOption.WRITE)) {
             file.write(ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(0, limit), 0);
         } catch (IOException e) {
@@ -220,6 +230,124 @@ class KvcachedLimitTest {
             assertThat(answer.error()).startsWith(sentence);
             assertThat(now().limitBytes()).isEqualTo(STARTUP);
         }
+    }
+
+    /** The other engine publishes events, which is where the thread of both can be made to hang. */
+    @Test
+    void engineFollowedAnew_isMovedByOneHand_andReturnsToWhereItWas() {
+        EventFault fault = new EventFault();
+        Seams seams = Seams.none()
+                .withHangLimit(Duration.ofMillis(800))
+                .withSinks((id, sink) -> id.equals("other") ? fault.in(sink) : sink);
+        String other;
+        try (Emulator second = Emulator.start(vertx, TestBed.fast());
+                EngineClient busy = new EngineClient(second.uri())) {
+            other = TestBed.yaml(folder.resolve("state"), second.uri(), "backend: dry_run")
+                    .lines()
+                    .skip(3)
+                    .map(line -> line.replace("id: demo", "id: other") + "\n")
+                    .collect(Collectors.joining());
+            try (Sidecar sidecar = Sidecar.start(
+                            vertx,
+                            SidecarConfig.parse(yaml(QUICK) + other, "test.yaml"),
+                            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
+                            seams);
+                    Http http = new Http(sidecar.uri())) {
+                known(http);
+                accepted(http, "416M");
+                inForce(http, 416);
+
+                fault.isAHang();
+                Eventually.see(
+                        "the thread hangs",
+                        () -> {
+                            busy.generate(EngineClient.prompt(++prompts, 64));
+                            return http.get("/livez").status();
+                        },
+                        status -> status == 503);
+                accepted(http, "448M");
+                inForce(http, 448);
+                fault.wake();
+                Eventually.see("it lives again", () -> http.get("/livez").status(), status -> status == 200);
+                Eventually.see(
+                        "both are followed anew",
+                        () -> http.get("/readyz").text(),
+                        text -> text.contains("held up once") && text.contains("\"ready\":true"));
+
+                accepted(http, "352M");
+                JsonObject limit = inForce(http, 352);
+                assertThat(limit.getLong("moves")).as("one for each request").isEqualTo(3);
+                assertThat(limit.getLong("rollbacks")).isZero();
+                Eventually.see(
+                        "the readings follow the limit",
+                        () -> http.get(ENGINE).json().getJsonObject("readings").getJsonObject("capacityTokens"),
+                        read -> read.getString("source", "").endsWith("/ limit at its start"));
+            }
+        }
+        assertThat(now().limitBytes()).isEqualTo(STARTUP + 8);
+    }
+
+    /** It is refused for as long as the engine has not answered lately. */
+    private static void accepted(Http http, String limit) {
+        Eventually.see(
+                limit + " is accepted",
+                () -> put(http, "{\"limit\":\"" + limit + "\"}").status(),
+                status -> status == 200);
+    }
+
+    private JsonObject inForce(Http http, long mebibytes) {
+        return Eventually.see(
+                mebibytes + " MiB are in force",
+                () -> {
+                    serve();
+                    return http.get(LIMIT).json();
+                },
+                limit -> limit.getString("state").equals("in_force") && limit.getLong("limitBytes") == mebibytes * MIB);
+    }
+
+    @Test
+    void segmentOfNoEngine_isFollowedByWhoeverListens() throws IOException {
+        Path foreign = Path.of("/dev/shm/holdfast-" + UUID.randomUUID());
+        Files.write(
+                foreign,
+                ByteBuffer.allocate(24)
+                        .order(ByteOrder.LITTLE_ENDIAN)
+                        .putLong(1024 * MIB)
+                        .putLong(256 * MIB)
+                        .putLong(0)
+                        .array());
+        try (Sidecar sidecar = sidecar(QUICK);
+                Listening listening = new Listening(sidecar.uri().resolve("/api/v1/overview/stream"));
+                Http http = new Http(sidecar.uri())) {
+            assertThat(http.get("/api/v1/overview").json().getJsonArray("otherSegments"))
+                    .anySatisfy(each -> {
+                        JsonObject shown = (JsonObject) each;
+                        assertThat(shown.getString("segment")).isEqualTo(foreign.toString());
+                        assertThat(shown.getLong("usedBytes")).isEqualTo(256 * MIB);
+                        assertThat(shown.getDouble("percent")).isEqualTo(25.0);
+                    });
+            told(listening, foreign, 1024 * MIB);
+
+            write(foreign, 512 * MIB);
+
+            told(listening, foreign, 512 * MIB);
+            Files.delete(foreign);
+            Eventually.see(
+                    "it is gone",
+                    () -> http.get("/api/v1/overview").text(),
+                    text -> !text.contains(foreign.toString()));
+        } finally {
+            boolean _ = Files.deleteIfExists(foreign);
+        }
+    }
+
+    private static void told(Listening listening, Path foreign, long limit) {
+        Eventually.see(
+                "the listener is told of " + limit,
+                listening::events,
+                events -> events.stream()
+                        .anyMatch(event -> event.data()
+                                .contains("\"segment\":\"" + foreign + "\",\"limitBytes\":" + limit + ",")));
     }
 
     @Test

@@ -10,12 +10,15 @@ import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.UUID;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -73,6 +76,50 @@ class ObserverTest {
             assertThat(lost.sharing().seconds()).isEmpty();
             assertThat(lost.prefill().why()).isPresent();
         }
+    }
+
+    @Test
+    void promptsOfAllLengths_inACacheThatLosesThem_areWhereBothCanPay() throws IOException {
+        Path one = Files.write(Path.of("/dev/shm/holdfast-" + UUID.randomUUID()), segment());
+        Path other = Files.write(Path.of("/dev/shm/holdfast-" + UUID.randomUUID()), segment());
+        try (Emulator engine = Emulator.start(vertx, TestBed.fast());
+                EngineClient client = new EngineClient(engine.uri());
+                Observer observer = open(EngineTarget.of(engine.uri()), Optional.empty())) {
+            meet(observer, client);
+            texts(client, 3);
+            client.flood(1_000, 60, 160);
+            texts(client, 1);
+            // Half of them are short, one in four is long.
+            for (int i = 0; i < 40; i++) {
+                client.generate(EngineClient.prompt(5_000 + i, i % 4 == 0 ? 1_600 : 160));
+            }
+
+            Observation seen =
+                    until(observer, each -> each.conditions().pressure().answer() == Conditions.Answer.YES);
+            assertThat(seen.conditions().lengths().answer()).isEqualTo(Conditions.Answer.YES);
+            assertThat(seen.conditions().models().answer()).isEqualTo(Conditions.Answer.YES);
+            assertThat(seen.conditions().advice())
+                    .isEqualTo("Holds can pay, since the cache is short of room. Moving memory between engines can:"
+                            + " several share it, and this cache is short of room.");
+        } finally {
+            Files.delete(one);
+            Files.delete(other);
+        }
+    }
+
+    private static byte[] segment() {
+        return ByteBuffer.allocate(24)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putLong(1L << 30)
+                .putLong(1L << 20)
+                .putLong(1L << 20)
+                .array();
+    }
+
+    private static int[] with(int[] shared, int[] text) {
+        int[] whole = Arrays.copyOf(shared, shared.length + text.length);
+        System.arraycopy(text, 0, whole, shared.length, text.length);
+        return whole;
     }
 
     @Test
@@ -179,10 +226,7 @@ class ObserverTest {
 
     private void texts(EngineClient client, int count) {
         for (int i = 0; i < count; i++) {
-            int[] text = EngineClient.prompt(100 + nextText++, 50);
-            int[] request = Arrays.copyOf(PROMPT, PROMPT.length + text.length);
-            System.arraycopy(text, 0, request, PROMPT.length, text.length);
-            client.generate(request);
+            client.generate(with(PROMPT, EngineClient.prompt(100 + nextText++, 50)));
         }
     }
 

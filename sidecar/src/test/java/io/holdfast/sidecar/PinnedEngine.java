@@ -15,9 +15,11 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /** An engine that pins, behind a gate, for sidecars that come and go. */
 final class PinnedEngine implements AutoCloseable {
@@ -32,10 +34,15 @@ final class PinnedEngine implements AutoCloseable {
     int readingsMillis = 50;
 
     PinnedEngine(Path state, EmulatorSettings settings) throws IOException {
+        this(state, settings, there -> there);
+    }
+
+    /** @param between where the gate leads, made of where the engine is */
+    PinnedEngine(Path state, EmulatorSettings settings, UnaryOperator<URI> between) throws IOException {
         this.state = state;
         emulator = Emulator.start(vertx, settings);
         engine = new EngineClient(emulator.uri());
-        gate = new Gate(emulator.uri());
+        gate = new Gate(between.apply(emulator.uri()));
     }
 
     static PinnedEngine start(Path state) throws IOException {
@@ -67,8 +74,14 @@ final class PinnedEngine implements AutoCloseable {
      * forgotten, so that nobody pins the prefix again.
      */
     void leaveAPin() throws IOException {
+        leaveAPin("");
+        assertThat(engine.usedTokens()).as("nobody unpinned").isEqualTo(512);
+    }
+
+    /** The same by a sidecar with these keys. */
+    void leaveAPin(String engineKeys) throws IOException {
         WatchedDisk disk = new WatchedDisk();
-        try (Sidecar killed = sidecar("", Seams.none().withFiles(disk));
+        try (Sidecar killed = sidecar(engineKeys, Seams.none().withFiles(disk));
                 SidecarClient client = new SidecarClient(killed.uri())) {
             client.meet(engine);
             engine.generate(PREFIX);
@@ -80,7 +93,6 @@ final class PinnedEngine implements AutoCloseable {
         }
         Files.delete(state.resolve("demo.holds"));
         gate.open();
-        assertThat(engine.usedTokens()).as("nobody unpinned").isEqualTo(512);
         assertThat(outstanding()).hasSize(1);
     }
 

@@ -76,6 +76,23 @@ class RepeatedCallsTest {
     }
 
     @Test
+    void callWithTwoKeys_isRefused() {
+        try (TestBed bed = TestBed.pinning(state)) {
+            Http.Answer answer = bed.client.http.send(
+                    "POST",
+                    SidecarClient.HOLDS,
+                    "{\"hashes\":[7],\"leaseSeconds\":1}",
+                    RepeatedCalls.HEADER,
+                    "one",
+                    RepeatedCalls.HEADER,
+                    "two");
+
+            assertThat(answer.status()).isEqualTo(400);
+            assertThat(answer.error()).startsWith("Idempotency-Key comes 2 times; ");
+        }
+    }
+
+    @Test
     void hold_askedTwiceWithOneKey_isOneHold() {
         try (TestBed bed = TestBed.pinning(state)) {
             int[] prompt = EngineClient.prompt(1, 128);

@@ -138,6 +138,10 @@ class RouterApiTest {
         /query         | {"token_ids":[1],"instance_id":"nobody"}     | 404 | No engine here is called 'nobody'; known are demo
         /query         | nonsense                                     | 400 | The body is not valid JSON
         /query_by_hash | {"token_ids":[1]}                            | 400 | The field 'token_ids' is unknown
+        /query_by_hash | {"content_hashes":[1]}                       | 400 | content_hashes name blocks by their content alone
+        /api/v1/engines/demo/touches | {"contentHashes":[1]}          | 400 | contentHashes name blocks by their content alone, and
+        /api/v1/engines/demo/hints   | {"contentHashes":[1],"says":"used"} | 400 | contentHashes name blocks by their content alone
+        /api/v1/engines/demo/explain | {"local_hashes":[1]}           | 400 | local_hashes name blocks by their content alone
         /query_by_hash | {"block_hashes":["x"]}                       | 400 | block_hashes[0] is 'x'
         /query_by_hash | {"block_hashes":{}}                          | 400 | block_hashes is not an array.
         /api/v1/engines/demo/touches | {}                             | 400 | The body has none of tokens

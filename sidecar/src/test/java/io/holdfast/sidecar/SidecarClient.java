@@ -50,7 +50,9 @@ final class SidecarClient implements AutoCloseable {
     }
 
     List<JsonObject> holds() {
-        JsonArray holds = http.get(engine + "/holds").json().getJsonArray("holds");
+        Http.Answer answer = http.get(engine + "/holds");
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        JsonArray holds = answer.json().getJsonArray("holds");
         return IntStream.range(0, holds.size()).mapToObj(holds::getJsonObject).toList();
     }
 

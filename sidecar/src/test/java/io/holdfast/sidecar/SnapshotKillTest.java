@@ -87,10 +87,17 @@ class SnapshotKillTest {
                         .isEqualTo(since.orElse(left.since()));
                 since = Optional.of(left.since());
                 restored = requests(left);
+                long kills = seed - FIRST_SEED + 1;
+                if (kills % 10 == 0 || kills == KILLS) {
+                    say(kills);
+                }
             }
             endsWithNothing(config, engine);
         }
-        System.out.println("killed " + KILLS + " times; the oldest snapshot was " + oldest.toMillis()
+    }
+
+    private void say(long kills) {
+        System.out.println("killed " + kills + " times; the oldest snapshot was " + oldest.toMillis()
                 + " ms old at the kill, and the last had " + restored + " requests of all lives");
     }
 

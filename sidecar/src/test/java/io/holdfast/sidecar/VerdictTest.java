@@ -24,10 +24,10 @@ class VerdictTest {
                         + " 12.0 % to 23.9 % sooner).",
                 "HARMFUL | 7.4 | 2.2 | 12.9 | HARMS | With holds the first token comes 7.4 % later (95 % interval: 2.2"
                         + " % to 12.9 % later).",
-                "NO_BENEFIT | -0.4 | -1.9 | 1.1 | DOES_NOTHING | With holds the first token comes 0.4 % sooner (95 %"
-                        + " interval: 1.9 % sooner to 1.1 % later).",
-                "UNPROVEN | 1 | -9 | 12 | CANNOT_TELL | Because of the test. So far the first token comes 1.0 % later"
-                        + " (95 % interval: 9.0 % sooner to 12.0 % later)."
+                "NO_BENEFIT | -0.4 | -1.9 | 1.1 | DOES_NOTHING | No difference that would matter: with holds the first"
+                        + " token comes 1.9 % sooner to 1.1 % later (95 % interval).",
+                "UNPROVEN | 1 | -9 | 12 | CANNOT_TELL | Because of the test. So far the first token comes 9.0 % sooner"
+                        + " to 12.0 % later (95 % interval)."
             })
     void effect_isSaidInPlainWords(
             State state, double percent, double low, double high, Verdict.Word word, String said) {
@@ -57,10 +57,12 @@ class VerdictTest {
     void summary_saysWhatItHoldsSavedAndNeeds() {
         assertThat(CannedPage.helping("main").summary())
                 .isEqualTo("Engine main holds 6 prefixes (41,216 tokens, 16 % of its cache); its requests found 61 %"
-                        + " of their prompts in the cache over the last 10 min; holds that were always on would"
-                        + " save 316,824 tokens of prompts in that time, by a model; whether holding helps:"
+                        + " of their prompts in the cache over the last 10 min; a simulation of its cache finds"
+                        + " 316,824 tokens of these prompts more with holds that are always on; whether holding helps:"
                         + " helps, first token 18.1 % sooner (95 % interval 12.0 % to 23.9 % sooner, 64"
                         + " windows).");
+        assertThat(CannedPage.idle("main").summary())
+                .endsWith("does nothing, first token 1.9 % sooner to 1.1 % later (95 % interval, 64 windows).");
         assertThat(CannedPage.untold("main").summary())
                 .endsWith(
                         "whether holding helps: cannot tell yet; it would need this: measuring: 1 of at least 4 rounds"

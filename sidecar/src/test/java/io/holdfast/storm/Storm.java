@@ -1,5 +1,6 @@
 package io.holdfast.storm;
 
+import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.fault.CacheFault;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SplittableRandom;
 
 /*
@@ -33,6 +35,13 @@ import java.util.SplittableRandom;
  * has it, so a restart that is heard is believed. Of such a storm's events none comes twice or out of order and none is
  * numbered anew, and what may be on its way is remembered for a replay: otherwise a cache that lives looks like a new one, and
  * nobody could count.
+ *
+ * The loop
+ * --------
+ * Every sidecar measures what its holds do, three in four in windows so short that a storm sees many: automatic holds, and the
+ * half of the requested ones that clients offer for it, are let go again and again. Clients report first tokens, since of the
+ * engine's own there are too few between two faults. What that adds is drawn apart as well. Where holds are priorities
+ * nothing is measured: nothing takes them back.
  *
  * Two sidecars at one engine hold half of what there is together, each less than a half: neither can know what the other is
  * about to do.
@@ -63,6 +72,7 @@ final class Storm {
             int kept,
             int unforeseenDeaths,
             boolean exact,
+            boolean switched,
             Map<String, String> failures) {
         /** Whether a quarter of the guard was held for a tenth of the time. */
         boolean bites() {
@@ -88,9 +98,13 @@ final class Storm {
     private final boolean twins;
     private final Calms calms;
     private final TouchJudge judge;
+    /** Apart from all else, so that storms stay what they were before anything was measured. */
+    private final SplittableRandom measuring;
+
     private boolean raging = true;
     private long samples;
     private long biting;
+    private boolean switched;
 
     /** @param holding whether clients ask for holds: without any, nothing that goes wrong is a sidecar's fault */
     Storm(long seed, boolean holding) {
@@ -118,6 +132,7 @@ final class Storm {
         this.oracle = new StormOracle(time, tracing);
         this.holding = holding;
         this.random = new SplittableRandom(seed);
+        this.measuring = new SplittableRandom(~seed);
         this.end = random.nextLong(80, 130) * Timeline.SECOND;
         this.twins = random.nextInt(4) == 0;
         int count = switch (random.nextInt(10)) {
@@ -173,13 +188,21 @@ final class Storm {
                     variant.way,
                     longestAnswer,
                     random.nextInt(3) == 0,
-                    settings.maxPromptTokens());
+                    settings.maxPromptTokens(),
+                    Optional.of(effect()));
             double appetite = two ? 0.45 : 0.6 + 0.8 * random.nextDouble();
             StormProcess process = new StormProcess(
                     name + (i == 0 ? " first" : " second"), time, random.split(), oracle, engine, written, appetite);
             processes.add(process);
             homes.put(process, engine);
         }
+    }
+
+    /** As it comes without a word of the operator's, or in windows of which a storm sees many. */
+    private EffectSettings effect() {
+        return measuring.nextInt(4) == 0
+                ? EffectSettings.DEFAULTS
+                : EffectSettings.DEFAULTS.withWindow(Duration.ofMillis(measuring.nextInt(1_500, 4_000)));
     }
 
     Result run() {
@@ -198,6 +221,7 @@ final class Storm {
                 oracle.keptPins(),
                 oracle.unforeseenDeaths(),
                 judge.exact(),
+                switched,
                 oracle.failures());
     }
 
@@ -210,6 +234,7 @@ final class Storm {
         time.after(random.nextLong(200, 2_000) * Timeline.MILLI, () -> client(process));
         VirtualEngine engine = process.engine();
         process.sidecar().ifPresent(sidecar -> {
+            sidecar.report(measuring.nextDouble(0.05, 0.5), 40);
             int kind = random.nextInt(100);
             if (kind < 4) {
                 sidecar.releaseOne(random);
@@ -224,7 +249,12 @@ final class Storm {
                     Traffic.Shared prefix = traffic.get(engine).any();
                     int more = prefix.tokens().length;
                     if (wanted + more <= process.appetite * engine.guard()) {
-                        sidecar.hold(prefix.blocks(), prefix.tokens(), process.lease(LONGEST_LEASE));
+                        Duration lease = process.lease(LONGEST_LEASE);
+                        if (measuring.nextBoolean()) {
+                            sidecar.holdToBeMeasured(prefix.blocks(), prefix.tokens(), lease);
+                        } else {
+                            sidecar.hold(prefix.blocks(), prefix.tokens(), lease);
+                        }
                         wanted += more;
                     }
                 }
@@ -407,6 +437,9 @@ final class Storm {
             rank.lookAtEnds(traffic.get(engine).ends());
         });
         samples++;
+        switched |= processes.stream()
+                .flatMap(process -> process.sidecar().stream())
+                .anyMatch(StormSidecar::switched);
         biting += engine.isUp() && engine.guard() > 0 && 4 * judge.heldTokens(engine) >= engine.guard() ? 1 : 0;
         if (variant.lasts()) {
             processes.stream().filter(process -> homes.get(process) == engine).forEach(judge::countsEnough);

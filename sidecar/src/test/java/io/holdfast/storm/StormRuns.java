@@ -31,6 +31,7 @@ final class StormRuns {
         int failed = 0;
         int kept = 0;
         int unforeseen = 0;
+        int switched = 0;
         long began = System.nanoTime();
         for (long seed = from; seed < to; seed++) {
             Storm.Result result = new Storm(
@@ -45,6 +46,7 @@ final class StormRuns {
             sum[1] += result.bites() ? 1 : 0;
             sum[2] += result.failures().isEmpty() ? 0 : 1;
             sum[3] += result.exact() ? 1 : 0;
+            switched += result.switched() ? 1 : 0;
             if (!result.bites()) {
                 toothless.add(seed);
             }
@@ -63,8 +65,9 @@ final class StormRuns {
         double millis = (System.nanoTime() - began) / 1e6 / Math.max(1, to - from);
         System.out.printf(
                 "%d storms, %d failed, %d did not bite, %d pins kept openly at the end,"
-                        + " %d engines ended by a block that nobody could know to be doubled, %.0f ms each%n",
-                to - from, failed, toothless.size(), kept, unforeseen, millis);
+                        + " %d engines ended by a block that nobody could know to be doubled, in %d holds were let go"
+                        + " of to be measured, %.0f ms each%n",
+                to - from, failed, toothless.size(), kept, unforeseen, switched, millis);
         of.forEach((variant, sum) -> System.out.printf(
                 "%5d  %s: in %d something was held, %d failed, %d counted exactly%n",
                 sum[0], variant, sum[1], sum[2], sum[3]));

@@ -13,6 +13,8 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.effect.EffectSettings;
+import io.holdfast.core.effect.FirstToken;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
@@ -95,6 +97,7 @@ final class StormSidecar {
      * What an operator wrote.
      *
      * @param promisesSizes whether the largest prompt is written down, or left to be measured
+     * @param measuring how it is measured what holds do, for which holds are let go now and then
      */
     record Written(
             Duration tick,
@@ -103,11 +106,25 @@ final class StormSidecar {
             Way way,
             int longestAnswer,
             boolean promisesSizes,
-            int longest) {
+            int longest,
+            Optional<EffectSettings> measuring) {
+
+        /** One who does not measure. */
+        Written(
+                Duration tick,
+                boolean automatic,
+                Duration automaticLease,
+                Way way,
+                int longestAnswer,
+                boolean promisesSizes,
+                int longest) {
+            this(tick, automatic, automaticLease, way, longestAnswer, promisesSizes, longest, Optional.empty());
+        }
 
         /** The same by another backend. */
         Written by(Way other) {
-            return new Written(tick, automatic, automaticLease, other, longestAnswer, promisesSizes, longest);
+            return new Written(
+                    tick, automatic, automaticLease, other, longestAnswer, promisesSizes, longest, measuring);
         }
     }
 
@@ -175,7 +192,7 @@ final class StormSidecar {
                         ControllerSettings.LEAST_SAVING,
                         written.tick(),
                         ControllerSettings.OWN_REQUESTS_AN_HOUR,
-                        Optional.empty()),
+                        written.measuring()),
                 network.engine().isVllm() ? RequestRules.vllm() : RequestRules.sglang(),
                 switch (written.way()) {
                     case DRY_RUN -> Backends.only(new DryRunBackend());
@@ -250,7 +267,20 @@ final class StormSidecar {
 
     /** The same by its tokens, so that it may be sent alone. */
     void hold(long[] path, int[] tokens, Duration lease) {
-        controller.request(new HoldRequest(path, tokens, lease)).whenComplete((hold, failure) -> {
+        ask(new HoldRequest(path, tokens, lease));
+    }
+
+    /** The same for a client that lets it go now and then, so that it is measured what it does. */
+    void holdToBeMeasured(long[] path, int[] tokens, Duration lease) {
+        ask(new HoldRequest(path, tokens, lease).toBeMeasured());
+    }
+
+    private void ask(HoldRequest request) {
+        long[] path = new long[request.blocks()];
+        for (int i = 0; i < path.length; i++) {
+            path[i] = request.block(i);
+        }
+        controller.request(request).whenComplete((hold, failure) -> {
             if (failure == null) {
                 asked.put(hold.id(), path);
             }
@@ -349,6 +379,18 @@ final class StormSidecar {
     /** What the engine has, or may have, for us. */
     long countedTokens() {
         return controller.view().budget().pinnedTokens();
+    }
+
+    /** Reports so many first tokens, as a router would. */
+    void report(double seconds, int count) {
+        for (int i = 0; i < count; i++) {
+            boolean _ = controller.firstToken(new FirstToken(seconds, 400, OptionalInt.of(200), Optional.empty()));
+        }
+    }
+
+    /** Whether holds were off for a while, to measure what they do. */
+    boolean switched() {
+        return controller.view().ttft().offTime().isPositive();
     }
 
     /** Whether it knows yet how long blocks are, so that it can count tokens. */

@@ -38,6 +38,9 @@ final class StormTest {
         assertThat(results.stream().filter(Storm.Result::bites).count())
                 .as("storms in which a quarter of the guard was held for a tenth of the time")
                 .isGreaterThanOrEqualTo(results.size() * 9L / 10);
+        assertThat(results.stream().filter(Storm.Result::switched).count())
+                .as("storms in which holds were let go of to be measured")
+                .isGreaterThanOrEqualTo(results.size() / 5L);
     }
 
     /** Each was the first storm that showed one of the faults that storms have found; of 1,000 then, 340 failed. */
@@ -47,9 +50,9 @@ final class StormTest {
         assertThat(new Storm(seed, true).run().failures()).isEmpty();
     }
 
-    /** What events tell late, and what they never told of the beginning. */
+    /** What events tell late, what they never told of the beginning, and a touch that waited until nobody wanted it. */
     @ParameterizedTest
-    @CsvSource({"PRIORITY_TOUCH, 20", "PRIORITY_TOUCH, 568", "KEEP_WARM_VLLM, 43"})
+    @CsvSource({"PRIORITY_TOUCH, 20", "PRIORITY_TOUCH, 568", "KEEP_WARM_VLLM, 43", "KEEP_WARM, 46"})
     void stormOfRequestsThatFoundAFault_findsItNoMore(StormVariant variant, long seed) {
         assertThat(new Storm(variant, seed, true, false, 1).run().failures()).isEmpty();
     }

@@ -11,7 +11,7 @@ public final class DryRunBackend implements Backend {
     public static final String NAME = "dry_run";
 
     /** The same needs as the strictest backend, so that the plan is one that could be carried out. */
-    private static final BackendTraits TRAITS = BackendTraits.hard()
+    public static final BackendTraits TRAITS = BackendTraits.hard()
             .needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH)
             .endingByThemselves();
 

@@ -28,7 +28,7 @@ public final class KeepWarmBackend implements Backend {
     /** What configuration and reasons call it. */
     public static final String NAME = "keep_warm";
 
-    private static final BackendTraits TRAITS =
+    public static final BackendTraits TRAITS =
             BackendTraits.soft().needing(Need.TOKENS).thatFade();
 
     private final PrefixSender sender;

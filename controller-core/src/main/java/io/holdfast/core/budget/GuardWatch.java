@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 public final class GuardWatch {
     private final StallWatch stalls = new StallWatch();
     private final ForeignPins foreign = new ForeignPins();
-    private final RunningPeak peak = new RunningPeak();
+    private final RecentPeak running = new RecentPeak();
 
     private OptionalLong beside = OptionalLong.empty();
 
@@ -33,7 +33,7 @@ public final class GuardWatch {
         beside = readings.usedTokens() instanceof Reading.Known used
                 ? OptionalLong.of(Math.max(0, (long) used.value() - ourTokens))
                 : OptionalLong.empty();
-        peak.look(readings, nowNanos);
+        running.look(readings.runningRequests().number().orElse(0), nowNanos);
         if (readings.blockTokens().number().isPresent()) {
             foreign.look(readings, ourTokens, quietSinceNanos, askedNanos);
         }
@@ -74,7 +74,7 @@ public final class GuardWatch {
                 answers,
                 foreign.tokens(nowNanos),
                 foreign.seenAtRest(nowNanos),
-                peak.requests(nowNanos),
+                running.requests(nowNanos),
                 beside);
     }
 }

@@ -19,6 +19,10 @@ public final class PromptSizes {
     private static final int BUCKETS = (65 - STEPS_LOG2) << STEPS_LOG2;
 
     private final int[][] counts = new int[SLOTS][BUCKETS];
+    /** Of all slots together: it is asked for in every round, and a sample changes one number of it. */
+    private final int[] sums = new int[BUCKETS];
+
+    private int samples;
     private final long[] largest = new long[SLOTS];
     private final int[] unmeasured = new int[SLOTS];
     private long slot;
@@ -53,10 +57,16 @@ public final class PromptSizes {
         reached(tokens, nanos);
         largestPromptEver = Math.max(largestPromptEver, tokens);
         int at = (int) (slot % SLOTS);
-        counts[at][bucket(tokens)]++;
+        count(at, bucket(tokens), 1);
         if (before > 0) {
             takeBack(bucket(before), at);
         }
+    }
+
+    private void count(int at, int bucket, int more) {
+        counts[at][bucket] += more;
+        sums[bucket] += more;
+        samples += more;
     }
 
     /** A request left a path of this length. */
@@ -70,9 +80,9 @@ public final class PromptSizes {
     /** From the youngest slot that has one: chunks follow each other within seconds. */
     private void takeBack(int bucket, int at) {
         for (int age = 0; age < SLOTS; age++) {
-            int[] slotCounts = counts[(at - age + SLOTS) % SLOTS];
-            if (slotCounts[bucket] > 0) {
-                slotCounts[bucket]--;
+            int from = (at - age + SLOTS) % SLOTS;
+            if (counts[from][bucket] > 0) {
+                count(from, bucket, -1);
                 return;
             }
         }
@@ -80,20 +90,12 @@ public final class PromptSizes {
 
     public Facts facts(long nanos) {
         advance(nanos);
-        int[] sum = new int[BUCKETS];
-        int count = 0;
-        for (int[] slotCounts : counts) {
-            for (int i = 0; i < BUCKETS; i++) {
-                sum[i] += slotCounts[i];
-                count += slotCounts[i];
-            }
-        }
         long max = Arrays.stream(largest).max().orElse(0);
         return new Facts(
-                count,
+                samples,
                 max,
-                quantile(sum, count, 0.9, max),
-                quantile(sum, count, 0.99, max),
+                quantile(0.9, max),
+                quantile(0.99, max),
                 Arrays.stream(unmeasured).sum(),
                 largestPromptEver,
                 largestEver);
@@ -133,18 +135,21 @@ public final class PromptSizes {
     private void advance(long nanos) {
         long wanted = nanos / SLOT_NANOS;
         for (long next = Math.max(slot + 1, wanted - SLOTS + 1); next <= wanted; next++) {
-            Arrays.fill(counts[(int) (next % SLOTS)], 0);
-            largest[(int) (next % SLOTS)] = 0;
-            unmeasured[(int) (next % SLOTS)] = 0;
+            int at = (int) (next % SLOTS);
+            for (int i = 0; i < BUCKETS; i++) {
+                count(at, i, -counts[at][i]);
+            }
+            largest[at] = 0;
+            unmeasured[at] = 0;
         }
         slot = Math.max(slot, wanted);
     }
 
-    private static long quantile(int[] sum, int count, double p, long max) {
-        long rank = (long) Math.ceil(p * count);
+    private long quantile(double p, long max) {
+        long rank = (long) Math.ceil(p * samples);
         long seen = 0;
         for (int i = 0; i < BUCKETS && rank > 0; i++) {
-            seen += sum[i];
+            seen += sums[i];
             if (seen >= rank) {
                 return Math.min(max, upperEdge(i));
             }

@@ -194,6 +194,8 @@ public final class Pins {
         boolean answered;
 
         boolean refused;
+        /** Whether the last call to unpin it had no clear answer, so that it may be there still. */
+        boolean unclear;
         /** The last step of its leavers' entries. */
         Step written = Step.PINNED;
 
@@ -688,7 +690,7 @@ public final class Pins {
         return new PinsView(
                 count(pin -> pin.state == State.PINNED),
                 count(Pins::isLeftover),
-                count(pin -> pin.state == State.UNSURE || awaited(pin)),
+                count(pin -> pin.state == State.UNSURE || awaited(pin) || (pin.unclear && pin.leaving())),
                 count(pin -> pin.state == State.KEPT && pin.releasable()),
                 count(pin -> pin.refused && pin.leaving()),
                 abandoned.size(),
@@ -1255,6 +1257,7 @@ public final class Pins {
     private void unpinAnswered(Pin pin, Outcome outcome) {
         pin.refused = false;
         pin.answered |= outcome.kind() != Kind.NOT_SENT;
+        pin.unclear = outcome.kind() == Kind.DEFERRED;
         switch (outcome.kind()) {
             case ACCEPTED, CLIPPED -> gone(pin);
             case MISSING -> {

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -468,6 +469,64 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         }
         Arrays.sort(needs);
         return OptionalLong.of(needs[(count * 9 + 9) / 10 - 1]);
+    }
+
+    /** What so many of the last prompts ask of the cache together. */
+    public Demand demand(long atOnce, int tokensOfABlock) {
+        int count = (int) Math.min(atOnce, Math.min(promptCount, PROMPTS));
+        Set<Entry> shared = new HashSet<>();
+        long once = 0;
+        long full = 0;
+        for (int i = 1; i <= count; i++) {
+            Prompt prompt = prompts[(promptCount - i) % PROMPTS];
+            int blocks = prompt.request.promptBlocks();
+            int covered = 0;
+            for (Optional<Entry> at = deepest(prompt); at.isPresent(); at = at.get().above) {
+                Entry entry = at.get();
+                if (entry.ways > 1 && entry.blocks <= blocks) {
+                    covered = Math.max(covered, entry.blocks);
+                    shared.add(entry);
+                }
+            }
+            full += blocks;
+            once += blocks - covered;
+        }
+        for (Entry entry : shared) {
+            once += entry.blocks - sharedAbove(entry);
+        }
+        return new Demand(count, once * tokensOfABlock, full * tokensOfABlock);
+    }
+
+    /** What is shared may have been found out after the prompt was seen. */
+    private Optional<Entry> deepest(Prompt prompt) {
+        List<Entry> found = new ArrayList<>();
+        tree.watchedOn(prompt.request.lastBlock(), block -> entry(block).ifPresent(found::add));
+        return found.isEmpty() ? prompt.deepest : Optional.of(found.getFirst());
+    }
+
+    private static int sharedAbove(Entry entry) {
+        for (Optional<Entry> at = entry.above; at.isPresent(); at = at.get().above) {
+            if (at.get().ways > 1) {
+                return at.get().blocks;
+            }
+        }
+        return 0;
+    }
+
+    /** How long the last prompts were. */
+    public Lengths lengths(int tokensOfABlock) {
+        int count = Math.min(promptCount, PROMPTS);
+        long[] blocks = new long[count];
+        for (int i = 0; i < count; i++) {
+            blocks[i] = prompts[i].request.promptBlocks();
+        }
+        Arrays.sort(blocks);
+        return count == 0
+                ? Lengths.NONE
+                : new Lengths(
+                        count,
+                        blocks[(count + 1) / 2 - 1] * tokensOfABlock,
+                        blocks[(count * 9 + 9) / 10 - 1] * tokensOfABlock);
     }
 
     @Override

@@ -21,7 +21,8 @@ public record Evidence(boolean open, double without, double with, double of) {
                 ? "no request was seen that would tell"
                 : String.format(
                         Locale.ROOT,
-                        "of recent prompts a model of this cache finds %.1f %% with such holds and %.1f %% without",
+                        "of recent prompts a simulation of this cache finds %.1f %% with such holds and %.1f %%"
+                                + " without",
                         100 * with / of,
                         100 * without / of);
     }

@@ -17,11 +17,14 @@ public final class LruCache {
      * with one stamp the one with the larger number goes first, which mostly is the one that was remembered later: so what
      * is evicted does not depend on how the heap happens to lie.
      *
-     * The heap
-     * --------
-     * Each use, and each time that a block is let go of, puts an entry with the stamp of that moment into a heap. Entries are
-     * never searched for: one that is not its block's stamp any more, or whose block is kept or gone, is passed over when it
-     * comes to the top, and when such entries are most of the heap it is built anew.
+     * Entries
+     * -------
+     * Each use, and each time that a block is let go of, makes an entry with the stamp of that moment. Nearly all come in the
+     * order of their stamps, so they stand in a queue, where adding and taking cost the same however many there are. One that
+     * comes out of order (let go of long after its last use, or used at the moment of another path) goes into a heap beside
+     * it, and the older of both fronts is the next. Entries are never searched for: one that is not its block's stamp any
+     * more, or whose block is kept or gone, is passed over when it comes to the front, and when such entries are most of
+     * those that there are, they are dropped.
      */
     private static final int FEWEST = 1 << 10;
     private static final int NONE = -1;
@@ -36,16 +39,43 @@ public final class LruCache {
     private final BlockSet blocks = new BlockSet();
     private long[] stamps = new long[FEWEST];
     private short[] keepers = new short[FEWEST];
-    /** The newest stamp by which a block is in the heap; 0 where it is not. */
+    /** The newest stamp of an entry of a block; 0 where it has none. */
     private long[] queued = new long[FEWEST];
 
     private long lastNanos = Long.MIN_VALUE;
     /** Moments are counted, so that a stamp has room for depths. */
     private long moment;
 
-    private long[] heapStamps = new long[FEWEST];
-    private int[] heapBlocks = new int[FEWEST];
-    private int entries;
+    private final Entries queue = new Entries();
+    /** Where the queue begins. */
+    private int front;
+
+    private final Entries heap = new Entries();
+
+    /** Stamps and their blocks, side by side. */
+    private static final class Entries {
+        private long[] stamps = new long[FEWEST];
+        private int[] blocks = new int[FEWEST];
+        private int end;
+
+        void set(int place, long at, int block) {
+            stamps[place] = at;
+            blocks[place] = block;
+        }
+
+        boolean isFull() {
+            return end == blocks.length;
+        }
+
+        void grow() {
+            stamps = Arrays.copyOf(stamps, 2 * stamps.length);
+            blocks = Arrays.copyOf(blocks, 2 * blocks.length);
+        }
+
+        boolean goesBefore(int place, long at, int block) {
+            return LruCache.goesBefore(stamps[place], blocks[place], at, block);
+        }
+    }
 
     /**
      * @param capacity in blocks
@@ -64,9 +94,9 @@ public final class LruCache {
         return blocks;
     }
 
-    /** What waits in the heap, passed over or not. */
+    /** How many entries there are, those to be passed over included. */
     int entries() {
-        return entries;
+        return queue.end - front + heap.end;
     }
 
     public int capacity() {
@@ -124,6 +154,10 @@ public final class LruCache {
                 blocks.add(block);
             }
             stamps[block] = moment << DEPTH_BITS | DEEPEST - Math.min(depth, DEEPEST);
+        }
+        // From the end on, which is the order in which they go.
+        for (int depth = stored - 1; depth >= 0; depth--) {
+            int block = path[depth];
             if (keepers[block] == 0) {
                 push(stamps[block], block);
             }
@@ -162,12 +196,18 @@ public final class LruCache {
     }
 
     private int popOldest() {
-        while (entries > 0) {
-            long at = heapStamps[0];
-            int block = heapBlocks[0];
-            entries--;
-            siftDown(heapStamps[entries], heapBlocks[entries]);
-            leftHeap(block, at);
+        while (entries() > 0) {
+            boolean fromHeap = heap.end > 0
+                    && (front == queue.end || heap.goesBefore(0, queue.stamps[front], queue.blocks[front]));
+            long at = fromHeap ? heap.stamps[0] : queue.stamps[front];
+            int block = fromHeap ? heap.blocks[0] : queue.blocks[front];
+            if (fromHeap) {
+                heap.end--;
+                siftDown(heap.stamps[heap.end], heap.blocks[heap.end]);
+            } else {
+                front++;
+            }
+            forget(block, at);
             if (stands(block, at)) {
                 return block;
             }
@@ -179,7 +219,8 @@ public final class LruCache {
         return stamps[block] == at && keepers[block] == 0 && blocks.has(block);
     }
 
-    private void leftHeap(int block, long at) {
+    /** An entry is no more. */
+    private void forget(int block, long at) {
         if (queued[block] == at) {
             queued[block] = 0;
         }
@@ -190,58 +231,80 @@ public final class LruCache {
             return;
         }
         queued[block] = at;
-        if (entries == heapBlocks.length) {
-            dropPassedOver();
-            if (2 * entries > heapBlocks.length) {
-                heapStamps = Arrays.copyOf(heapStamps, 2 * heapStamps.length);
-                heapBlocks = Arrays.copyOf(heapBlocks, 2 * heapBlocks.length);
+        if (front == queue.end || queue.goesBefore(queue.end - 1, at, block)) {
+            if (queue.isFull()) {
+                tidyQueue();
             }
+            queue.set(queue.end++, at, block);
+        } else {
+            if (heap.isFull()) {
+                tidyHeap();
+            }
+            siftUp(heap.end++, at, block);
         }
-        siftUp(entries++, at, block);
     }
 
     private void dropPassedOver() {
-        int before = entries;
-        entries = 0;
-        for (int place = 0; place < before; place++) {
-            if (stands(heapBlocks[place], heapStamps[place])) {
-                siftUp(entries++, heapStamps[place], heapBlocks[place]);
+        tidyQueue();
+        tidyHeap();
+    }
+
+    /** Drops what would be passed over, and makes room where that is not most of it. */
+    private void tidyQueue() {
+        int kept = 0;
+        for (int place = front; place < queue.end; place++) {
+            long at = queue.stamps[place];
+            int block = queue.blocks[place];
+            if (stands(block, at)) {
+                queue.set(kept++, at, block);
             } else {
-                leftHeap(heapBlocks[place], heapStamps[place]);
+                forget(block, at);
             }
+        }
+        front = 0;
+        queue.end = kept;
+        if (2 * kept > queue.blocks.length) {
+            queue.grow();
+        }
+    }
+
+    private void tidyHeap() {
+        int before = heap.end;
+        heap.end = 0;
+        for (int place = 0; place < before; place++) {
+            if (stands(heap.blocks[place], heap.stamps[place])) {
+                siftUp(heap.end++, heap.stamps[place], heap.blocks[place]);
+            } else {
+                forget(heap.blocks[place], heap.stamps[place]);
+            }
+        }
+        if (2 * heap.end > heap.blocks.length) {
+            heap.grow();
         }
     }
 
     private void siftUp(int from, long at, int block) {
         int place = from;
-        while (place > 0 && goesBefore(at, block, (place - 1) / 2)) {
-            heapStamps[place] = heapStamps[(place - 1) / 2];
-            heapBlocks[place] = heapBlocks[(place - 1) / 2];
+        while (place > 0 && !heap.goesBefore((place - 1) / 2, at, block)) {
+            heap.set(place, heap.stamps[(place - 1) / 2], heap.blocks[(place - 1) / 2]);
             place = (place - 1) / 2;
         }
-        heapStamps[place] = at;
-        heapBlocks[place] = block;
+        heap.set(place, at, block);
     }
 
     private void siftDown(long at, int block) {
         int place = 0;
-        for (int child = 1; child < entries; child = 2 * place + 1) {
-            if (child + 1 < entries && goesBefore(heapStamps[child + 1], heapBlocks[child + 1], child)) {
+        for (int child = 1; child < heap.end; child = 2 * place + 1) {
+            if (child + 1 < heap.end && heap.goesBefore(child + 1, heap.stamps[child], heap.blocks[child])) {
                 child++;
             }
-            if (goesBefore(at, block, child)) {
+            if (!heap.goesBefore(child, at, block)) {
                 break;
             }
-            heapStamps[place] = heapStamps[child];
-            heapBlocks[place] = heapBlocks[child];
+            heap.set(place, heap.stamps[child], heap.blocks[child]);
             place = child;
         }
-        heapStamps[place] = at;
-        heapBlocks[place] = block;
-    }
-
-    private boolean goesBefore(long at, int block, int place) {
-        return goesBefore(at, block, heapStamps[place], heapBlocks[place]);
+        heap.set(place, at, block);
     }
 
     private static boolean goesBefore(long at, int block, long otherAt, int other) {

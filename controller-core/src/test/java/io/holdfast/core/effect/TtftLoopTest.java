@@ -36,6 +36,7 @@ final class TtftLoopTest {
     private double off = 0.1;
     private int perSecond = 5;
     private double waiting;
+    private boolean stays;
     private double itlOn = 0.03;
     private boolean told = true;
     private double cachedOn = 0.5;
@@ -62,7 +63,7 @@ final class TtftLoopTest {
     }
 
     private void second() {
-        loop.tick(now * SECOND, holds && isOn(), Optional.empty());
+        loop.tick(now * SECOND, holds && (isOn() || stays), Optional.empty());
         if (now % WINDOW == WINDOW - 1) {
             arms.add(isOn());
         }
@@ -227,6 +228,20 @@ final class TtftLoopTest {
         holds = true;
         windows(3);
         assertThat(loop.effect().windows()).isEqualTo(1);
+    }
+
+    @Test
+    void offWindow_inWhichItIsHeldStill_isNone() {
+        stays = true;
+        on = 0.05;
+        List<String> reasons = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            windows(1);
+            reasons.add(reason());
+        }
+        assertThat(arms).contains(false);
+        assertThat(reasons).anySatisfy(said -> assertThat(said).endsWith("what was to be let go was held still"));
+        assertThat(loop.effect().effectPercent()).isEmpty();
     }
 
     @Test

@@ -652,6 +652,7 @@ final class PinsTest {
         EngineIdentity other = new EngineIdentity("http://other:1", "http://10.0.0.9:1", Optional.of("m"));
         harness.disk.append(new LedgerLine.Header(LedgerLine.Header.VERSION, other));
         harness.disk.append(Step.PINNED, 9, 77, 2);
+        harness.disk.append(Step.UNSURE, 10, 78, 2);
         List<LedgerLine> before = harness.disk.read();
         harness.engine.pins.put(77L, 1);
         ControllerHarness.Engine engine = harness.engine;
@@ -666,6 +667,8 @@ final class PinsTest {
         assertThat(engine.pins).as("before it is known which engine answers").containsEntry(77L, 1);
         controller.engineIs(new EngineIdentity("http://here:1", "http://127.0.0.1:1", Optional.of("m")));
         for (int i = 1; i < 100; i++) {
+            // That this one has served and is at rest says nothing of the other.
+            controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, i, i * ControllerHarness.SECOND));
             controller.poll(i * ControllerHarness.SECOND);
         }
         assertThat(engine.pins).containsEntry(77L, 1);

@@ -920,8 +920,8 @@ final class PlannerTest {
             assertThat(line.reason())
                     .isEqualTo(
                             "a conversation after its turn 2, used once, last 3 s ago: 80 % of such prefixes are used"
-                                + " again within 300 s; of recent prompts a model of this cache finds 12.0 % with such"
-                                + " holds and 8.0 % without");
+                                + " again within 300 s; of recent prompts a simulation of this cache finds 12.0 % with"
+                                + " such holds and 8.0 % without");
         });
     }
 
@@ -1041,7 +1041,8 @@ final class PlannerTest {
         assertThat(plan().lines()).allSatisfy(line -> {
             assertThat(line.code()).isEqualTo(Reason.NOT_LICENSED);
             assertThat(line.reason())
-                    .contains("of recent prompts a model of this cache finds 8.0 % with such holds and 9.0 % without");
+                    .contains("of recent prompts a simulation of this cache finds 8.0 % with such holds and 9.0 %"
+                            + " without");
         });
     }
 

@@ -294,6 +294,45 @@ final class SharedPrefixesTest {
         assertThat(seen()).isPresent();
     }
 
+    /** The example that is often counted otherwise: 64 requests of 448 tokens, 248 of which all of them share. */
+    @Test
+    void demand_hasWhatIsSharedOnce_andSaysWhatItWouldBeInFull() {
+        for (int i = 0; i < 70; i++) {
+            user(31, 25);
+        }
+
+        assertThat(prefixes.demand(64, 8)).isEqualTo(new Demand(64, 13_048, 28_672));
+        assertThat(prefixes.demand(1, 8)).isEqualTo(new Demand(1, 448, 448));
+        assertThat(prefixes.demand(1_000, 8).prompts()).isEqualTo(70);
+        assertThat(prefixes.demand(0, 8)).isEqualTo(Demand.NONE);
+    }
+
+    @Test
+    void demandOfTwoTeams_hasTheCommonPromptOnceAndEachTeamsOnce() {
+        long[] one = user(20, 5);
+        long[] other = user(20, 5);
+        long[] first = below(one[4], 3);
+        long[] second = below(one[4], 3);
+        long[] third = below(other[4], 4);
+        long[] fourth = below(other[4], 4);
+
+        // 20 common, 5 for each team, and the ends: 3 + 3 + 4 + 4.
+        assertThat(prefixes.demand(4, 1)).isEqualTo(new Demand(4, 44, 28 + 28 + 29 + 29));
+        assertThat(first.length + second.length + third.length + fourth.length).isEqualTo(14);
+    }
+
+    @Test
+    void lengths_areOfTheLastPrompts() {
+        assertThat(prefixes.lengths(16)).isEqualTo(Lengths.NONE);
+        for (int i = 0; i < 8; i++) {
+            user(20, 3);
+        }
+        user(20, 30);
+        user(20, 40);
+
+        assertThat(prefixes.lengths(16)).isEqualTo(new Lengths(10, 23 * 16, 50 * 16));
+    }
+
     @Test
     void needBeside_isOfTheNinthOfTenPrompts() {
         for (int i = 0; i < 8; i++) {

@@ -1,5 +1,6 @@
 /**
- * What tests of engines share, in this module and in those on top of it: recordings of real engines and a listener.
+ * What tests of engines share, in this module and in those on top of it: recordings of real engines, a listener, and a
+ * headless browser for whoever has a page to show.
  *
  * <p>Must not: test anything.
  */

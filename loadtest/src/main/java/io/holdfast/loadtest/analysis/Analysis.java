@@ -2,10 +2,13 @@ package io.holdfast.loadtest.analysis;
 
 import io.holdfast.evidence.CacheProof;
 import io.holdfast.evidence.CrossoverData;
+import io.holdfast.evidence.CrossoverPlan;
+import io.holdfast.evidence.DoseResponse;
 import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Experiment;
 import io.holdfast.evidence.Experiment.LostHolds;
 import io.holdfast.evidence.Judge;
+import io.holdfast.evidence.Shortfall;
 import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
@@ -30,15 +33,22 @@ public final class Analysis {
     private final Journal.Contents run;
     private final RunHeader header;
     private final List<LegRecord> legs;
+    private final Beside beside;
+    private final int look;
     private final List<LegRecord> measured;
     private final LegPairs pairs;
 
-    private Analysis(Journal.Contents run) {
+    /** @param look at whose data is looked, counted from 1 */
+    private Analysis(Journal.Contents run, Beside beside, int look) {
         this.run = run;
+        this.beside = beside;
         this.header = run.header();
+        this.look = look;
         this.legs = run.legs();
-        this.measured = legs.stream().filter(LegRecord::isMeasured).toList();
-        this.pairs = LegPairs.of(measured);
+        this.measured = legs.stream()
+                .filter(leg -> leg.isMeasured() && leg.life() <= header.plan().livesAt(look))
+                .toList();
+        this.pairs = LegPairs.of(header.plan().design(), measured);
     }
 
     /** Judges a run from its journal alone. */
@@ -46,8 +56,56 @@ public final class Analysis {
         return of(Journal.read(journal));
     }
 
+    /**
+     * Judges a run by the first of its declared looks that decides, or by the last that its data has come to. What lies between
+     * two looks has no verdict of its own.
+     */
     public static Result of(Journal.Contents run) {
-        return new Analysis(run).result();
+        return of(run, Beside.NOTHING);
+    }
+
+    /** The same for one of several runs that were planned together. */
+    public static Result of(Journal.Contents run, Beside beside) {
+        CrossoverPlan plan = run.header().plan();
+        int looks = plan.allLooks().size();
+        int look = 1;
+        while (look < looks && run.wholePairs() >= plan.livesAt(look)) {
+            Result result = new Analysis(run, beside, look).result();
+            if (isDecided(result) || run.wholePairs() == plan.livesAt(look)) {
+                return result;
+            }
+            look++;
+        }
+        return new Analysis(run, beside, look).result();
+    }
+
+    /**
+     * What the other runs of a sweep say.
+     *
+     * @param pValues of all their numbers, since so many questions were asked
+     * @param sweep the effect over memory pressure, where it is known
+     */
+    public record Beside(List<Double> pValues, Optional<DoseResponse> sweep) {
+        /** Of a run by itself. */
+        public static final Beside NOTHING = new Beside(List.of(), Optional.empty());
+
+        public Beside {
+            pValues = List.copyOf(pValues);
+        }
+    }
+
+    /** Whether more data of the same kind is not what a run lacks; a plan that may grow ends then. */
+    public static boolean isDecided(Result result) {
+        return result.verdict().shortfall().filter(Shortfall.PRECISION::equals).isEmpty();
+    }
+
+    /** Whether a run whose plan may grow has come to a look that decides it. */
+    static boolean isDecidedAtALook(Journal.Contents run) {
+        CrossoverPlan plan = run.header().plan();
+        return !plan.looks().isEmpty()
+                && run.wholePairs() >= plan.livesAt(1)
+                && plan.lookAfter(run.wholePairs()).isPresent()
+                && isDecided(of(run));
     }
 
     private Result result() {
@@ -61,10 +119,12 @@ public final class Analysis {
                 .withFailedGates(failedGates())
                 .withFlags(oddities.flags())
                 .withLostHolds(lost)
-                .withPlannedPairs(header.plan().lives().size());
+                .withPlannedPairs(header.plan().livesAt(look));
+        experiment = beside.sweep().map(experiment::withDoseResponse).orElse(experiment);
         List<MetricResult> metrics = judged(header.claimsHold() ? experiment : experiment.withoutHold());
         return new Result(
                 header,
+                look,
                 Verdict.worst(metrics.stream().map(MetricResult::verdict).toList()),
                 metrics,
                 oddities.drift(),
@@ -92,9 +152,12 @@ public final class Analysis {
         for (int i = 0; i < numbers.size(); i++) {
             List<Double> others = new ArrayList<>(pValues);
             others.remove(i);
+            others.addAll(beside.pValues());
             judged.add(new MetricResult(
                     numbers.get(i),
-                    Judge.judge(experiment.withData(data.get(i)).withOtherPrimaryPValues(others), header.criteria())));
+                    Judge.judge(
+                            experiment.withData(data.get(i)).withOtherPrimaryPValues(others),
+                            header.criteria().atOneOf(header.plan().allLooks().size()))));
         }
         return judged;
     }
@@ -116,23 +179,10 @@ public final class Analysis {
         List<OptionalDouble> losses = new ArrayList<>();
         List<OptionalDouble> gains = new ArrayList<>();
         for (LegPairs.Pair pair : pairs.all()) {
-            OptionalDouble first = hitShare(pair.first(), prefix);
-            OptionalDouble second = hitShare(pair.second(), prefix);
-            boolean known = first.isPresent() && second.isPresent();
-            switch (pair.order()) {
-                case AA ->
-                    losses.add(
-                            known
-                                    ? OptionalDouble.of(1 - (first.getAsDouble() + second.getAsDouble()) / 2)
-                                    : OptionalDouble.empty());
-                case BP -> {
-                    losses.add(lost(first));
-                    gains.add(difference(second, first));
-                }
-                case PB -> {
-                    losses.add(lost(second));
-                    gains.add(difference(first, second));
-                }
+            OptionalDouble baseline = pair.mean(Arm.BASELINE, leg -> hitShare(leg, prefix));
+            losses.add(lost(baseline));
+            if (!pair.in(Arm.PINNED).isEmpty()) {
+                gains.add(difference(pair.mean(Arm.PINNED, leg -> hitShare(leg, prefix)), baseline));
             }
         }
         return CacheProof.fromLives(losses, gains, roundingToPages());
@@ -194,7 +244,7 @@ public final class Analysis {
         Gates.shortages(measured).ifPresent(warnings::add);
         warnings.addAll(new Gates(header).unknownAmong(measured));
         warnings.addAll(Shares.contradictions(header, measured));
-        int planned = header.plan().lives().size();
+        int planned = header.plan().livesAt(look);
         if (pairs.all().size() < planned) {
             warnings.add("The run has " + pairs.all().size() + " of " + planned + " planned pairs.");
         }

@@ -49,6 +49,7 @@ public final class ControlAnalysis {
     private ControlResult result(Journal.Contents run) {
         List<String> warnings = new ArrayList<>(run.warnings());
         warnings.addAll(RunStatus.interruptions(run));
+        Gates.profiled(run.header()).ifPresent(warnings::add);
         Gates.shortages(run.legs().stream().filter(LegRecord::isMeasured).toList())
                 .ifPresent(warnings::add);
         double[] ratios = pairs(run.legs()).values().stream()

@@ -9,7 +9,6 @@ import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Step;
-import io.holdfast.loadtest.workload.Workload;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -238,12 +237,13 @@ public final class Gates {
     /** The gates that compare the measured legs with each other. */
     List<String> failedAmong(List<LegRecord> legs) {
         List<String> failed = new ArrayList<>();
+        profiled(header).ifPresent(failed::add);
         List<LegRecord> whole =
                 legs.stream().filter(leg -> leg.problem().isEmpty()).toList();
         if (whole.stream().map(Gates::steps).distinct().count() > 1) {
             failed.add("The legs did not take the same steps.");
         }
-        for (int position = 1; position < Workload.LEGS_OF_A_LIFE; position++) {
+        for (int position = 1; position <= header.measuredLegsOfALife(); position++) {
             int at = position;
             if (whole.stream()
                             .filter(leg -> leg.position() == at)
@@ -258,6 +258,14 @@ public final class Gates {
         failed.addAll(plausibility.failedAmong(whole));
         lives(legs, failed);
         return failed;
+    }
+
+    /** A profiler takes of the time that it measures, and not the same of each stage. */
+    static Optional<String> profiled(RunHeader header) {
+        return header.profiler()
+                .map(by -> "The legs were profiled: the server ran under '" + by
+                        + "', so its times are not those that it has by itself and nothing is judged by them; leave"
+                        + " --server-wrapper out to judge.");
     }
 
     private static List<String> steps(LegRecord leg) {

@@ -19,7 +19,6 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 
 /*
  * What is odd about a run
@@ -87,8 +86,7 @@ final class Oddities {
         List<Drift.Life> lives = new ArrayList<>();
         for (int turn = 0; turn < pairs.all().size(); turn++) {
             LegPairs.Pair pair = pairs.all().get(turn);
-            double[] logs = Stream.of(pair.first(), pair.second())
-                    .filter(leg -> leg.arm() == Arm.BASELINE)
+            double[] logs = pair.in(Arm.BASELINE).stream()
                     .flatMapToDouble(leg -> number.of(leg.requests()).stream())
                     .map(Math::log)
                     .toArray();

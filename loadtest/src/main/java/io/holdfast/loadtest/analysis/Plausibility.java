@@ -4,7 +4,6 @@ import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Step;
-import io.holdfast.loadtest.workload.Workload;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -81,7 +80,7 @@ final class Plausibility {
             return List.of();
         }
         List<String> failed = new ArrayList<>();
-        for (int position = 1; position < Workload.LEGS_OF_A_LIFE; position++) {
+        for (int position = 1; position <= header.measuredLegsOfALife(); position++) {
             Map<Integer, Integer> known = new TreeMap<>();
             for (LegRecord leg : legs) {
                 if (leg.position() == position) {

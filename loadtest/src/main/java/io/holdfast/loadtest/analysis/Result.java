@@ -11,12 +11,14 @@ import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.VoidedPair;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
 /**
  * The answer of a load test.
  *
+ * @param look which of the looks at growing data this is, counted from 1
  * @param verdict the worst of those of all numbers that the run is judged by
  * @param metrics each of them by itself
  * @param drift of the baseline, where there are lives enough to fit it
@@ -29,6 +31,7 @@ import java.util.Optional;
  */
 public record Result(
         RunHeader header,
+        int look,
         Verdict verdict,
         List<MetricResult> metrics,
         Optional<Drift> drift,
@@ -61,6 +64,7 @@ public record Result(
             List<String> warnings) {
         this(
                 header,
+                header.plan().allLooks().size(),
                 verdict,
                 List.of(new MetricResult(header.statistic(), verdict)),
                 Optional.empty(),
@@ -93,6 +97,20 @@ public record Result(
                         : List.of(header.freshLives() ? leg.life() : 1))
                 .distinct()
                 .count();
+    }
+
+    /** In a sentence, which look this is; absent of a run that is looked at once. */
+    public Optional<String> lookedAt() {
+        List<Integer> looks = header.plan().looks();
+        return looks.isEmpty()
+                ? Optional.empty()
+                : Optional.of(String.format(
+                        Locale.ROOT,
+                        "Look %d of the %d that were declared, after %d rounds; each has a level of %.2f %%.",
+                        look,
+                        looks.size(),
+                        looks.get(look - 1),
+                        100 * header.criteria().atOneOf(looks.size()).alpha()));
     }
 
     /** The numbers behind the verdict, as far as there are any. */

@@ -8,6 +8,8 @@ import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.journal.VoidedPair;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -85,6 +87,11 @@ public record RunStatus(
         return state == State.RUNNING;
     }
 
+    /** Whether the run whose journal is to be that has been there and is over. */
+    public static boolean isFinished(Path journal) {
+        return Files.exists(journal) && isFinished(Journal.read(journal));
+    }
+
     private static boolean isFinished(Journal.Contents run) {
         RunHeader header = run.header();
         if (pairToRepeat(run).isPresent()) {
@@ -96,7 +103,9 @@ public record RunStatus(
                 .mapToInt(LegRecord::life)
                 .distinct()
                 .count();
-        return run.legs().size() == header.legs().size() || isDecided(header.plan(), header.criteria(), broken);
+        return run.legs().size() == header.legs().size()
+                || Analysis.isDecidedAtALook(run)
+                || isDecided(header.plan(), header.criteria(), broken);
     }
 
     /** The last leg, where its pair has to run again and a kill came before that was written down. */

@@ -40,10 +40,6 @@ final class Surroundings {
     private static final double MOST_MEDIAN_LAG = 10 * MILLI;
     private static final double LAG_OF_TTFT = 0.05;
     private static final int LEAST_FOR_P99 = 100;
-    private static final double MOST_LOOP_SHARE = 0.8;
-    private static final long MOST_STILL = 100 * MILLI;
-    private static final long MOST_CLOCK_MOVE = 500 * MILLI;
-    private static final long SHORTEST_LOAD = 50 * MILLI;
     private static final double LOAD_TOLERANCE = 0.02;
     /** Over less than that, one late wake-up of a busy machine would be more than the tolerance. */
     private static final long SHORTEST_FLOODS = 200 * MILLI;
@@ -65,7 +61,7 @@ final class Surroundings {
         }
         lag(leg, failed);
         clock(leg, failed);
-        leg.client().ifPresent(client -> client(client, failed));
+        leg.client().map(ClientHealth::troubles).ifPresent(failed::addAll);
         return failed;
     }
 
@@ -198,31 +194,5 @@ final class Surroundings {
                 && first <= token
                 && token <= request.lastToken().orElse(token)
                 && request.lastToken().orElse(token) <= request.done();
-    }
-
-    private static void client(ClientHealth client, List<String> failed) {
-        if (client.loadNanos() >= SHORTEST_LOAD && client.loopShare() > MOST_LOOP_SHARE) {
-            failed.add(String.format(
-                    Locale.ROOT,
-                    "the client was saturated: its event loop took %.0f %% of a core where at most 80 %% are allowed;"
-                            + " use a lower concurrency or a faster machine",
-                    100 * client.loopShare()));
-        }
-        if (client.stillNanos() > MOST_STILL) {
-            failed.add(String.format(
-                    Locale.ROOT,
-                    "the client stood still for %d ms where at most 100 ms are allowed (%d pauses for garbage of %d ms"
-                            + " in all); use a machine with less other load",
-                    client.stillNanos() / MILLI,
-                    client.collections(),
-                    client.collectionNanos() / MILLI));
-        }
-        if (Math.abs(client.clockNanos()) > MOST_CLOCK_MOVE) {
-            failed.add(String.format(
-                    Locale.ROOT,
-                    "the date moved by %+d ms against the clock that the stamps are from, so the machine slept or its"
-                            + " date was set",
-                    client.clockNanos() / MILLI));
-        }
     }
 }

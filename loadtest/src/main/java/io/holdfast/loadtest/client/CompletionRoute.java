@@ -6,11 +6,15 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.loadtest.workload.LoadRequest;
+import io.holdfast.loadtest.workload.LoadRequest.Message;
+import io.holdfast.loadtest.workload.PlainWords;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Collectors;
 
 /** How an engine is asked for tokens, by token ids or by text, and how its stream is read. */
 public enum CompletionRoute {
@@ -84,7 +88,7 @@ public enum CompletionRoute {
         ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd) {
             ObjectNode body = JSON.createObjectNode();
             model.ifPresent(name -> body.put("model", name));
-            return likeOthers(body.put("prompt", PlainWords.text(request.tokens())), request, toTheEnd);
+            return likeOthers(body.put("prompt", text(request)), request, toTheEnd);
         }
 
         @Override
@@ -96,20 +100,24 @@ public enum CompletionRoute {
         }
     },
 
-    /** OpenAI's chat route, by one message of a user. The chunk that only names the role is no token. */
+    /** OpenAI's chat route, by one message of a user where the request has none of its own. The chunk that only names the role is no token. */
     OPENAI_CHAT("/v1/chat/completions") {
         @Override
         ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd) {
             ObjectNode body = JSON.createObjectNode();
             model.ifPresent(name -> body.put("model", name));
-            body.putArray("messages").addObject().put("role", "user").put("content", PlainWords.text(request.tokens()));
+            ArrayNode messages = body.putArray("messages");
+            chat(request)
+                    .forEach(message ->
+                            messages.addObject().put("role", message.role()).put("content", message.content()));
             return likeOthers(body, request, toTheEnd);
         }
 
         @Override
         StreamEvent read(JsonNode event) {
             JsonNode choice = event.path("choices").path(0);
-            JsonNode delta = choice.path("delta");
+            // A whole answer is a message, of which a stream brings what is new.
+            JsonNode delta = choice.has("message") ? choice.path("message") : choice.path("delta");
             // What a model thinks before it speaks is output that was waited for, under either of its names.
             String thought = delta.path("reasoning_content").asText("")
                     + delta.path("reasoning").asText("");
@@ -193,8 +201,20 @@ public enum CompletionRoute {
      * @param toTheEnd whether the engine goes on after the model has ended its answer
      */
     byte[] body(Optional<String> model, LoadRequest request, boolean toTheEnd) {
+        return bytes(question(model, request, toTheEnd));
+    }
+
+    /** The same for an answer that comes as a whole. */
+    byte[] wholeBody(Optional<String> model, LoadRequest request, boolean toTheEnd) {
+        ObjectNode body = question(model, request, toTheEnd).put("stream", false);
+        // Refused by servers where there is no stream.
+        body.remove("stream_options");
+        return bytes(body);
+    }
+
+    private static byte[] bytes(ObjectNode body) {
         try {
-            return JSON.writeValueAsBytes(question(model, request, toTheEnd));
+            return JSON.writeValueAsBytes(body);
         } catch (JsonProcessingException e) {
             throw new UncheckedIOException(e);
         }
@@ -215,6 +235,18 @@ public enum CompletionRoute {
             throw new IOException("the engine reported " + error.path("message").asText(error.toString()));
         }
         return read(event);
+    }
+
+    private static String text(LoadRequest request) {
+        return request.messages().isEmpty()
+                ? PlainWords.text(request.tokens())
+                : request.messages().stream().map(Message::content).collect(Collectors.joining("\n"));
+    }
+
+    private static List<Message> chat(LoadRequest request) {
+        return request.messages().isEmpty()
+                ? List.of(new Message("user", PlainWords.text(request.tokens())))
+                : request.messages();
     }
 
     private static ArrayNode ids(LoadRequest request) {

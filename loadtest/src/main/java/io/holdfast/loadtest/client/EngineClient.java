@@ -73,6 +73,7 @@ final class EngineClient implements AutoCloseable {
     private final CompletionRoute route;
     private final String path;
     private final Map<String, String> headers;
+    private final boolean streams;
     private final long timeoutMillis;
     private final LongSupplier nanos;
     private final ClientWatch watch;
@@ -82,7 +83,13 @@ final class EngineClient implements AutoCloseable {
     private int load;
 
     EngineClient(Vertx vertx, URI engine, HttpSettings settings, LongSupplier nanos) {
+        this(vertx, engine, settings, true, nanos);
+    }
+
+    /** @param streams whether answers come in streams */
+    EngineClient(Vertx vertx, URI engine, HttpSettings settings, boolean streams, LongSupplier nanos) {
         this.vertx = vertx;
+        this.streams = streams;
         this.engine = engine;
         this.route = settings.route();
         this.path = ControlHttp.withoutEndSlashes(engine.getRawPath()) + route.path();
@@ -449,7 +456,7 @@ final class EngineClient implements AutoCloseable {
         }
 
         Future<RequestRecord> send(Prepared prepared, long scheduled) {
-            Exchange exchange = new Exchange(prepared.number(), prepared.request(), route, nanos, scheduled);
+            Exchange exchange = new Exchange(prepared.number(), prepared.request(), route, streams, nanos, scheduled);
             Promise<RequestRecord> over = Promise.promise();
             long timer = vertx.setTimer(timeoutMillis, fired -> end(over, exchange.timedOut(timeoutMillis)));
             connection()

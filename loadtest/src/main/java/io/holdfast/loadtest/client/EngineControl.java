@@ -1,7 +1,10 @@
 package io.holdfast.loadtest.client;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.journal.EngineFacts;
@@ -17,11 +20,14 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.CertificateException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
@@ -55,6 +61,36 @@ final class EngineControl implements AutoCloseable {
     private static final Pattern BLOCK = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
     private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
 
+    /** Arguments of an SGLang, and labels of a vLLM's cache, without which a number cannot be compared with another. */
+    private static final List<String> FLAGS = List.of(
+            "attention_backend",
+            "block_size",
+            "cache_dtype",
+            "chunked_prefill_size",
+            "disable_cuda_graph",
+            "disable_overlap_schedule",
+            "disable_radix_cache",
+            "dp_size",
+            "dtype",
+            "enable_cache_report",
+            "enable_hierarchical_cache",
+            "enable_prefix_caching",
+            "gpu_memory_utilization",
+            "kv_cache_dtype",
+            "max_running_requests",
+            "mem_fraction_static",
+            "page_size",
+            "prefix_caching_hash_algo",
+            "quantization",
+            "radix_eviction_policy",
+            "random_seed",
+            "schedule_policy",
+            "speculative_algorithm",
+            "tp_size");
+
+    /** Three, since one of them may be a token that has no text. */
+    private static final List<Integer> LARGEST_TOKENS = List.of(29_997, 29_998, 29_999);
+
     private static final LoadRequest SMALLEST = new LoadRequest(Role.PRIME, 0, new int[] {7, 8, 9, 10}, 1);
 
     private final URI engine;
@@ -63,6 +99,7 @@ final class EngineControl implements AutoCloseable {
     private final Consumer<String> waiting;
     private final Supplier<Optional<String>> ended;
     private final ControlHttp http;
+    private boolean tokensAreKnown;
 
     /** @param waiting told what is being waited for */
     EngineControl(URI engine, HttpSettings settings, RunClock clock, Consumer<String> waiting) {
@@ -99,6 +136,7 @@ final class EngineControl implements AutoCloseable {
         do {
             last = readiness(starting ? LIMIT : GREETING_LIMIT);
             if (last instanceof Readiness.Ready) {
+                refuseUnknownTokens();
                 return;
             }
             if (!starting && last.isFinal()) {
@@ -116,6 +154,32 @@ final class EngineControl implements AutoCloseable {
         } while (clock.nanos() < until);
         throw new LoadTestException(
                 "The engine at " + engine + " is not ready: " + last.text() + "; " + last.mend() + ".");
+    }
+
+    /**
+     * A real engine may end when it is sent a token id that its model has not, so its tokenizer is asked for the largest ids
+     * of a load before any is sent. One that has none of them knows no text for them; what does not tell is believed.
+     */
+    private void refuseUnknownTokens() {
+        if (!settings.route().sendsTokenIds() || tokensAreKnown) {
+            return;
+        }
+        ObjectNode question = JsonNodeFactory.instance.objectNode();
+        settings.model().ifPresent(model -> question.put("model", model));
+        ArrayNode tokens = question.putArray("tokens");
+        LARGEST_TOKENS.forEach(tokens::add);
+        try {
+            Answer answer = http.post("/detokenize", question.toString());
+            JsonNode text = answer.json().path(answer.json().has("text") ? "text" : "prompt");
+            if (answer.isOk() && text.isTextual() && text.asText().isEmpty()) {
+                throw new LoadTestException("The model at " + engine + " has no token " + LARGEST_TOKENS.getLast()
+                        + ", and prompts have token ids from 1,000 to 29,999, of which an engine may end when its model"
+                        + " does not know one; ask by text, with --route OPENAI_TEXT or --api completions.");
+            }
+        } catch (IOException e) {
+            // Nothing is said.
+        }
+        tokensAreKnown = true;
     }
 
     /** Whether anybody is there at all; a {@link LoadTestException} says if not. */
@@ -281,6 +345,34 @@ final class EngineControl implements AutoCloseable {
         return metrics.contains(VLLM) ? vllm(metrics) : EngineFacts.unknown();
     }
 
+    /** Those of {@link #FLAGS} that it tells. */
+    Map<String, String> flags() {
+        Map<String, String> flags = new TreeMap<>();
+        JsonNode info = json("/server_info");
+        String labels = info.isObject() ? "" : cacheLabels(text("/metrics"));
+        for (String name : FLAGS) {
+            JsonNode value = info.path(name);
+            Matcher label = Pattern.compile("\\b" + name + "=\"([^\"]*)\"").matcher(labels);
+            if (value.isValueNode() && !value.isNull()) {
+                flags.put(name, value.asText());
+            } else if (label.find()) {
+                flags.put(name, label.group(1));
+            }
+        }
+        return flags;
+    }
+
+    String metrics() {
+        return text("/metrics");
+    }
+
+    private static String cacheLabels(String metrics) {
+        return metrics.lines()
+                .filter(line -> line.startsWith(CACHE))
+                .findFirst()
+                .orElse("");
+    }
+
     /**
      * An SGLang draws a seed when it begins, unless it is given one, and measures how long its beginning took; both kinds of
      * engine count the tokens of their prompts.
@@ -322,10 +414,7 @@ final class EngineControl implements AutoCloseable {
 
     /** A vLLM server tells its sizes in a metric whose labels are the settings of its cache. */
     private EngineFacts vllm(String metrics) {
-        String labels = metrics.lines()
-                .filter(line -> line.startsWith(CACHE))
-                .findFirst()
-                .orElse("");
+        String labels = cacheLabels(metrics);
         OptionalLong page = label(labels, BLOCK);
         OptionalLong blocks = label(labels, BLOCKS);
         return new EngineFacts(

@@ -27,8 +27,8 @@ public record Fleet(ServerUnit router, List<URI> engines) implements ServerUnit 
     }
 
     @Override
-    public boolean differsByArm() {
-        return router.differsByArm();
+    public boolean givesFreshLegs() {
+        return router.givesFreshLegs();
     }
 
     @Override

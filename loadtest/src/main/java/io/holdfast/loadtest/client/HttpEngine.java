@@ -39,9 +39,12 @@ public final class HttpEngine implements EngineUnderTest {
     private final RunClock clock;
     private final ServerUnit unit;
     private final HttpSettings settings;
+    private final Consumer<String> waiting;
     private final EngineControl control;
     private final EngineControls engines;
     private final EngineClient client;
+    private final boolean streams;
+    private Optional<HttpEngine> whole = Optional.empty();
 
     /** @param vertx runs the client */
     public HttpEngine(Vertx vertx, ServerUnit unit, HttpSettings settings, RunClock clock) {
@@ -53,6 +56,16 @@ public final class HttpEngine implements EngineUnderTest {
      * @param waiting told, in a sentence, what is being waited for when a life is long in beginning
      */
     public HttpEngine(Vertx vertx, ServerUnit unit, HttpSettings settings, RunClock clock, Consumer<String> waiting) {
+        this(vertx, unit, settings, clock, waiting, true);
+    }
+
+    private HttpEngine(
+            Vertx vertx,
+            ServerUnit unit,
+            HttpSettings settings,
+            RunClock clock,
+            Consumer<String> waiting,
+            boolean streams) {
         if (Context.isOnEventLoopThread()) {
             throw new IllegalStateException("A load test blocks for long; run it on a thread of its own.");
         }
@@ -62,7 +75,9 @@ public final class HttpEngine implements EngineUnderTest {
         this.settings = settings;
         this.control = new EngineControl(unit.uri(), settings, clock, waiting, unit::ended);
         this.engines = new EngineControls(unit.engines(), settings, clock);
-        this.client = new EngineClient(vertx, unit.uri(), settings, clock::nanos);
+        this.client = new EngineClient(vertx, unit.uri(), settings, streams, clock::nanos);
+        this.streams = streams;
+        this.waiting = waiting;
     }
 
     /** The name of the first model that a server says it serves; absent where it does not say. */
@@ -108,11 +123,24 @@ public final class HttpEngine implements EngineUnderTest {
         if (!settings.headerNames().isEmpty()) {
             client.put(RunHeader.HEADERS, settings.headerNames());
         }
+        if (!streams) {
+            client.put("answers", "whole");
+        }
         if (!settings.ignoresEnd()) {
             client.put(RunHeader.ENDS, "by the model");
         }
         control.firstModel().ifPresent(model -> client.put("serves", model));
         return client;
+    }
+
+    /** Of the flags that it was started with, as it tells them, those that change what is measured. */
+    public Map<String, String> flags() {
+        return control.flags();
+    }
+
+    /** What it counts, as its page of metrics has it; empty where it has none. */
+    public String metrics() {
+        return control.metrics();
     }
 
     @Override
@@ -128,12 +156,12 @@ public final class HttpEngine implements EngineUnderTest {
 
     @Override
     public boolean givesFreshLegs() {
-        return unit.differsByArm();
+        return unit.givesFreshLegs();
     }
 
     @Override
     public void beginLeg(Arm arm) {
-        if (unit.differsByArm()) {
+        if (unit.givesFreshLegs()) {
             unit.restart(arm);
             control.awaitReady(true);
         }
@@ -175,8 +203,19 @@ public final class HttpEngine implements EngineUnderTest {
     }
 
     @Override
+    public EngineUnderTest withoutStreams() {
+        if (!streams) {
+            return this;
+        }
+        HttpEngine same = whole.orElseGet(() -> new HttpEngine(vertx, unit, settings, clock, waiting, false));
+        whole = Optional.of(same);
+        return same;
+    }
+
+    @Override
     public void close() {
         try {
+            whole.ifPresent(HttpEngine::close);
             client.close();
         } finally {
             control.close();
@@ -193,7 +232,7 @@ public final class HttpEngine implements EngineUnderTest {
             MessageDigest sha = Sha256.start();
             for (LoadRequest request : requests) {
                 prepared.add(prepared(prepared.size(), request));
-                sha.update(settings.body(request.withoutHead()));
+                sha.update(settings.body(request.withoutHead(), streams));
             }
             digest = HexFormat.of().formatHex(sha.digest());
         }
@@ -276,7 +315,7 @@ public final class HttpEngine implements EngineUnderTest {
         }
 
         private Prepared prepared(int number, LoadRequest request) {
-            return new Prepared(number, request, Buffer.buffer(settings.body(request)));
+            return new Prepared(number, request, Buffer.buffer(settings.body(request, streams)));
         }
     }
 }

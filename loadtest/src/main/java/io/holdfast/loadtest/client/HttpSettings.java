@@ -44,7 +44,8 @@ public record HttpSettings(
 
     private static void atLeastAMillisecond(String what, Duration value) {
         if (value.toMillis() < 1) {
-            throw new LoadTestException("The " + what + " must be at least one millisecond, not " + value + ".");
+            throw new LoadTestException(
+                    "The " + what + " must be at least one millisecond, not " + value.toMillis() + " ms.");
         }
     }
 
@@ -132,6 +133,11 @@ public record HttpSettings(
     }
 
     byte[] body(LoadRequest request) {
-        return route.body(model, request, ignoresEnd);
+        return body(request, true);
+    }
+
+    /** @param streams whether the answer is wanted token by token */
+    byte[] body(LoadRequest request, boolean streams) {
+        return streams ? route.body(model, request, ignoresEnd) : route.wholeBody(model, request, ignoresEnd);
     }
 }

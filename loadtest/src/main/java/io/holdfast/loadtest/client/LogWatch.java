@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /*
@@ -21,7 +22,8 @@ import java.util.regex.Pattern;
  * An exception comes as Python prints it: a line with `Traceback`, lines that are indented, and a line that says what it was,
  * which is the one worth quoting. SGLang prints it so behind `Scheduler hit an exception`; vLLM has `ERROR` in each of its
  * lines. A shell says `Killed` when the system took the memory. Running requests that are put back, since there is no memory
- * for their next token, are no error: SGLang says `Retract requests`, vLLM `preempted`.
+ * for their next token, are no error: SGLang says `Retract requests`, vLLM `preempted`. For each batch of prompts SGLang tells how
+ * many of their tokens were cached.
  */
 
 /** Reads on where it stopped in the file that takes what a server writes. */
@@ -32,6 +34,7 @@ final class LogWatch {
             + "|(^|\\s)Killed(\\s|$)|Segmentation fault|core dumped"
             + "|hit an exception|EngineDeadError");
     private static final Pattern SHORTAGE = Pattern.compile("Retract requests|\\b[Pp]reempted\\b|PreemptionMode");
+    private static final Pattern CACHED = Pattern.compile("#cached-token:\\s*(\\d{1,18})");
     private static final String TRACEBACK = "Traceback (most recent call last)";
     private static final int BUFFER = 1 << 16;
     private static final int MOST_OF_A_LINE = 1 << 12;
@@ -77,6 +80,8 @@ final class LogWatch {
         private final List<String> shortages = new ArrayList<>();
         private int errorLines;
         private int shortageLines;
+        private int prefills;
+        private long cachedTokens;
         private boolean inTraceback;
 
         /** Whether a line ended with it. */
@@ -101,6 +106,11 @@ final class LogWatch {
                 shortageLines++;
                 keep(shortages, text);
             }
+            Matcher cached = CACHED.matcher(text);
+            if (cached.find()) {
+                prefills++;
+                cachedTokens += Long.parseLong(cached.group(1));
+            }
             inTraceback = text.contains(TRACEBACK) || (inTraceback && !says);
         }
 
@@ -113,7 +123,7 @@ final class LogWatch {
         }
 
         ServerLog told() {
-            return new ServerLog(errors, errorLines, shortages, shortageLines);
+            return new ServerLog(errors, errorLines, shortages, shortageLines, prefills, cachedTokens);
         }
     }
 }

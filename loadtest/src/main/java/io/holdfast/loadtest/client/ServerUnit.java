@@ -23,8 +23,8 @@ public interface ServerUnit extends AutoCloseable {
      */
     void restart();
 
-    /** Whether the arms differ in how it is started, so that each leg has a life of its own. */
-    default boolean differsByArm() {
+    /** Whether each leg has a life of its own, as where the arms differ in how it is started. */
+    default boolean givesFreshLegs() {
         return false;
     }
 

@@ -11,7 +11,6 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,7 +41,6 @@ public final class StartedServer implements ServerUnit {
      * server that was not asked for a load since it was started does nothing, unless it was started for the other arm.
      */
     private static final Pattern PLACE = Pattern.compile("(?<!\\$)\\{([a-z][a-z0-9-]*)}");
-    private static final List<Path> SETSID = List.of(Path.of("/usr/bin/setsid"), Path.of("/bin/setsid"));
     private static final Duration END_LIMIT = Duration.ofSeconds(30);
     private static final Duration HURRIED_END_LIMIT = Duration.ofSeconds(3);
     private static final Duration ORDERLY_LIMIT = Duration.ofSeconds(10);
@@ -65,7 +63,7 @@ public final class StartedServer implements ServerUnit {
      * @param environment variables that it gets beside those of this process
      * @param unset variables of this process that it does not get
      * @param log takes what it writes, of all its lives
-     * @param eachLife whether each server life gets a process of its own; if not, one serves the whole run
+     * @param restart after what the process is ended and another begun
      * @param startLimit the most that it may take until it answers
      */
     public record Plan(
@@ -76,12 +74,39 @@ public final class StartedServer implements ServerUnit {
             Map<String, String> environment,
             Set<String> unset,
             Path log,
-            boolean eachLife,
+            Restart restart,
             Duration startLimit) {
         public Plan {
             values = Map.copyOf(values);
             environment = Map.copyOf(environment);
             unset = Set.copyOf(unset);
+        }
+    }
+
+    /** How much of a run one process serves. */
+    public enum Restart {
+        LEG,
+        LIFE,
+        RUN
+    }
+
+    /**
+     * In what one kind of a server that is started differs from another, beside what the plan says of all.
+     *
+     * @param values by their names in the command; before those of the plan
+     * @param environment variables that it gets
+     * @param unset variables of this process and of the plan that it does not get
+     */
+    public record Variant(Map<String, String> values, Map<String, String> environment, Set<String> unset) {
+        public Variant {
+            values = Map.copyOf(values);
+            environment = Map.copyOf(environment);
+            unset = Set.copyOf(unset);
+        }
+
+        /** As the plan says. */
+        public static Variant none() {
+            return new Variant(Map.of(), Map.of(), Set.of());
         }
     }
 
@@ -97,32 +122,41 @@ public final class StartedServer implements ServerUnit {
 
     private boolean used;
     private Arm startedFor = Arm.BASELINE;
+    private Variant variant = Variant.none();
+    private Variant startedAs = Variant.none();
     private Duration startTook = Duration.ZERO;
 
     /**
-     * Starts nothing yet.
+     * Starts nothing yet. A name in braces without a value is refused here where another command is for pinned legs, since a
+     * run would come to that only later; else when the command is to be started, as variants bring values of their own.
      *
      * @param waiting told, in a sentence, what is being waited for when a life is long in beginning
-     * @throws LoadTestException when a command has a name in braces that has no value
      */
     public StartedServer(Plan plan, RunClock clock, Consumer<String> waiting) {
         this.plan = plan;
-        this.command = filled(plan, plan.command());
-        this.pinned = plan.pinned().map(other -> filled(plan, other));
+        this.command = plan.command();
+        this.pinned = plan.pinned();
         this.log = new LogWatch(plan.log());
         this.clock = clock;
         this.waiting = waiting;
+        pinned.ifPresent(other -> List.of(command, other).forEach(each -> filled(plan, Variant.none(), each)));
         Runtime.getRuntime().addShutdownHook(atExit);
     }
 
-    private static String filled(Plan plan, String command) {
+    private static String filled(Plan plan, Variant variant, String command) {
         Map<String, String> values = new HashMap<>(plan.values());
+        values.putAll(variant.values());
         values.put("host", plan.uri().getHost());
         values.put("port", Integer.toString(port(plan.uri())));
         return PLACE.matcher(command)
                 .replaceAll(place -> Matcher.quoteReplacement(Optional.ofNullable(values.get(place.group(1)))
                         .orElseThrow(() -> new LoadTestException("The server's command has " + place.group()
                                 + ", for which there is no value; write --server-set " + place.group(1) + "=VALUE."))));
+    }
+
+    /** From the next restart on it is of this variant; one that is of another then ends. */
+    public void become(Variant value) {
+        variant = value;
     }
 
     @Override
@@ -132,18 +166,19 @@ public final class StartedServer implements ServerUnit {
 
     @Override
     public String name() {
-        return "server at " + uri() + ", started by: " + command
-                + pinned.map(other -> "; for pinned legs by: " + other).orElse("");
+        return "server at " + uri() + ", started by: " + filled(plan, startedAs, command)
+                + pinned.map(other -> "; for pinned legs by: " + filled(plan, startedAs, other))
+                        .orElse("");
     }
 
     @Override
     public boolean givesFreshLives() {
-        return plan.eachLife();
+        return plan.restart() != Restart.RUN;
     }
 
     @Override
     public Duration lifeTakes() {
-        return plan.eachLife() ? startTook : Duration.ZERO;
+        return plan.restart() != Restart.RUN ? startTook : Duration.ZERO;
     }
 
     @Override
@@ -166,8 +201,8 @@ public final class StartedServer implements ServerUnit {
     }
 
     @Override
-    public boolean differsByArm() {
-        return pinned.isPresent();
+    public boolean givesFreshLegs() {
+        return pinned.isPresent() || plan.restart() == Restart.LEG;
     }
 
     @Override
@@ -178,13 +213,14 @@ public final class StartedServer implements ServerUnit {
     @Override
     public void restart(Arm arm) {
         boolean runs = process.get().filter(Process::isAlive).isPresent();
-        boolean isForIt = arm == startedFor || pinned.isEmpty();
-        if (runs && isForIt && !(used && plan.eachLife())) {
+        boolean isForIt = (arm == startedFor || pinned.isEmpty()) && variant.equals(startedAs);
+        if (runs && isForIt && !(used && plan.restart() != Restart.RUN)) {
             return;
         }
         end(END_LIMIT);
         startedFor = arm;
-        start(arm == Arm.PINNED ? pinned.orElse(command) : command);
+        startedAs = variant;
+        start(filled(plan, variant, arm == Arm.PINNED ? pinned.orElse(command) : command));
         used = false;
     }
 
@@ -195,13 +231,15 @@ public final class StartedServer implements ServerUnit {
         }
         long began = clock.nanos();
         List<String> line = new ArrayList<>();
-        setsid().ifPresent(path -> line.add(path.toString()));
+        ProcessFamily.setsid().ifPresent(path -> line.add(path.toString()));
         line.addAll(List.of("/bin/sh", "-c", by));
         ProcessBuilder builder = new ProcessBuilder(line)
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.appendTo(plan.log().toFile()));
         builder.environment().putAll(plan.environment());
         builder.environment().keySet().removeAll(plan.unset());
+        builder.environment().putAll(variant.environment());
+        builder.environment().keySet().removeAll(variant.unset());
         try {
             Process started = builder.start();
             process.set(Optional.of(started));
@@ -259,7 +297,7 @@ public final class StartedServer implements ServerUnit {
         if (started.isEmpty()) {
             return;
         }
-        Family family = new Family(started.get());
+        ProcessFamily family = new ProcessFamily(started.get());
         family.tell("TERM");
         if (!within(patience, () -> !family.isAlive())) {
             family.tell("KILL");
@@ -288,47 +326,6 @@ public final class StartedServer implements ServerUnit {
     @FunctionalInterface
     private interface Condition {
         boolean holds();
-    }
-
-    /** All that a command started. */
-    private static final class Family {
-        private final Process first;
-        private final boolean group = setsid().isPresent();
-        private final List<ProcessHandle> known;
-
-        Family(Process first) {
-            this.first = first;
-            this.known = new ArrayList<>(first.descendants().toList());
-            known.add(first.toHandle());
-        }
-
-        void tell(String signal) {
-            // A group is there only once the process has made itself one.
-            if (!group || !kill(signal)) {
-                known.forEach(signal.equals("KILL") ? ProcessHandle::destroyForcibly : ProcessHandle::destroy);
-            }
-        }
-
-        boolean isAlive() {
-            return (group && kill("0")) || known.stream().anyMatch(ProcessHandle::isAlive);
-        }
-
-        /** Whether there was somebody to signal; signal 0 only asks. */
-        private boolean kill(String signal) {
-            try {
-                Process asked = new ProcessBuilder("kill", "-s", signal, "--", "-" + first.pid())
-                        .redirectErrorStream(true)
-                        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                        .start();
-                return asked.onExit().join().exitValue() == 0;
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-    }
-
-    private static Optional<Path> setsid() {
-        return SETSID.stream().filter(Files::isExecutable).findFirst();
     }
 
     private boolean isListening() {

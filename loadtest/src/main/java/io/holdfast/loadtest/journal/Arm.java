@@ -11,11 +11,6 @@ public enum Arm {
 
     /** The arm of a leg; the burn-in leg is always a baseline. */
     public static Arm of(PairOrder order, int position) {
-        boolean pinned = switch (order) {
-            case AA -> false;
-            case BP -> position == 2;
-            case PB -> position == 1;
-        };
-        return pinned ? PINNED : BASELINE;
+        return position > 0 && order.isPinned(position) ? PINNED : BASELINE;
     }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.journal;
 
+import io.holdfast.loadtest.FileTrouble;
 import io.holdfast.loadtest.LoadTestException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -197,8 +198,20 @@ public final class Journal implements AutoCloseable {
      * a line is written with its end.
      */
     public static Contents read(Path file) {
+        return reading(file).contents();
+    }
+
+    /**
+     * How often, before the leg that stands, pairs had to be run again: resumes and voided pairs together, as the salt of its
+     * texts counts them.
+     */
+    public static int repeatsBefore(Path file, LegRecord leg) {
+        return reading(file).repeatsBefore(leg);
+    }
+
+    private static JournalReader.Read reading(Path file) {
         try {
-            return JournalReader.read(file, Files.readAllBytes(file)).contents();
+            return JournalReader.read(file, Files.readAllBytes(file));
         } catch (NoSuchFileException e) {
             throw missing(file, e);
         } catch (IOException e) {
@@ -215,8 +228,9 @@ public final class Journal implements AutoCloseable {
                 "The journal " + file + " exists already and is not overwritten; name another file.", cause);
     }
 
-    private static LoadTestException unwritable(Path file, Exception cause) {
-        return new LoadTestException("The journal " + file + " cannot be written: " + cause + ".", cause);
+    private static LoadTestException unwritable(Path file, IOException cause) {
+        return new LoadTestException(
+                "The journal " + file + " cannot be written: " + FileTrouble.why(cause) + ".", cause);
     }
 
     /** The pairs that count of which every leg is there. */

@@ -68,12 +68,16 @@ final class JournalJson {
         return text(line);
     }
 
-    private static String text(Object line) {
+    static String text(Object line) {
         try {
             return MAPPER.writeValueAsString(line);
         } catch (JsonProcessingException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    static <T> T read(String line, Class<T> type) throws IOException {
+        return MAPPER.readValue(line, type);
     }
 
     /** A line, whatever kind it is of. */
@@ -102,6 +106,10 @@ final class JournalJson {
                 header.putIfAbsent("repeatPairs", header.numberNode(0));
                 header.putIfAbsent("slotAdapts", header.booleanNode(false));
             }
+            if (content.path("plan") instanceof ObjectNode plan) {
+                // Came without a format of its own: before it a run was looked at once, when it was over.
+                plan.putIfAbsent("looks", plan.arrayNode());
+            }
             if (content.path("workload") instanceof ObjectNode workload) {
                 // Came without a format of its own: before it there was nothing else.
                 workload.putIfAbsent("arrivals", workload.textNode(Arrivals.CLOSED));
@@ -122,6 +130,10 @@ final class JournalJson {
                 // Came without formats of their own: whoever does not know them loses nothing of the rest.
                 leg.putIfAbsent("serverLog", leg.nullNode());
                 leg.putIfAbsent("shares", leg.arrayNode());
+                if (leg.path("serverLog") instanceof ObjectNode log) {
+                    log.putIfAbsent("prefills", log.numberNode(0));
+                    log.putIfAbsent("cachedTokens", log.numberNode(0));
+                }
                 requests(leg).forEach(request -> request.putIfAbsent("output", request.nullNode()));
                 if (format < RunHeader.FORMAT) {
                     leg.putIfAbsent("client", leg.nullNode());

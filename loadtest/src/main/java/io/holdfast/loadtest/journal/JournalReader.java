@@ -45,6 +45,7 @@ final class JournalReader {
     private final LifeOrder order;
     private final List<LegRecord> standing = new ArrayList<>();
     private final List<Integer> numbers = new ArrayList<>();
+    private final List<Integer> repeatsBefore = new ArrayList<>();
     private final List<VoidedPair> voided = new ArrayList<>();
     private final List<String> warnings = new ArrayList<>();
     private List<PlannedLeg> planned;
@@ -96,7 +97,8 @@ final class JournalReader {
         }
         JournalReader reader = new JournalReader(file, lines, whole);
         Journal.Contents contents = reader.contents();
-        return new Read(contents, reader.run, reader.torn ? end : bytes.length, whole || reader.torn);
+        return new Read(
+                contents, reader.repeatsBefore, reader.run, reader.torn ? end : bytes.length, whole || reader.torn);
     }
 
     private RunHeader readHeader() {
@@ -159,6 +161,7 @@ final class JournalReader {
         if (standing.size() < planned.size() && planned.get(standing.size()).isThatOf(leg)) {
             standing.add(leg);
             numbers.add(number);
+            repeatsBefore.add(resumes + repeats);
             return;
         }
         PlannedLeg its = planned.stream()
@@ -217,6 +220,7 @@ final class JournalReader {
         while (!standing.isEmpty() && standing.getLast().life() == voiding.life()) {
             standing.removeLast();
             numbers.removeLast();
+            repeatsBefore.removeLast();
             legs++;
         }
         voided.add(new VoidedPair(voiding.life(), voiding.reason(), legs, voiding.bySurroundings()));
@@ -262,9 +266,20 @@ final class JournalReader {
     /**
      * A journal and where it ends.
      *
+     * @param repeatsBefore of each leg that stands, how often pairs had to be run again before it
      * @param run the id that its lines name
      * @param length bytes up to the end of the last line that is not torn
      * @param closed whether that line has its line feed
      */
-    record Read(Journal.Contents contents, String run, long length, boolean closed) {}
+    record Read(Journal.Contents contents, List<Integer> repeatsBefore, String run, long length, boolean closed) {
+        /** Of the leg at that place; none where there is no such leg. */
+        int repeatsBefore(LegRecord leg) {
+            PlannedLeg place = new PlannedLeg(leg.life(), leg.order(), leg.position());
+            return IntStream.range(0, repeatsBefore.size())
+                    .filter(i -> place.isAt(contents.legs().get(i)))
+                    .map(repeatsBefore::get)
+                    .findFirst()
+                    .orElse(0);
+        }
+    }
 }

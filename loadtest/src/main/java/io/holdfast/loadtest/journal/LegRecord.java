@@ -37,6 +37,12 @@ public record LegRecord(
         Optional<ClientHealth> client,
         Optional<ServerLog> serverLog,
         List<EngineShare> shares) {
+    /** What a problem begins with when the leg was not that of the run's server. */
+    public static final String ANOTHER_SERVER = "another server answered than the one that the run began with";
+
+    /** What a problem begins with when the server was not one process all through a pair, or all through a run. */
+    public static final String RESTARTED = "the server was restarted";
+
     public LegRecord {
         shares = List.copyOf(shares);
         steps = List.copyOf(steps);
@@ -81,50 +87,26 @@ public record LegRecord(
     }
 
     public LegRecord withClient(Optional<ClientHealth> value) {
-        return new LegRecord(
-                life,
-                order,
-                position,
-                arm,
-                workloadId,
-                bodies,
-                flush,
-                hold,
-                holdNanos,
-                release,
-                steps,
-                requests,
-                own,
-                problem,
-                value,
-                serverLog,
-                shares);
+        return with(problem, value, serverLog, shares);
     }
 
     public LegRecord withServerLog(Optional<ServerLog> value) {
-        return new LegRecord(
-                life,
-                order,
-                position,
-                arm,
-                workloadId,
-                bodies,
-                flush,
-                hold,
-                holdNanos,
-                release,
-                steps,
-                requests,
-                own,
-                problem,
-                client,
-                value,
-                shares);
+        return with(problem, client, value, shares);
     }
 
     public LegRecord withShares(List<EngineShare> value) {
+        return with(problem, client, serverLog, value);
+    }
+
+    /** The same with a reason why it is none. */
+    public LegRecord withProblem(String why) {
+        return with(Optional.of(why), client, serverLog, shares);
+    }
+
+    /** The same as a leg of another life, where several runs are put together. */
+    public LegRecord inLife(int number) {
         return new LegRecord(
-                life,
+                number,
                 order,
                 position,
                 arm,
@@ -140,17 +122,12 @@ public record LegRecord(
                 problem,
                 client,
                 serverLog,
-                value);
+                shares);
     }
 
-    /** What a problem begins with when the leg was not that of the run's server. */
-    public static final String ANOTHER_SERVER = "another server answered than the one that the run began with";
-
-    /** What a problem begins with when the server was not one process all through a pair, or all through a run. */
-    public static final String RESTARTED = "the server was restarted";
-
-    /** The same with a reason why it is none. */
-    public LegRecord withProblem(String why) {
+    /** What is known of a leg only once it has run. */
+    private LegRecord with(
+            Optional<String> ended, Optional<ClientHealth> fared, Optional<ServerLog> log, List<EngineShare> counted) {
         return new LegRecord(
                 life,
                 order,
@@ -165,10 +142,10 @@ public record LegRecord(
                 steps,
                 requests,
                 own,
-                Optional.of(why),
-                client,
-                serverLog,
-                shares);
+                ended,
+                fared,
+                log,
+                counted);
     }
 
     /** Whether it is one of the two legs of a pair that counts. */

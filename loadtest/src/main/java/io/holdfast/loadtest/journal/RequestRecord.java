@@ -26,7 +26,7 @@ import java.util.OptionalLong;
  * @param promptTokens as the engine counts them
  * @param completionTokens as the engine counts them
  * @param cachedTokens as the engine counts them; absent means that it did not say, which is not 0
- * @param problem one clause for anything but OK, otherwise empty
+ * @param problem one clause for anything but OK; of an OK one what is odd about its text, if anything
  * @param sentTokens how long its prompt is, where it was sent as token ids
  * @param firstAnswer when the first event arrived with output other than reasoning
  * @param tokens when each event with output arrived

@@ -3,10 +3,11 @@ package io.holdfast.loadtest.journal;
 import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.CrossoverPlan;
 import io.holdfast.evidence.PairOrder;
-import io.holdfast.loadtest.workload.Workload;
 import io.holdfast.loadtest.workload.WorkloadFacts;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -21,7 +22,7 @@ import java.util.stream.Stream;
  * @param repeatPairs how many pairs may be voided by their surroundings and run again
  * @param slotAdapts whether the slot becomes longer where the rehearsal shows that it has to
  * @param options what was asked for beside all that, by the names of the command's options, so that it can be asked for
- *     again; nothing that is secret
+ *     again; and what it was measured on, under names of its own; nothing that is secret
  */
 public record RunHeader(
         int format,
@@ -69,6 +70,18 @@ public record RunHeader(
 
     /** Among the options: that pinned legs are served by a server which another command started. */
     public static final String ARM_SERVER = "arm-server-command";
+
+    /** Among the options: after what the server is started anew, where that is not a pair. */
+    public static final String RESTART_PER = "restart-per";
+
+    /** That each leg has a process of its own. */
+    public static final String LEG = "leg";
+
+    /** What the names of the options begin with that say what the run was measured on. */
+    public static final String ENVIRONMENT = "environment.";
+
+    /** Among the options: the profiler that the server ran under. */
+    public static final String PROFILER = "server-wrapper";
 
     public RunHeader {
         client = Map.copyOf(client);
@@ -126,13 +139,22 @@ public record RunHeader(
         return slotAdapts && needed > slotMillis ? withSlotMillis(needed) : this;
     }
 
+    /** The same for the legs of several runs put together; whether any of them held. */
+    public RunHeader of(CrossoverPlan whole, boolean holds) {
+        return with(whole, slotMillis, holds);
+    }
+
     private RunHeader withSlotMillis(long millis) {
+        return with(plan, millis, claimsHold);
+    }
+
+    private RunHeader with(CrossoverPlan whole, long millis, boolean holds) {
         return new RunHeader(
                 format,
                 startedAt,
                 client,
                 workload,
-                plan,
+                whole,
                 seed,
                 concurrency,
                 burnIn,
@@ -144,7 +166,7 @@ public record RunHeader(
                 unit,
                 freshLives,
                 holder,
-                claimsHold,
+                holds,
                 engine,
                 repeatPairs,
                 slotAdapts,
@@ -156,12 +178,21 @@ public record RunHeader(
         if (life > 0) {
             return plan.lives().get(life - 1);
         }
-        return plan.isOnlyControls() ? PairOrder.AA : PairOrder.BP;
+        return switch (plan.design()) {
+            case CONTROLS -> PairOrder.AA;
+            case BLOCKS -> PairOrder.BPPB;
+            case CROSSOVER, NORMAL, REVERSED, FRESH_LEGS -> PairOrder.BP;
+        };
+    }
+
+    /** How many legs of each life are measured. */
+    public int measuredLegsOfALife() {
+        return orderOf(0).legs();
     }
 
     /** The legs of one life in their order. */
     public List<PlannedLeg> legsOf(int life) {
-        return IntStream.range(burnIn ? 0 : 1, Workload.LEGS_OF_A_LIFE)
+        return IntStream.rangeClosed(burnIn ? 0 : 1, measuredLegsOfALife())
                 .mapToObj(position -> new PlannedLeg(life, orderOf(life), position))
                 .toList();
     }
@@ -191,9 +222,25 @@ public record RunHeader(
                 .toList();
     }
 
-    /** Whether each leg had a server process of its own, since the arms differ in how it is started. */
+    /** Whether each leg had a server process of its own. */
     public boolean freshLegs() {
-        return options.containsKey(ARM_SERVER);
+        return options.containsKey(ARM_SERVER) || LEG.equals(options.get(RESTART_PER));
+    }
+
+    /** What the run was measured on, by name: machine, GPUs, versions; empty where nobody looked. */
+    public Map<String, String> environment() {
+        Map<String, String> environment = new TreeMap<>();
+        options.forEach((name, value) -> {
+            if (name.startsWith(ENVIRONMENT)) {
+                environment.put(name.substring(ENVIRONMENT.length()), value);
+            }
+        });
+        return environment;
+    }
+
+    /** The profiler that the server ran under, whose legs are never judged; absent where there was none. */
+    public Optional<String> profiler() {
+        return Optional.ofNullable(options.get(PROFILER));
     }
 
     /** Whether texts were told apart by a salt in place of emptying the cache. */

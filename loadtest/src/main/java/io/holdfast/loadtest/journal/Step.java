@@ -10,6 +10,8 @@ public record Step(Kind kind, int cycle, long began, long ended) {
     public enum Kind {
         /** The cache is emptied, and the holder has seen it. */
         FLUSH,
+        /** Nothing is sent, so that what the flush set off is over. */
+        PAUSE,
         /** The connections of the load are opened. */
         CONNECT,
         /** The prefix alone is sent. */

@@ -30,7 +30,9 @@ public final class LegsCsv {
                         request.cycle(),
                         lower(request.status()),
                         // Of what could not be sent there is no such moment.
-                        request.status() == RequestStatus.OK ? millis(OptionalDouble.of(request.sent() / 1e6)) : "",
+                        request.status() == RequestStatus.NOT_SENT
+                                ? ""
+                                : millis(OptionalDouble.of(request.sent() / 1e6)),
                         millis(request.ttftMillis()),
                         millis(request.ttftFromScheduleMillis()),
                         millis(request.endToEndMillis()),

@@ -1,8 +1,12 @@
 package io.holdfast.loadtest.report;
 
+import io.holdfast.evidence.CacheProof;
 import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.Interval;
+import io.holdfast.evidence.Permutation;
+import io.holdfast.evidence.Shortfall;
+import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.analysis.Result;
 import java.util.List;
 import java.util.Locale;
@@ -11,6 +15,8 @@ import java.util.OptionalDouble;
 
 /** A result in the words of somebody who has ten seconds. */
 final class PlainVerdict {
+    private static final double FEWEST = 1e-4;
+
     private PlainVerdict() {}
 
     /** The answer to "did holding help?". */
@@ -26,6 +32,26 @@ final class PlainVerdict {
         };
     }
 
+    /** What the name of a verdict means, for who meets it for the first time. */
+    static String meaning(Verdict verdict) {
+        return switch (verdict.finding()) {
+            case REAL -> "a gain that shows in both orders and is no chance";
+            case NO_EFFECT -> "any change is too small to matter";
+            case ORDER_ARTEFACT -> "running second alone makes the difference that one order shows";
+            case NO_EXPOSURE -> "the baseline kept its prefix by itself, so a hold had nothing to keep";
+            case HARMFUL -> "a harm that shows in both orders and is no chance";
+            case INCONCLUSIVE ->
+                switch (verdict.shortfall().orElse(Shortfall.PRECISION)) {
+                    case DESIGN -> "too few pairs, one order alone, or a plan that was not run to its end";
+                    case CARRYOVER -> "what a pinned leg leaves behind is as large as the effect";
+                    case UNEXPLAINED -> "a gain that kept cache does not explain";
+                    case UNMEASURED -> "a gain whose cause the server does not report";
+                    case PRECISION -> "pairs scatter too far for so few of them";
+                };
+            case INVALID -> "a check failed, so nothing is judged";
+        };
+    }
+
     /** How good or bad news it is, as a name for a style; never the only sign. */
     static String mood(Result result) {
         return switch (result.verdict().finding()) {
@@ -38,24 +64,204 @@ final class PlainVerdict {
 
     /** The effect that the report shows, with its interval; absent where the data gives none, or says nothing about it. */
     static Optional<String> effect(Result result) {
-        return result.estimate()
-                .shown()
-                .filter(shown -> result.verdict().finding() != Finding.INVALID)
+        return measured(result)
                 .map(shown -> String.format(
                         Locale.ROOT,
                         "%s time to first token, 95 %% interval %s%s",
-                        change(100 * Math.expm1(shown.effect())),
+                        change(shown.effect()),
                         interval(shown.ci95()),
                         shown.normalOrder() ? ", by the pairs in the normal order alone" : ""));
     }
 
-    static String change(double percent) {
-        return String.format(Locale.ROOT, "%+.1f %%", percent).replace('-', '\u2212');
+    private static Optional<Estimate.Shown> measured(Result result) {
+        return result.estimate().shown().filter(shown -> result.verdict().finding() != Finding.INVALID);
+    }
+
+    /**
+     * A number that a reader takes away, with what has to be read with it.
+     *
+     * @param what it is
+     * @param value large: a number where it is an answer, and a word where a number would be taken for one
+     * @param beside small: the interval, and what a number means
+     */
+    record Takeaway(String what, String value, String beside) {}
+
+    /** The answer as a number; where nothing was found it is a word, so that noise is not read as a small gain. */
+    static Takeaway takeaway(Result result) {
+        String name = "Effect of holding";
+        String numbers = measured(result)
+                .map(shown -> "measured " + change(shown.effect()) + ", 95 % interval " + interval(shown.ci95()))
+                .orElse("no interval can be given");
+        return switch (result.verdict().finding()) {
+            case REAL, HARMFUL ->
+                measured(result)
+                        .map(shown -> new Takeaway(
+                                name,
+                                change(shown.effect()),
+                                "in time to the first token; 95 % interval " + interval(shown.ci95())
+                                        + (shown.normalOrder() ? ", by the normal order alone" : "") + medians(result)))
+                        .orElseGet(() -> new Takeaway(name, "unknown", numbers));
+            case NO_EFFECT, ORDER_ARTEFACT ->
+                new Takeaway(name, "none that matters", numbers + "; from " + margins(result) + " counts as nothing");
+            case NO_EXPOSURE -> new Takeaway(name, "nothing to win", numbers + ", while nothing was lost");
+            case INCONCLUSIVE -> new Takeaway(name, "unknown", numbers);
+            case INVALID -> notShown(name);
+        };
+    }
+
+    /** Of a run whose numbers nobody should quote. */
+    private static Takeaway notShown(String name) {
+        return new Takeaway(name, "not shown", "the figures of a void run mean nothing");
+    }
+
+    /** The word that stands in place of a number where that would be taken for a small gain. */
+    static Optional<String> word(Result result) {
+        return switch (result.verdict().finding()) {
+            case REAL, HARMFUL, INCONCLUSIVE -> Optional.empty();
+            case NO_EFFECT, ORDER_ARTEFACT, NO_EXPOSURE, INVALID ->
+                Optional.of(takeaway(result).value());
+        };
+    }
+
+    /** How far a run came that is not whole, so that nobody takes its figures for the end of it. */
+    static Optional<String> partial(Result result) {
+        int planned = result.header().legs().size();
+        int there = result.legs().size();
+        if (result.verdict().finding() != Finding.INCONCLUSIVE || there >= planned) {
+            return Optional.empty();
+        }
+        return Optional.of(String.format(
+                        Locale.ROOT, "PARTIAL: %d of %d legs (%.1f %%)", there, planned, 100.0 * there / planned)
+                + (there == 0
+                        ? ""
+                        : ", the last of them " + result.legs().getLast().label()));
+    }
+
+    private static String medians(Result result) {
+        return result.baseline().ttftMillis().isPresent()
+                        && result.pinned().ttftMillis().isPresent()
+                ? "; medians " + number(result.baseline().ttftMillis(), "%.1f ms") + " without, "
+                        + number(result.pinned().ttftMillis(), "%.1f ms") + " with it"
+                : "";
+    }
+
+    /** What a comparison without controls would have claimed of the same server. */
+    static Takeaway naive(Result result) {
+        Estimate estimate = result.estimate();
+        String interval = estimate.naiveCi95().map(ci -> "; " + interval(ci)).orElse("");
+        return result.verdict().finding() == Finding.INVALID
+                ? notShown("Naive comparison")
+                : new Takeaway(
+                        "Naive comparison",
+                        known(estimate.naive()),
+                        "baseline always first" + interval
+                                + (result.verdict().finding() == Finding.ORDER_ARTEFACT
+                                        ? "; nothing but running second"
+                                        : ""));
+    }
+
+    /** What the same load does the second time, with nothing changed. */
+    static Takeaway bias(Result result) {
+        if (result.verdict().finding() == Finding.INVALID) {
+            return notShown("Running second alone");
+        }
+        Estimate estimate = result.estimate();
+        return new Takeaway(
+                "Running second alone",
+                known(estimate.orderBias()),
+                "nothing changed (A/A)"
+                        + estimate.orderBiasCi95()
+                                .map(ci -> "; " + interval(ci))
+                                .orElse(""));
+    }
+
+    /** One plan has no A/A pairs, another none that begin with the baseline. */
+    private static String known(OptionalDouble log) {
+        return log.isPresent() ? change(log.getAsDouble()) : "not measured";
+    }
+
+    private static String margins(Result result) {
+        double delta = result.header().criteria().delta();
+        return interval(new Interval(-delta, delta));
+    }
+
+    /** How sure the answer is, in a sentence or two. */
+    static String sure(Result result) {
+        Estimate estimate = result.estimate();
+        CacheProof proof = result.cacheProof();
+        return switch (result.verdict().finding()) {
+            case REAL, HARMFUL ->
+                "Sure. It shows in both orders. If holding did nothing, "
+                        + oneIn(estimate.tPValue().orElse(1)) + " would look like this where pairs scatter in a bell"
+                        + " curve (Student's t)"
+                        + estimate.permutation()
+                                .map(test -> ". With no such assumption " + PlainVerdict.of(test))
+                                .orElse("")
+                        + ".";
+            case NO_EFFECT ->
+                "Sure that no effect of a size that matters was missed"
+                        + estimate.ci90()
+                                .map(ci -> ": the 90 % interval, " + interval(ci) + ", lies inside " + margins(result)
+                                        + " (two one-sided tests at 5 %, hence 90 %)")
+                                .orElse("")
+                        + ".";
+            case ORDER_ARTEFACT ->
+                "Sure. With nothing changed the second run differs by " + known(estimate.orderBias())
+                        + " too; freed from order nothing that matters is left.";
+            case NO_EXPOSURE ->
+                "Sure for this load on this server: the baseline lost "
+                        + proof.exposure().map(PlainVerdict::shares).orElse("too little")
+                        + " of the prefix. It says nothing about a cache under pressure.";
+            case INCONCLUSIVE ->
+                "Not sure at all; neither a gain nor its absence was shown."
+                        + (result.verdict().requiredPerOrder().isPresent()
+                                ? " About "
+                                        + result.verdict().requiredPerOrder().getAsInt()
+                                        + " pairs of each order would tell."
+                                : "");
+            case INVALID -> "Nothing can be said: a check failed, so the data is not about holding.";
+        };
+    }
+
+    /** What so few pairs can say at all where nothing is assumed of how they scatter. */
+    private static String of(Permutation test) {
+        return String.format(
+                Locale.ROOT,
+                "%,d of the %,d ways to deal the orders to these pairs do (permutation)%s",
+                test.extreme(),
+                test.relabelings(),
+                test.exact() && test.extreme() == 2 ? ", and with so few pairs it cannot be less" : "");
+    }
+
+    private static String shares(Interval share) {
+        String low = String.format(Locale.ROOT, "%.0f", 100 * share.low());
+        String high = String.format(Locale.ROOT, "%.0f", 100 * share.high());
+        return (low.equals(high) ? low : low + " to " + high) + " %";
+    }
+
+    /** Round, and never more than so few pairs can bear out, whatever a formula says. */
+    private static String oneIn(double p) {
+        if (p < FEWEST) {
+            return "less than 1 such run in 10,000";
+        }
+        double runs = 1 / p;
+        double digits = Math.pow(10, Math.floor(Math.log10(runs)));
+        return String.format(Locale.ROOT, "about 1 such run in %,.0f", Math.floor(runs / digits) * digits);
+    }
+
+    /** Of a logarithm, as a percentage. */
+    static String change(double log) {
+        return percent(100 * Math.expm1(log));
+    }
+
+    static String percent(double percent) {
+        String shown = String.format(Locale.ROOT, "%+.1f %%", percent).replace('-', '\u2212');
+        return shown.substring(1).equals("0.0 %") ? "0.0 %" : shown;
     }
 
     /** Of logarithms, as percentages. */
     static String interval(Interval log) {
-        return change(100 * Math.expm1(log.low())) + " to " + change(100 * Math.expm1(log.high()));
+        return change(log.low()) + " to " + change(log.high());
     }
 
     static String number(OptionalDouble value, String format) {

@@ -18,6 +18,7 @@ final class Svg {
     private static final int TOP = 10;
     private static final int BOTTOM = 40;
     private static final int MOST_STEPS = 7;
+    private static final int MOST_DECIMALS = 6;
 
     private final Formatter text = new Formatter(Locale.ROOT);
     private final double xLeast;
@@ -104,10 +105,27 @@ final class Svg {
         return xTitle(unit);
     }
 
-    /** A number on an axis: zero has no sign, and a minus is as long as a plus. */
+    /**
+     * A number on an axis: zero has no sign, a minus is as long as a plus, and there are as many decimals as it takes to be the
+     * number of its place. On a narrow axis one place would otherwise have the number of another.
+     *
+     * @param format with the fewest decimals, as {@code %+.0f %%}
+     */
     static String number(String format, double value) {
-        String plain = String.format(Locale.ROOT, format, value);
+        int decimals = 0;
+        while (decimals < MOST_DECIMALS && !isRound(value, decimals)) {
+            decimals++;
+        }
+        String exact = format.contains("." + decimals + "f") || decimals == 0
+                ? format
+                : format.replaceFirst("\\.\\df", "." + decimals + "f");
+        String plain = String.format(Locale.ROOT, exact, value);
         return (value == 0 ? plain.replaceFirst("^[+-]", "") : plain).replace('-', '\u2212');
+    }
+
+    private static boolean isRound(double value, int decimals) {
+        double scaled = value * Math.pow(10, decimals);
+        return Math.abs(scaled - Math.rint(scaled)) <= 1e-6 * Math.abs(scaled);
     }
 
     /** A name in place of a number on the x axis. */

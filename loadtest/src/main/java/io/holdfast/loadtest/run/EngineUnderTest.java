@@ -35,7 +35,7 @@ public interface EngineUnderTest extends AutoCloseable {
     /** Ends the server life that there is, where it can, and returns when the engine has answered a real request. */
     void beginLife();
 
-    /** Whether arms differ in how the server is started, so that each leg has a process of its own. */
+    /** Whether each leg has a process of its own, as where arms differ in how the server is started. */
     default boolean givesFreshLegs() {
         return false;
     }
@@ -68,6 +68,12 @@ public interface EngineUnderTest extends AutoCloseable {
 
     /** Makes the requests of a leg ready, so that nothing is left to do for them while the load runs. */
     Load prepare(List<LoadRequest> requests);
+
+    /**
+     * The same engine asked for whole answers in place of streams: there is no first token then, and the last one is there
+     * when the answer is. It is closed with this one.
+     */
+    EngineUnderTest withoutStreams();
 
     @Override
     void close();

@@ -7,6 +7,7 @@ import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.run.EngineUnderTest.Beside;
 import io.holdfast.loadtest.run.EngineUnderTest.Load;
@@ -95,6 +96,7 @@ final class LegProtocol {
         private FlushReceipt followed = new FlushReceipt("", 0, Optional.empty());
         private HoldReceipt hold = HoldReceipt.skipped("the leg ended before its hold step");
         private long holdNanos;
+        private Optional<ServerLog> before = Optional.empty();
         private ReleaseReceipt release = ReleaseReceipt.skipped("the leg ended before its release step");
 
         Leg(int life, PairOrder order, int position) {
@@ -118,6 +120,13 @@ final class LegProtocol {
             if (followed.problem().isPresent()) {
                 return record(followed.problem());
             }
+            if (!settings.pauseAfterFlush().isZero()) {
+                step(
+                        Step.Kind.PAUSE,
+                        0,
+                        () -> clock.sleepUntil(
+                                clock.nanos() + settings.pauseAfterFlush().toNanos()));
+            }
             step(Step.Kind.CONNECT, 0, () -> load.connect(settings.concurrency() + (beside.isPresent() ? 1 : 0)));
             List<Phase> phases = workload.phases(position);
             phases.stream().filter(Phase::isBeforeHold).forEach(this::send);
@@ -127,6 +136,8 @@ final class LegProtocol {
             }
             try {
                 step(Step.Kind.HOLD, 0, this::waitOutSlot);
+                // What the server wrote of what came before the load is told apart from what it writes of the load.
+                before = engine.written();
                 phases.stream().filter(phase -> !phase.isBeforeHold()).forEach(this::send);
             } catch (RuntimeException e) {
                 releaseAfter(e);
@@ -150,7 +161,8 @@ final class LegProtocol {
                 case LEARN -> Step.Kind.LEARN;
                 case FLOOD -> Step.Kind.FLOOD;
                 case PROBE -> Step.Kind.PROBE;
-                case TOUCH -> throw new IllegalArgumentException("No phase of a workload is the arm's own.");
+                case TOUCH, WARM_UP, LOAD ->
+                    throw new IllegalArgumentException("No leg of an arm has a phase of " + phase.role() + ".");
             };
             int concurrency = phase.isFlood() ? settings.concurrency() : 1;
             Optional<Beside> now = phase.role() == Role.FLOOD ? beside : Optional.empty();
@@ -225,7 +237,8 @@ final class LegProtocol {
                             records,
                             own,
                             problem)
-                    .withClient(load.health());
+                    .withClient(load.health())
+                    .withServerLog(before);
         }
     }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.run;
 
 import io.holdfast.evidence.CrossoverPlan;
+import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.ArmSummary;
@@ -33,10 +34,10 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 
@@ -52,8 +53,14 @@ import java.util.function.Supplier;
  * What comes before. A burn-in leg in each life takes what a fresh process does only once (compilation, allocation). A
  * rehearsal life takes what our own process does only once, and tells how long the run will take.
  *
- * Arms that are servers. Where the arms differ in how the server is started each leg has a process of its own, with a burn-in
- * leg before it, so no leg follows another one in its process; A/A pairs then show what being second on this machine does.
+ * Other designs. One order alone, which is what most benchmarks do, ends without a verdict. A block is four legs of one life, so
+ * that what drifts evenly is taken out within it; a round is one block of each kind.
+ *
+ * Processes of their own. Where each leg has one, with a burn-in leg before it, no leg follows another one in its process. Where
+ * that is since the arms differ in how the server is started, A/A pairs still show what being second on this machine does.
+ *
+ * Growth. A plan may have several looks at its data. At each of them, and nowhere else, the run ends when the data decides; the
+ * level is shared out among them.
  *
  * A/A alone. `controls` runs baseline pairs and nothing else, with the same protocol and the same journal. Nothing in it
  * can show an effect, so it ends in the figures of the measurement itself: order bias, and the spread of a pair.
@@ -72,7 +79,7 @@ import java.util.function.Supplier;
  * Run and re-analysis are one path: the result is computed from what the journal holds, in both cases by Analysis.
  */
 
-/** Did pinning help, by how much, or can this data not tell. */
+/** Did holding help, by how much, or can this data not tell. */
 public final class LoadTestRun {
     private static final Duration REHEARSED_CALL = Duration.ofSeconds(60);
 
@@ -81,7 +88,10 @@ public final class LoadTestRun {
     private final Progress progress;
     private final CrossoverPlan plan;
     private final Set<Integer> broken = new HashSet<>();
-    private final int legsPlanned;
+    /** The legs so far, where the plan has looks before its end. */
+    private final List<LegRecord> toLookAt = new ArrayList<>();
+    /** Up to the next look. */
+    private int legsPlanned;
     /** With the slot that the rehearsal led to, and with a salt that was not used before. */
     private LoadTestSettings settings;
     /** Pairs that ran again. */
@@ -104,7 +114,7 @@ public final class LoadTestRun {
         this.settings = settings;
         this.progress = progress;
         this.plan = plan;
-        this.legsPlanned = legsPerLife() * (plan.lives().size() + (settings.rehearsal() ? 1 : 0));
+        this.legsPlanned = legsUpTo(1);
     }
 
     /**
@@ -114,8 +124,7 @@ public final class LoadTestRun {
      */
     public static Result run(
             RunEnvironment environment, Workload workload, LoadTestSettings settings, Path journal, Progress progress) {
-        CrossoverPlan plan = CrossoverPlan.draw(settings.rounds(), new SplittableRandom(settings.seed()));
-        new LoadTestRun(environment, workload, settings, plan, progress).measure(journal);
+        new LoadTestRun(environment, workload, settings, settings.plan(), progress).measure(journal);
         Result result = Analysis.of(journal);
         progress.on(new RunFinished(result));
         return result;
@@ -128,8 +137,9 @@ public final class LoadTestRun {
      */
     public static ControlResult controls(
             RunEnvironment environment, Workload workload, LoadTestSettings settings, Path journal, Progress progress) {
+        LoadTestSettings its = settings.toBuilder().design(Design.CONTROLS).build();
         CrossoverPlan plan = CrossoverPlan.onlyControls(settings.rounds());
-        new LoadTestRun(environment, workload, settings, plan, progress).measure(journal);
+        new LoadTestRun(environment, workload, its, plan, progress).measure(journal);
         return ControlAnalysis.of(journal);
     }
 
@@ -197,6 +207,10 @@ public final class LoadTestRun {
             throw new LoadTestException("The requests that this version draws, or their times, are others than those of"
                     + " the journal, so the run cannot be resumed; begin a new one.");
         }
+        if (before.legs().isEmpty()) {
+            // No leg says how long one takes, and by that an arm knows how long to hold: tried again, as the run did.
+            RunPlan.of(environment, workload, settings);
+        }
         EngineFacts facts = begin();
         refuseAnotherServer(header, facts);
         Optional<LegRecord> toRepeat = RunStatus.pairToRepeat(before);
@@ -216,7 +230,18 @@ public final class LoadTestRun {
             rehearseAgain(journal, header, next);
             began = environment.clock().nanos();
         }
+        keepToLookAt(before.legs().subList(0, standing));
+        int lives = place - (header.rehearsal() ? 1 : 0);
+        for (int look = 1; look < plan.allLooks().size() && lives >= plan.livesAt(look); look++) {
+            legsPlanned = legsUpTo(look + 1);
+        }
         new Lives(journal, header, order, place).run();
+    }
+
+    private void keepToLookAt(List<LegRecord> legs) {
+        if (!plan.looks().isEmpty()) {
+            toLookAt.addAll(legs);
+        }
     }
 
     /** Writes down what became of the pair that was under way when the last process ended. */
@@ -227,7 +252,7 @@ public final class LoadTestRun {
             if (toRepeat.isPresent()) {
                 LegRecord leg = toRepeat.get();
                 boolean whole = legsOfNext == 0;
-                standing -= whole ? legsPerLife() : legsOfNext;
+                standing -= whole ? settings.legsPerLife() : legsOfNext;
                 place[0] -= whole ? 1 : 0;
                 journal.repeatPair(leg.life(), reason(new Gates(before.header()).surroundings(leg)));
                 order.putLastInRound(leg.life());
@@ -242,8 +267,8 @@ public final class LoadTestRun {
         return place[0];
     }
 
-    private int legsPerLife() {
-        return settings.burnIn() ? 3 : 2;
+    private int legsUpTo(int look) {
+        return settings.legsPerLife() * (plan.livesAt(look) + (settings.rehearsal() ? 1 : 0));
     }
 
     private EngineFacts begin() {
@@ -346,6 +371,7 @@ public final class LoadTestRun {
         void run() {
             while (place < order.size() && !decided) {
                 int life = order.at(place);
+                stopOverTime();
                 voidingOnFailure(journal, life, () -> {
                     if (begun && !environment.engine().givesFreshLegs()) {
                         environment.engine().beginLife();
@@ -356,6 +382,19 @@ public final class LoadTestRun {
             }
             // A stop that comes after the last leg stops nothing.
             environment.stop().notice();
+        }
+
+        /** Between two pairs, so that those there are stay whole and the rest can be resumed. */
+        private void stopOverTime() {
+            settings.mostTime()
+                    .filter(most -> begun && environment.clock().nanos() - began >= most.toNanos())
+                    .ifPresent(most -> {
+                        environment.stop().ask();
+                        throw stopped(
+                                environment.stop(),
+                                new LoadTestException("The time that was given is over, after "
+                                        + most.toString().substring(2).toLowerCase(Locale.ROOT) + "."));
+                    });
         }
 
         private void pair(int life) {
@@ -378,13 +417,15 @@ public final class LoadTestRun {
                     Optional<ServerLog> _ = environment.engine().written();
                 }
                 Optional<String> wrong = another.or(watch::restarted);
-                LegRecord ran = protocol.run(planned.life(), planned.order(), planned.position())
-                        .withServerLog(environment.engine().written());
+                LegRecord ran = withTheRest(environment
+                        .around()
+                        .leg(planned, () -> protocol.run(planned.life(), planned.order(), planned.position())));
                 LegRecord leg = wrong.or(watch::restarted)
                         .map(ran::withProblem)
                         .orElseGet(() -> ran.withShares(watch.shares()));
                 environment.stop().shielded(() -> journal.append(leg));
                 legs.add(leg);
+                keepToLookAt(List.of(leg));
                 standing++;
                 measured++;
                 progress.on(new LegFinished(
@@ -402,6 +443,33 @@ public final class LoadTestRun {
                 rehearsed(legs);
             }
             place++;
+            look();
+        }
+
+        /** At a declared look, and nowhere else, the run may end before its plan. */
+        private void look() {
+            int lives = place - (header.rehearsal() ? 1 : 0);
+            int looks = plan.allLooks().size();
+            plan.lookAfter(lives).stream().filter(number -> number < looks).forEach(number -> {
+                Result result = Analysis.of(
+                        new Journal.Contents(header, toLookAt, order.lives(), List.of(), 0, true, List.of()));
+                decided = Analysis.isDecided(result);
+                legsPlanned = legsUpTo(decided ? number : number + 1);
+                progress.on(new Note("Look " + number + " of " + looks + ", after "
+                        + plan.looks().get(number - 1) + " rounds: "
+                        + result.verdict().headline()
+                        + (decided
+                                ? ", which ends the run."
+                                : "; the plan goes on to " + plan.looks().get(number) + " rounds.")));
+            });
+        }
+
+        /** What the server wrote since the load of the leg began. */
+        private LegRecord withTheRest(LegRecord leg) {
+            Optional<ServerLog> rest = environment.engine().written();
+            return leg.withServerLog(leg.serverLog()
+                    .flatMap(before -> rest.map(before::thenOfTheLoad))
+                    .or(() -> rest));
         }
 
         private void repeat(int life, List<LegRecord> legs, List<String> why) {
@@ -409,6 +477,7 @@ public final class LoadTestRun {
             environment.stop().shielded(() -> journal.repeatPair(life, reason));
             order.putLastInRound(life);
             standing -= legs.size();
+            toLookAt.removeIf(leg -> leg.life() == life);
             repeats++;
             settings = settings.afterVoidedPair();
             progress.on(new PairVoided(life, reason, repeats, header.repeatPairs()));

@@ -1,6 +1,8 @@
 package io.holdfast.loadtest.run;
 
 import io.holdfast.evidence.Criteria;
+import io.holdfast.evidence.CrossoverPlan;
+import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.RunHeader;
@@ -9,14 +11,19 @@ import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.loadtest.workload.Workload;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
 
 /**
  * How a load test is run and judged, whatever engine it runs against.
  *
- * @param rounds rounds of one AA, one BP and one PB pair each; where nothing is held, AA pairs
+ * @param design which orders of legs a round has
+ * @param rounds at most; where nothing is held, AA pairs
+ * @param looks after how many rounds the data is looked at, the last after all; none for once at the end
  * @param seed draws the order of the pairs
  * @param concurrency requests of a flood that are under way at a time
  * @param burnIn whether each server life begins with a leg that is not measured
@@ -31,7 +38,9 @@ import java.util.Optional;
  * @param options what else was asked for, by the names of the command's options, for whoever resumes the run
  */
 public record LoadTestSettings(
+        Design design,
         int rounds,
+        List<Integer> looks,
         long seed,
         int concurrency,
         boolean burnIn,
@@ -44,6 +53,11 @@ public record LoadTestSettings(
         int repeatPairs,
         Optional<Salt> salt,
         Map<String, String> options) {
+    /** Among the options: how long nothing is sent after the cache was emptied, where that is not at once. */
+    private static final String PAUSE = "pause-after-flush-ms";
+
+    /** Among the options: after how long no further pair begins. */
+    private static final String MOST_TIME = "max-duration-ms";
 
     private static final int MOST_ROUNDS = 1_000;
     private static final int MOST_LANES = 4_096;
@@ -56,13 +70,41 @@ public record LoadTestSettings(
         positive("hold slot", holdSlot);
         positive("slot tolerance", slotTolerance);
         options = Map.copyOf(options);
+        looks = List.copyOf(looks);
+        try {
+            new CrossoverPlan(Collections.nCopies(rounds, design.round()), looks);
+        } catch (IllegalArgumentException e) {
+            throw new LoadTestException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    /** How long nothing is sent after the cache was emptied. */
+    Duration pauseAfterFlush() {
+        return Duration.ofMillis(Long.parseLong(options.getOrDefault(PAUSE, "0")));
+    }
+
+    /** After how long no further pair begins; absent where the plan runs to its end. */
+    Optional<Duration> mostTime() {
+        return Optional.ofNullable(options.get(MOST_TIME)).map(millis -> Duration.ofMillis(Long.parseLong(millis)));
+    }
+
+    /** The plan that these and their seed make. */
+    public CrossoverPlan plan() {
+        return CrossoverPlan.draw(design, rounds, new SplittableRandom(seed)).lookedAt(looks);
+    }
+
+    /** Legs of each life, with that which is not measured. */
+    int legsPerLife() {
+        return design.round().getFirst().legs() + (burnIn ? 1 : 0);
     }
 
     /** Those of a run that is resumed: everything as it was, and no text that was sent before. */
     public static LoadTestSettings of(Journal.Contents run) {
         RunHeader header = run.header();
         return new LoadTestSettings(
+                header.plan().design(),
                 header.plan().rounds().size(),
+                header.plan().looks(),
                 header.seed(),
                 header.concurrency(),
                 header.burnIn(),
@@ -112,13 +154,16 @@ public record LoadTestSettings(
 
     private static void positive(String what, Duration value) {
         if (value.toMillis() < 1) {
-            throw new LoadTestException("The " + what + " must be at least one millisecond, not " + value + ".");
+            throw new LoadTestException(
+                    "The " + what + " must be at least one millisecond, not " + value.toMillis() + " ms.");
         }
     }
 
     /** Settings in the making. */
     public static final class Builder {
+        private Design design = Design.CROSSOVER;
         private int rounds = 5;
+        private List<Integer> looks = List.of();
         private long seed = 42;
         private int concurrency = 8;
         private boolean burnIn = true;
@@ -135,7 +180,9 @@ public record LoadTestSettings(
         private Builder() {}
 
         private Builder(LoadTestSettings from) {
+            design = from.design;
             rounds = from.rounds;
+            looks = from.looks;
             seed = from.seed;
             concurrency = from.concurrency;
             burnIn = from.burnIn;
@@ -152,6 +199,18 @@ public record LoadTestSettings(
 
         public Builder rounds(int value) {
             rounds = value;
+            return this;
+        }
+
+        public Builder design(Design value) {
+            design = value;
+            return this;
+        }
+
+        /** Rounds up to the last of these looks, each after so many of them; none for one look at the end. */
+        public Builder looks(List<Integer> value) {
+            looks = List.copyOf(value);
+            rounds = looks.isEmpty() ? rounds : looks.getLast();
             return this;
         }
 
@@ -210,14 +269,31 @@ public record LoadTestSettings(
             return this;
         }
 
+        /** In place of those there are. */
         public Builder options(Map<String, String> value) {
             options = Map.copyOf(value);
             return this;
         }
 
+        public Builder pauseAfterFlush(Duration value) {
+            return option(PAUSE, Long.toString(value.toMillis()));
+        }
+
+        public Builder mostTime(Duration value) {
+            return option(MOST_TIME, Long.toString(value.toMillis()));
+        }
+
+        private Builder option(String name, String value) {
+            Map<String, String> with = new TreeMap<>(options);
+            with.put(name, value);
+            return options(with);
+        }
+
         public LoadTestSettings build() {
             return new LoadTestSettings(
+                    design,
                     rounds,
+                    looks,
                     seed,
                     concurrency,
                     burnIn,

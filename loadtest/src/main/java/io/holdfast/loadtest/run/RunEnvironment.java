@@ -6,10 +6,20 @@ package io.holdfast.loadtest.run;
  * @param arms what pinned and baseline legs differ in, with that engine
  * @param clock the engine's records are stamped by it
  * @param stop who may ask it to end
+ * @param around what goes on beside legs
  */
-public record RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock, RunStop stop) {
+public record RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock, RunStop stop, AroundLegs around) {
+    /** With nothing beside its legs. */
+    public RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock, RunStop stop) {
+        this(engine, arms, clock, stop, AroundLegs.none());
+    }
+
     /** For a run of this thread that nobody stops. */
     public RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock) {
         this(engine, arms, clock, new RunStop(Thread.currentThread()));
+    }
+
+    public RunEnvironment with(AroundLegs value) {
+        return new RunEnvironment(engine, arms, clock, stop, value);
     }
 }

@@ -1,6 +1,6 @@
 package io.holdfast.loadtest.run;
 
-import io.holdfast.evidence.PairOrder;
+import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -32,9 +32,9 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
 
     private static final long NANOS = 1_000_000_000;
 
-    /** The same of a load test with a verdict, whose rounds are of three pairs each. */
+    /** The same of a load test with a verdict; where its data is looked at more than once, up to the last look. */
     public static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
-        return of(environment, workload, settings, PairOrder.values().length * settings.rounds());
+        return of(environment, workload, settings, settings.design().round().size() * settings.rounds());
     }
 
     /**
@@ -42,7 +42,11 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
      * in one sentence, before anything is measured.
      */
     public static RunPlan ofControls(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
-        return of(environment, workload, settings, settings.rounds());
+        return of(
+                environment,
+                workload,
+                settings.toBuilder().design(Design.CONTROLS).build(),
+                settings.rounds());
     }
 
     private static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings, int pairs) {
@@ -56,7 +60,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
             });
         }
         Map<Role, Double> nanosOfARequest = trial(environment, workload, settings);
-        double leg = settings.holdSlot().toNanos();
+        double leg = settings.holdSlot().plus(settings.pauseAfterFlush()).toNanos();
         for (Phase phase : workload.phases(1)) {
             double one = nanosOfARequest.getOrDefault(kind(phase), 0.0);
             leg += phase.hasTurns()
@@ -66,7 +70,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
         environment.arms().legsTake(Duration.ofNanos(Math.round(leg)));
         List<LoadRequest> requests = settings.requests(workload, 1, 1);
         int lives = pairs + (settings.rehearsal() ? 1 : 0);
-        int legs = (settings.burnIn() ? 3 : 2) * lives;
+        int legs = settings.legsPerLife() * lives;
         boolean freshLegs = environment.engine().givesFreshLegs();
         double beginnings = (double) environment.engine().lifeTakes().toNanos() * (freshLegs ? legs : lives);
         // A leg that has a process of its own has a burn-in leg before it.

@@ -58,7 +58,7 @@ final class ServerWatch {
         Told before = expected.computeIfAbsent(engine.givesFreshLegs() ? arm : Arm.BASELINE, first -> now);
         return now.isLike(before)
                 ? Optional.empty()
-                : Optional.of(LegRecord.ANOTHER_SERVER + ": " + now.text() + " in place of " + before.text());
+                : Optional.of(LegRecord.ANOTHER_SERVER + ": " + now.changes(before));
     }
 
     /** What a server says of itself. */
@@ -67,8 +67,11 @@ final class ServerWatch {
             return facts.isLike(other.facts) && serves.equals(other.serves);
         }
 
-        String text() {
-            return facts.text() + ", model " + serves;
+        /** Only what changed: of two servers that are alike but for their model nobody wants to compare the rest. */
+        String changes(Told before) {
+            String model = "it serves the model '" + serves + "', and served '" + before.serves + "' before";
+            String sizes = "it is " + facts.text() + ", and was " + before.facts.text() + " before";
+            return serves.equals(before.serves) ? sizes : facts.isLike(before.facts) ? model : sizes + "; " + model;
         }
     }
 

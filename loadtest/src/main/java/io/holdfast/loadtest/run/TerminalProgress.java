@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.LegRecord;
 import java.io.PrintStream;
@@ -35,9 +36,11 @@ public final class TerminalProgress implements Progress {
     public void on(Event event) {
         switch (event) {
             case RunStarted run ->
-                line("%d pairs, %d legs%s"
+                line("%d %s%s, %d legs%s"
                         .formatted(
-                                run.plan().lives().size(),
+                                run.plan().livesAt(1),
+                                run.plan().design() == Design.BLOCKS ? "blocks" : "pairs",
+                                run.plan().looks().isEmpty() ? "" : " to the first look",
                                 run.legs(),
                                 run.left().map(left -> ", about " + clock(left)).orElse("")));
             case LifeStarted life -> {

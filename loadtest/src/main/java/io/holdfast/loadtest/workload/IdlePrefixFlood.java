@@ -36,18 +36,23 @@ public final class IdlePrefixFlood {
 
     /** The same seed, shape and arrivals give the same requests at the same times. */
     public static Workload workload(long seed, FloodShape shape, Arrivals arrivals) {
+        return workload(seed, shape, arrivals, Workload.LEGS_OF_A_LIFE);
+    }
+
+    /** The same for lives of so many legs, the unmeasured one included. */
+    public static Workload workload(long seed, FloodShape shape, Arrivals arrivals, int legsOfALife) {
         // Seeds that lie one step apart would give one stream shifted by one token; split streams share nothing.
         SplittableRandom root = new SplittableRandom(seed);
         IdlePrefixFlood flood = new IdlePrefixFlood(shape, root.split());
         List<SplittableRandom> ofLegs =
-                Stream.generate(root::split).limit(Workload.LEGS_OF_A_LIFE).toList();
+                Stream.generate(root::split).limit(legsOfALife).toList();
         int[] unprobed = draw(root.split(), shape.prefixTokens(), FIRST_TOKEN - 2);
         SplittableRandom times = root.split();
         for (int i = 0; i < shape.learnCycles() + shape.cycles(); i++) {
             flood.turns.add(arrivals.turnsOfAFlood(shape.floodRequests(), times));
         }
         List<List<Phase>> legs = new ArrayList<>();
-        for (int position = 0; position < Workload.LEGS_OF_A_LIFE; position++) {
+        for (int position = 0; position < legsOfALife; position++) {
             legs.add(flood.leg(position, ofLegs.get(position)));
         }
         return new Workload(shape.text(), seed, flood.prefix, unprobed, shape.floodDemand(), arrivals, legs);
@@ -116,7 +121,7 @@ public final class IdlePrefixFlood {
 
     /** A first token that no other prompt begins with, so that even engines with pages of one token share nothing. */
     private static int own(int serial) {
-        return FIRST_TOKEN + serial % TOKENS;
+        return tokenOf(serial);
     }
 
     private static int[] draw(SplittableRandom random, int length, int first) {
@@ -130,6 +135,11 @@ public final class IdlePrefixFlood {
 
     static int anyToken(SplittableRandom random) {
         return FIRST_TOKEN + random.nextInt(TOKENS);
+    }
+
+    /** A token for a number, the same for the same one. */
+    static int tokenOf(int number) {
+        return FIRST_TOKEN + Math.floorMod(number, TOKENS);
     }
 
     private static int[] join(int[] head, int[] tail) {

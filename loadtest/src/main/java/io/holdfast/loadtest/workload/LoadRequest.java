@@ -1,7 +1,9 @@
 package io.holdfast.loadtest.workload;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** One request of a workload. */
 public final class LoadRequest {
@@ -13,13 +15,42 @@ public final class LoadRequest {
     private final int[] own;
     private final int maxTokens;
     private final Optional<String> session;
+    private final List<Message> messages;
+
+    /**
+     * A part of a chat.
+     *
+     * @param role as {@code system} or {@code user}
+     */
+    public record Message(String role, String content) {}
 
     /** @param cycle from 1; 0 before the first */
     public LoadRequest(Role role, int cycle, int[] tokens, int maxTokens) {
-        this(role, cycle, NO_HEAD, tokens.clone(), maxTokens, Optional.empty());
+        this(role, cycle, NO_HEAD, tokens.clone(), maxTokens, Optional.empty(), List.of());
     }
 
-    private LoadRequest(Role role, int cycle, int[] head, int[] own, int maxTokens, Optional<String> session) {
+    /**
+     * One whose words matter. Where token ids are sent in place of text each word is a token, the same word always the same.
+     *
+     * @param cycle from 1; 0 before the first
+     */
+    public static LoadRequest ofMessages(Role role, int cycle, List<Message> messages, int maxTokens) {
+        int[] tokens = messages.stream()
+                .flatMap(message -> Stream.of(message.content().strip().split("\\s+", -1)))
+                .mapToInt(word -> IdlePrefixFlood.tokenOf(word.hashCode()))
+                .toArray();
+        return new LoadRequest(role, cycle, NO_HEAD, tokens, maxTokens, Optional.empty(), List.copyOf(messages));
+    }
+
+    private LoadRequest(
+            Role role,
+            int cycle,
+            int[] head,
+            int[] own,
+            int maxTokens,
+            Optional<String> session,
+            List<Message> messages) {
+        this.messages = messages;
         this.role = role;
         this.cycle = cycle;
         this.head = head;
@@ -55,18 +86,23 @@ public final class LoadRequest {
         return session;
     }
 
-    /** The same request with these tokens before its own. */
+    /** What it says word for word; empty where nothing but its length matters. */
+    public List<Message> messages() {
+        return messages;
+    }
+
+    /** The same request with these tokens before its own; they are in no message, whose words are not ours to change. */
     LoadRequest behind(int[] salt) {
-        return new LoadRequest(role, cycle, salt.clone(), own, maxTokens, session);
+        return new LoadRequest(role, cycle, salt.clone(), own, maxTokens, session, messages);
     }
 
     /** What it asks for without the head that tells its leg from others. */
     public LoadRequest withoutHead() {
-        return new LoadRequest(role, cycle, NO_HEAD, own, maxTokens, session);
+        return new LoadRequest(role, cycle, NO_HEAD, own, maxTokens, session, messages);
     }
 
     public LoadRequest inSession(String name) {
-        return new LoadRequest(role, cycle, head, own, maxTokens, Optional.of(name));
+        return new LoadRequest(role, cycle, head, own, maxTokens, Optional.of(name), messages);
     }
 
     @Override
@@ -76,6 +112,7 @@ public final class LoadRequest {
                 && cycle == that.cycle
                 && maxTokens == that.maxTokens
                 && session.equals(that.session)
+                && messages.equals(that.messages)
                 && Arrays.equals(head, that.head)
                 && Arrays.equals(own, that.own);
     }

@@ -11,5 +11,9 @@ public enum Role {
     /** The prefix and a suffix of its own: tells whether the prefix is still cached. */
     PROBE,
     /** A request that an arm's switch sends for itself: never load, and in no figure of it. */
-    TOUCH
+    TOUCH,
+    /** Sent before a load without arms and in no figure of it. */
+    WARM_UP,
+    /** What a load without arms is about. */
+    LOAD
 }

@@ -53,7 +53,7 @@ public record Salt(long nonce, int again) {
     }
 
     private int[] head(int life, int position) {
-        long leg = (long) life * Workload.LEGS_OF_A_LIFE + position;
+        long leg = (long) life * Workload.MOST_LEGS_OF_A_LIFE + position;
         SplittableRandom ofTheRun = new SplittableRandom(nonce);
         long base = ofTheRun.nextLong();
         for (int i = 0; i < again; i++) {

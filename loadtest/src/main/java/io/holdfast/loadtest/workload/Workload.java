@@ -17,11 +17,15 @@ import java.util.List;
  * then the other phases. Both arms send the same requests at the same position.
  */
 public final class Workload {
+    /** Of a life that runs a pair, the unmeasured leg included. */
     public static final int LEGS_OF_A_LIFE = 3;
 
+    /** Of a life that runs a block of four. */
+    public static final int MOST_LEGS_OF_A_LIFE = 5;
+
     private final WorkloadFacts facts;
-    private final int[] prefix;
-    private final int[] unprobed;
+    private final LoadRequest prefix;
+    private final LoadRequest unprobed;
     private final List<List<Phase>> legs;
 
     /**
@@ -41,10 +45,29 @@ public final class Workload {
             long pressureTokens,
             Arrivals arrivals,
             List<List<Phase>> legs) {
-        this.prefix = prefix.clone();
-        this.unprobed = unprobed.clone();
+        this(
+                name,
+                seed,
+                new LoadRequest(Role.TOUCH, 0, prefix, 1),
+                new LoadRequest(Role.TOUCH, 0, unprobed, 1),
+                pressureTokens,
+                arrivals,
+                legs);
+    }
+
+    /** The same where an arm asks for the prefix in words of its own. */
+    Workload(
+            String name,
+            long seed,
+            LoadRequest prefix,
+            LoadRequest unprobed,
+            long pressureTokens,
+            Arrivals arrivals,
+            List<List<Phase>> legs) {
+        this.prefix = prefix;
+        this.unprobed = unprobed;
         this.legs = legs.stream().map(List::copyOf).toList();
-        this.facts = new WorkloadFacts(digest(), name, seed, prefix.length, pressureTokens, arrivals.text());
+        this.facts = new WorkloadFacts(digest(), name, seed, prefix.length(), pressureTokens, arrivals.text());
     }
 
     /** SHA-256 over all requests and, where they come at times of their own, those times; in hexadecimal. */
@@ -53,17 +76,17 @@ public final class Workload {
     }
 
     public int[] prefix() {
-        return prefix.clone();
+        return prefix.tokens();
     }
 
     /** The prefix alone, as an arm asks for it on its own behalf. */
     public LoadRequest touch() {
-        return new LoadRequest(Role.TOUCH, 0, prefix, 1);
+        return prefix;
     }
 
     /** The same for another prefix of that length, which nothing else asks for. */
     public LoadRequest touchOfAnother() {
-        return new LoadRequest(Role.TOUCH, 0, unprobed, 1);
+        return unprobed;
     }
 
     /** The texts, each with one token of answer, that the leg at a position has sent before its hold step, and no flood. */

@@ -112,7 +112,7 @@ final class SurroundingsTest {
             long sent = turn + MILLI * (i == 0 ? firstLateMillis : i == 9 ? lastLateMillis : 1);
             records.add(stamped(Legs.request(i, Role.FLOOD, 1, 20, OptionalInt.of(0)), turn, sent, sent + 20 * MILLI));
         }
-        return withAll(records);
+        return Legs.withRequests(GOOD, records);
     }
 
     @Test
@@ -152,7 +152,7 @@ final class SurroundingsTest {
             long sent = turn + (i % 50 == 49 ? now : lag);
             records.add(stamped(Legs.request(i, Role.PROBE, 1, 20, OptionalInt.of(0)), turn, sent, sent + 20 * MILLI));
         }
-        return Legs.withOwn(withAll(records), List.of());
+        return Legs.withRequests(GOOD, records);
     }
 
     /** A flood on all lanes, each of which is idle for so many milliseconds between two requests. */
@@ -164,25 +164,7 @@ final class SurroundingsTest {
             records.add(stamped(
                     Legs.request(i, Role.FLOOD, 1, 20, OptionalInt.of(0)), turn, turn, turn + takesMillis * MILLI - 1));
         }
-        return withAll(records);
-    }
-
-    private static LegRecord withAll(List<RequestRecord> records) {
-        return new LegRecord(
-                GOOD.life(),
-                GOOD.order(),
-                GOOD.position(),
-                GOOD.arm(),
-                GOOD.workloadId(),
-                GOOD.bodies(),
-                GOOD.flush(),
-                GOOD.hold(),
-                GOOD.holdNanos(),
-                GOOD.release(),
-                GOOD.steps(),
-                records,
-                List.of(),
-                Optional.empty());
+        return Legs.withRequests(GOOD, records);
     }
 
     private static RequestRecord stamped(RequestRecord from, long scheduled, long sent, long first) {

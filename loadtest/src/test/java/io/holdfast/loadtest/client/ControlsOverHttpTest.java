@@ -44,7 +44,7 @@ final class ControlsOverHttpTest {
             .concurrency(4)
             .burnIn(false)
             .rehearsal(true)
-            .holdSlot(Duration.ofMillis(1))
+            .holdSlot(Duration.ofMillis(50))
             .slotTolerance(Duration.ofSeconds(60))
             .salt(new Salt(9))
             .build();

@@ -21,7 +21,6 @@ import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.workload.Arrivals;
-import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
@@ -47,15 +46,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Whole runs over sockets against emulated engines; what they find by time is the matter of {@code VerdictTest}. */
 final class EmulatorEndToEndTest {
-    private static final int PREFIX = 256;
-    private static final FloodShape SHAPE = FloodShape.of(PREFIX, 32, 8, 320, 1).withOutputTokens(1, 2);
-    private static final EmulatorSettings ENGINE = EmulatorSettings.defaults()
-            .withCapacityTokens(2048)
-            .withContextTokens(1024)
-            .withPrefillMicrosPerToken(25)
-            .withFirstTokenMicros(1_000)
-            .withDecodeMillis(1)
-            .withVariant(SglangSettings.Variant.PIN_GPU);
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
     private final Vertx vertx = Vertx.vertx();
@@ -71,11 +61,11 @@ final class EmulatorEndToEndTest {
     /** What the engine says of its cache is no matter of time, so a busy machine cannot change it. */
     @Test
     void heldPrefixUnderAFlood_isKeptAndLostWithoutAHold() {
-        Result result = run(ENGINE, 2);
+        Result result = run(EmulatedUnit.ENGINE, 2);
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
         assertThat(result.baseline().cachedTokens()).hasValue(0);
-        assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
+        assertThat(result.pinned().cachedTokens()).hasValue(EmulatedUnit.PREFIX);
         assertThat(result.baseline().legs()).isEqualTo(8);
         assertThat(result.pinned().legs()).isEqualTo(4);
         assertThat(result.header().engine().pageTokens()).hasValue(16);
@@ -85,15 +75,15 @@ final class EmulatorEndToEndTest {
 
     @Test
     void ampleMemory_keepsThePrefixInBothArms() {
-        Result result = run(ENGINE.withCapacityTokens(16_384), 1);
-        assertThat(result.baseline().cachedTokens()).hasValue(PREFIX);
-        assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
+        Result result = run(EmulatedUnit.ENGINE.withCapacityTokens(16_384), 1);
+        assertThat(result.baseline().cachedTokens()).hasValue(EmulatedUnit.PREFIX);
+        assertThat(result.pinned().cachedTokens()).hasValue(EmulatedUnit.PREFIX);
         assertThat(warningsOfTheServer(result)).singleElement().asString().contains("does not exceed the cache");
     }
 
     @Test
     void engineWithoutTheRoute_isRefusedBeforeAnyLeg() {
-        EmulatorSettings stock = ENGINE.withVariant(SglangSettings.Variant.STOCK);
+        EmulatorSettings stock = EmulatedUnit.ENGINE.withVariant(SglangSettings.Variant.STOCK);
         assertThatThrownBy(() -> run(stock, 1, HttpSettings.defaults(), Arms::pinRoute))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageContaining("pins no blocks (POST /hicache/pin_blocks was answered with 404")
@@ -110,13 +100,13 @@ final class EmulatorEndToEndTest {
             value = CompletionRoute.class,
             names = {"SGLANG_GENERATE", "OPENAI_TEXT"})
     void sessionOnAStockEngine_keepsThePrefix(CompletionRoute route) {
-        EmulatorSettings stock = ENGINE.withKind(new EmulatorSettings.Kind.Sglang(
+        EmulatorSettings stock = EmulatedUnit.ENGINE.withKind(new EmulatorSettings.Kind.Sglang(
                 SglangSettings.defaults().withSizes(2_048, 16, 1_024).withSessions(true), false));
         HttpSettings http = HttpSettings.defaults().withRoute(route).withModel("holdfast-emulated");
         // What runs at one time must leave room for what a session protects, which is no pin.
         Result result = run(stock, 1, http, engine -> Arms.session(engine, 1), settings -> settings.concurrency(1));
         assertThat(result.baseline().cachedTokens().orElseThrow()).isLessThan(16);
-        assertThat(result.pinned().cachedTokens().orElseThrow()).isGreaterThan(PREFIX - 16);
+        assertThat(result.pinned().cachedTokens().orElseThrow()).isGreaterThan(EmulatedUnit.PREFIX - 16);
         assertThat(result.header().claimsHold()).isTrue();
         assertThat(result.legs())
                 .allSatisfy(leg -> assertThat(leg.own()).singleElement().matches(RequestRecord::isOk));
@@ -125,7 +115,7 @@ final class EmulatorEndToEndTest {
     /** Nobody empties this cache, and the touches go on while the flood does. */
     @Test
     void touchesOnVllm_keepThePrefixAndComeAsOftenInBothArms() {
-        EmulatorSettings vllm = ENGINE.withKind(
+        EmulatorSettings vllm = EmulatedUnit.ENGINE.withKind(
                 new EmulatorSettings.Kind.Vllm(VllmSettings.defaults().withSizes(129, 16, 1_024)));
         HttpSettings http = HttpSettings.defaults()
                 .withRoute(CompletionRoute.OPENAI_COMPLETIONS)
@@ -140,7 +130,7 @@ final class EmulatorEndToEndTest {
         assertThat(result.header().engine().capacityTokens()).hasValue(129 * 16);
         assertThat(result.header().engine().longestPrompt()).hasValue(1_024);
         assertThat(result.baseline().cachedTokens()).hasValue(0);
-        assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
+        assertThat(result.pinned().cachedTokens()).hasValue(EmulatedUnit.PREFIX);
         assertThat(result.legs()).allSatisfy(leg -> {
             assertThat(leg.own()).hasSize(1 + 7).allMatch(RequestRecord::isOk);
             assertThat(leg.requests()).hasSize(1 + 8 + 1);
@@ -156,19 +146,19 @@ final class EmulatorEndToEndTest {
     /** Who comes at times of his own waits for nobody, and a probe waits for all of them. */
     @Test
     void floodAtTimesOfItsOwn_isTheSameInEveryLegAndOverBeforeItsProbe() {
-        Workload workload = IdlePrefixFlood.workload(11, SHAPE, Arrivals.of("poisson:60"));
+        Workload workload = IdlePrefixFlood.workload(11, EmulatedUnit.SHAPE, Arrivals.of("poisson:60"));
         Result result = run(
-                ENGINE,
+                EmulatedUnit.ENGINE,
                 1,
                 HttpSettings.defaults(),
                 Arms::pinRoute,
-                settings -> settings.concurrency(SHAPE.floodRequests()),
+                settings -> settings.concurrency(EmulatedUnit.SHAPE.floodRequests()),
                 workload);
         assertThat(result.header().workload()).isEqualTo(workload.facts());
         List<Long> turns = workload.phases(1).get(1).turns();
-        assertThat(turns).hasSize(SHAPE.floodRequests());
+        assertThat(turns).hasSize(EmulatedUnit.SHAPE.floodRequests());
         assertThat(result.legs()).isNotEmpty().allSatisfy(leg -> {
-            List<RequestRecord> flood = leg.requests().subList(1, 1 + SHAPE.floodRequests());
+            List<RequestRecord> flood = leg.requests().subList(1, 1 + EmulatedUnit.SHAPE.floodRequests());
             assertThat(flood).allMatch(RequestRecord::isOk);
             long began = flood.getFirst().scheduled();
             assertThat(flood).extracting(request -> request.scheduled() - began).isEqualTo(turns);
@@ -179,7 +169,7 @@ final class EmulatorEndToEndTest {
             });
         });
         assertThat(Floods.of(result.header(), result.legs())).hasValueSatisfying(floods -> {
-            assertThat(floods.requests()).isEqualTo(6 * SHAPE.floodRequests());
+            assertThat(floods.requests()).isEqualTo(6 * EmulatedUnit.SHAPE.floodRequests());
             assertThat(floods.notSent()).isZero();
             assertThat(floods.ttftFromTurnMillis().orElseThrow())
                     .isGreaterThan(floods.ttftMillis().orElseThrow());
@@ -188,7 +178,7 @@ final class EmulatorEndToEndTest {
 
     @Test
     void routesByIds_tellTheCachedTokensOfARepeatedPrompt() {
-        try (EmulatedUnit unit = new EmulatedUnit(vertx, ENGINE)) {
+        try (EmulatedUnit unit = new EmulatedUnit(vertx, EmulatedUnit.ENGINE)) {
             for (CompletionRoute route : List.of(CompletionRoute.SGLANG_GENERATE, CompletionRoute.OPENAI_COMPLETIONS)) {
                 assertThat(route.sendsTokenIds()).isTrue();
                 HttpSettings settings = HttpSettings.defaults().withRoute(route).withModel("toy");
@@ -246,7 +236,7 @@ final class EmulatorEndToEndTest {
             HttpSettings http,
             Function<EngineUnderTest, ArmSwitch> arm,
             UnaryOperator<LoadTestSettings.Builder> change) {
-        return run(engine, rounds, http, arm, change, IdlePrefixFlood.workload(11, SHAPE));
+        return run(engine, rounds, http, arm, change, IdlePrefixFlood.workload(11, EmulatedUnit.SHAPE));
     }
 
     private Result run(

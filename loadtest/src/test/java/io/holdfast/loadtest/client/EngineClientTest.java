@@ -199,6 +199,11 @@ final class EngineClientTest {
         RequestRecord record = sendOne();
         assertThat(record.status()).isEqualTo(RequestStatus.HTTP_ERROR);
         assertThat(record.problem()).isEqualTo("the engine answered 500: {\"error\":\"no memory\"}");
+        engine.answers = body -> StubEngine.status(400, "Token id 29417 is out of vocabulary");
+        assertThat(sendOne().problem())
+                .isEqualTo("the engine answered 400: Token id 29417 is out of vocabulary; prompts have token ids from"
+                        + " 1,000 to 29,999, of which this model does not know all, so ask by text, with --route"
+                        + " OPENAI_TEXT or --api completions");
         assertThat(record.ttftMillis()).isEmpty();
     }
 

@@ -67,7 +67,20 @@ final class EngineControlTest {
     @Test
     void engineThatAnswersAtOnce_isAskedForOneCompletion() {
         awaitReady(SETTINGS);
-        assertThat(engine.paths).containsExactly("GET /health", "POST /generate");
+        assertThat(engine.paths).containsExactly("GET /health", "POST /generate", "POST /detokenize");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"text", "prompt"})
+    void modelWithoutTheLargestTokens_isSentNone(String name) {
+        engine.texts = StubEngine.status(200, "{\"" + name + "\":\"\"}");
+        assertThatThrownBy(() -> awaitReady(SETTINGS))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageContaining("has no token 29999")
+                .hasMessageEndingWith("ask by text, with --route OPENAI_TEXT or --api completions.");
+
+        engine.texts = StubEngine.status(200, "{\"" + name + "\":\" it\"}");
+        awaitReady(SETTINGS);
     }
 
     @Test
@@ -145,7 +158,7 @@ final class EngineControlTest {
     void serverWithoutAHealthRoute_isReadyByItsCompletion(int status) {
         engine.health = status;
         awaitReady(SETTINGS, false);
-        assertThat(engine.paths).containsExactly("GET /health", "POST /generate");
+        assertThat(engine.paths).containsExactly("GET /health", "POST /generate", "POST /detokenize");
     }
 
     @Test

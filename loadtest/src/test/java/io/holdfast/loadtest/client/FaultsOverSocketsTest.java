@@ -15,13 +15,11 @@ import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
-import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.EventFault;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.HttpFault;
-import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -32,27 +30,20 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * The fault seeds that are worth a socket, with and without a hold that works. What the cache says and which cause is named are
  * no matter of time; what is found by time is the matter of {@code FaultSeedsTest}.
  */
 final class FaultsOverSocketsTest {
-    private static final int PREFIX = 256;
-    private static final FloodShape SHAPE = FloodShape.of(PREFIX, 32, 8, 320, 1).withOutputTokens(1, 2);
-    private static final EmulatorSettings ENGINE = EmulatorSettings.defaults()
-            .withCapacityTokens(2048)
-            .withContextTokens(1024)
-            .withPrefillMicrosPerToken(25)
-            .withFirstTokenMicros(1_000)
-            .withDecodeMillis(1)
-            .withVariant(SglangSettings.Variant.PIN_GPU);
-    private static final EmulatorSettings VLLM = ENGINE.withKind(
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+    private static final EmulatorSettings VLLM = EmulatedUnit.ENGINE.withKind(
             new EmulatorSettings.Kind.Vllm(VllmSettings.defaults().withSizes(129, 16, 1_024)));
     private static final Duration CALL = Duration.ofMillis(100);
 
@@ -73,15 +64,19 @@ final class FaultsOverSocketsTest {
         servers.close().await();
     }
 
+    static LongStream seeds() {
+        return LongStream.rangeClosed(1, DEEP ? 2 : 1);
+    }
+
     @ParameterizedTest
-    @ValueSource(longs = {1, 2})
+    @MethodSource("seeds")
     void eventLoss_isNoConcernOfTheLoadTestsOwnArms(long seed) {
         assertThatHoldsWork(seed, new EventFault.EventLoss(30));
         assertThat(ignoringPins(seed, new EventFault.EventLoss(30))).isNotEqualTo(Finding.REAL);
     }
 
     @ParameterizedTest
-    @ValueSource(longs = {1, 2})
+    @MethodSource("seeds")
     void slowControlCalls_haveASlotThatTheyFit(long seed) {
         Result result = assertThatHoldsWork(seed, new HttpFault.PinLate(CALL));
         assertThat(result.header().slotMillis()).isGreaterThanOrEqualTo(3 * CALL.toMillis());
@@ -90,13 +85,16 @@ final class FaultsOverSocketsTest {
 
     /** The one event loop of this client has something else to do for most of the time. */
     @ParameterizedTest
-    @ValueSource(longs = {1, 2})
+    @MethodSource("seeds")
     void saturatedClient_isInvalidAndNamed(long seed) {
         busy.set(true);
         keepBusy();
         for (List<Fault> faults : List.of(List.<Fault>of(), List.<Fault>of(new CacheFault.PinIgnored()))) {
             Result result = run(
-                    ENGINE.withFaults(faults), seed, FaultsOverSocketsTest::pins, settings -> settings.repeatPairs(0));
+                    EmulatedUnit.ENGINE.withFaults(faults),
+                    seed,
+                    FaultsOverSocketsTest::pins,
+                    settings -> settings.repeatPairs(0));
             assertThat(result.verdict().finding()).isEqualTo(Finding.INVALID);
             assertThat(result.verdict().reason()).containsPattern("the client (stood still for|was saturated)");
         }
@@ -104,7 +102,7 @@ final class FaultsOverSocketsTest {
 
     @Test
     void restartBetweenLegs_isInvalidAndNamedByEitherEngine() {
-        for (EmulatorSettings engine : List.of(ENGINE, VLLM)) {
+        for (EmulatorSettings engine : List.of(EmulatedUnit.ENGINE, VLLM)) {
             Result result = run(engine, 1, (tested, unit) -> new Restarting(unit), settings -> settings);
             assertThat(result.verdict().finding()).isEqualTo(Finding.INVALID);
             assertThat(result.verdict().reason())
@@ -126,19 +124,19 @@ final class FaultsOverSocketsTest {
 
     private Result assertThatHoldsWork(long seed, Fault fault) {
         Result result = run(
-                ENGINE.withFaults(List.of(fault)),
+                EmulatedUnit.ENGINE.withFaults(List.of(fault)),
                 seed,
                 FaultsOverSocketsTest::pins,
                 settings -> settings.rehearsal(true));
         assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
-        assertThat(result.pinned().cachedTokens()).hasValue(PREFIX);
+        assertThat(result.pinned().cachedTokens()).hasValue(EmulatedUnit.PREFIX);
         return result;
     }
 
     private Finding ignoringPins(long seed, Fault fault) {
         Result result = run(
-                ENGINE.withFaults(List.of(fault, new CacheFault.PinIgnored())),
+                EmulatedUnit.ENGINE.withFaults(List.of(fault, new CacheFault.PinIgnored())),
                 seed,
                 FaultsOverSocketsTest::pins,
                 settings -> settings.rehearsal(true));
@@ -181,7 +179,7 @@ final class FaultsOverSocketsTest {
                 ArmSwitch arms = arm.apply(tested, unit)) {
             return LoadTestRun.run(
                     new RunEnvironment(tested, arms, clock),
-                    IdlePrefixFlood.workload(seed, SHAPE),
+                    IdlePrefixFlood.workload(seed, EmulatedUnit.SHAPE),
                     change.apply(settings).build(),
                     journal,
                     Progress.silent());

@@ -53,8 +53,6 @@ final class LogWatchTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "[2026-11-23 20:00:00] Prefill batch, #new-seq: 1, #new-token: 148, #cached-token: 0, token usage:"
-                        + " 0.08",
                 "INFO:     127.0.0.1:5 - \"POST /generate HTTP/1.1\" 200 OK",
                 "INFO 11-23 20:00:00 [loggers.py:1] Running: 1 reqs, Waiting: 0 reqs, Preemptions: 0",
                 "errors are none, nobody was killed",
@@ -109,5 +107,33 @@ final class LogWatchTest {
     private Path write(String text) throws IOException {
         return Files.writeString(
                 folder.resolve("server.log"), text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    }
+
+    /** As three versions of SGLang order them, with and without a rank before. */
+    @Test
+    void batchesOfPrompts_areCountedWithWhatWasCached() throws IOException {
+        LogWatch watch = new LogWatch(write("""
+            [2024-11-02 10:00:00] Prefill batch. #new-seq: 2, #new-token: 60, #cached-token: 496, cache hit rate: 0.9
+            [2025-06-02 10:00:00 TP0] Prefill batch. #new-seq: 1, #new-token: 448, #cached-token: 0, token usage: 0.1
+            [2026-11-23 10:00:00] Prefill batch, #cached-token:248, #new-seq: 1, #new-token: 200, token usage: 0.08
+            [2026-11-23 10:00:01] Decode batch, #running-req: 3, #token: 812, token usage: 0.10
+            """));
+        ServerLog told = watch.since();
+        assertThat(told.prefills()).isEqualTo(3);
+        assertThat(told.cachedTokens()).isEqualTo(744);
+        assertThat(watch.since()).isEqualTo(NOTHING);
+    }
+
+    @Test
+    void batchesBeforeTheLoad_areNotThoseOfTheLoad() throws IOException {
+        Path log = write("Prefill batch, #cached-token: 240\nTraceback (most recent call last):\nValueError: no\n");
+        LogWatch watch = new LogWatch(log);
+        ServerLog warmUps = watch.since();
+        Files.writeString(
+                log, "Prefill batch, #cached-token: 16\nPrefill batch, #cached-token: 8\n", StandardOpenOption.APPEND);
+        ServerLog leg = warmUps.thenOfTheLoad(watch.since());
+        assertThat(leg.prefills()).isEqualTo(2);
+        assertThat(leg.cachedTokens()).isEqualTo(24);
+        assertThat(leg.errorLines()).as("an error at any time is one").isEqualTo(warmUps.errorLines());
     }
 }

@@ -143,6 +143,25 @@ final class JournalTest {
         assertThat(Journal.read(file).legs()).isEqualTo(legs);
     }
 
+    /** Before there were looks a run was looked at once, and before there were batches nobody counted them. */
+    @Test
+    void linesWithoutLooksAndBatches_areRead() throws IOException {
+        ServerLog log = new ServerLog(List.of(), 0, List.of(), 0);
+        List<LegRecord> told =
+                legs.stream().map(leg -> leg.withServerLog(Optional.of(log))).toList();
+        write(told);
+        List<String> lines = new ArrayList<>(Files.readAllLines(file));
+        String id = JournalReader.id(lines.getFirst());
+        assertThat(lines.getFirst()).contains(",\"looks\":[]");
+        lines.set(0, lines.getFirst().replace(",\"looks\":[]", ""));
+        String older = JournalReader.id(lines.getFirst());
+        lines.replaceAll(line -> line.replace(id, older).replace(",\"prefills\":0,\"cachedTokens\":0", ""));
+        assertThat(lines.get(1)).doesNotContain("prefills");
+        Files.write(file, lines);
+        assertThat(Journal.read(file).legs()).isEqualTo(told);
+        assertThat(Journal.read(file).header().plan().looks()).isEmpty();
+    }
+
     /** What the server wrote is unknown where a journal has no word for it, and floods came as they always did. */
     @Test
     void linesWithoutArrivalsAndServerLogs_areRead() throws IOException {
@@ -324,6 +343,25 @@ final class JournalTest {
         assertThat(contents.resumes()).isEqualTo(1);
         assertThat(Analysis.of(file).warnings())
                 .contains("One pair was broken off and does not count, with 2 finished legs (stopped).");
+    }
+
+    /** By that the texts of a leg can be drawn again, also those of a run that was killed in the middle of a line. */
+    @Test
+    void repeatsBeforeALeg_areThoseThatCameBeforeIt() throws IOException {
+        try (Journal journal = Journal.create(file, Legs.repeating(Legs.header(), 1))) {
+            legs.subList(0, 5).forEach(journal::append);
+            journal.repeatPair(2, "a call was late");
+            legs.subList(6, 9).forEach(journal::append);
+            journal.append(legs.get(3));
+            journal.voidPair(2, "stopped");
+            journal.resumed(Instant.EPOCH);
+            legs.subList(3, 6).forEach(journal::append);
+        }
+        Files.writeString(file, "{\"leg\":{\"life\":4", StandardOpenOption.APPEND);
+        assertThat(Journal.read(file).legs()).hasSize(9);
+        assertThat(Journal.repeatsBefore(file, legs.get(2))).isZero();
+        assertThat(Journal.repeatsBefore(file, legs.get(8))).isEqualTo(1);
+        assertThat(Journal.repeatsBefore(file, legs.get(4))).isEqualTo(2);
     }
 
     @Test

@@ -13,9 +13,11 @@ import io.holdfast.loadtest.replay.ReplaySettings.Policy;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class RulesReplayTest {
     private static final int CAPACITY = 6_000;
 

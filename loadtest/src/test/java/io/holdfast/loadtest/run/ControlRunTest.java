@@ -39,7 +39,7 @@ final class ControlRunTest {
             .concurrency(2)
             .burnIn(false)
             .rehearsal(true)
-            .holdSlot(Duration.ofMillis(1))
+            .holdSlot(Duration.ofMillis(50))
             .slotTolerance(Duration.ofSeconds(60))
             .salt(new Salt(7))
             .build();
@@ -47,7 +47,7 @@ final class ControlRunTest {
             .rounds(4)
             .concurrency(2)
             .burnIn(false)
-            .holdSlot(Duration.ofMillis(1))
+            .holdSlot(Duration.ofMillis(50))
             .slotTolerance(Duration.ofSeconds(60))
             .build();
     /** Legs of the rehearsal. */

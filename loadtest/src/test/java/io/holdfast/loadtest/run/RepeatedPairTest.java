@@ -13,7 +13,6 @@ import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
-import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.journal.VoidedPair;
 import io.holdfast.loadtest.testing.MemoryFolder;
@@ -100,8 +99,8 @@ final class RepeatedPairTest {
         assertThat(result.voided()).isEmpty();
         assertThat(result.verdict().finding()).isEqualTo(Finding.INVALID);
         assertThat(result.verdict().reason())
-                .contains(
-                        "another server answered than the one that the run began with", "model another model in place");
+                .contains("another server answered than the one that the run began with: it serves the model 'another"
+                        + " model', and served 'a model' before");
     }
 
     @Test
@@ -238,15 +237,14 @@ final class RepeatedPairTest {
     }
 
     /** Calls of the hold step of one arm, counted from 0, that take longer than they should. */
-    private static final class Slow implements ArmSwitch {
-        private final ArmSwitch arms;
+    private static final class Slow extends OtherArms {
         private final VirtualTime time;
         private final Arm slow;
         private final Map<Integer, Duration> calls;
         private int number;
 
         Slow(ArmSwitch arms, VirtualTime time, Arm slow, Map<Integer, Duration> calls) {
-            this.arms = arms;
+            super(arms);
             this.time = time;
             this.slow = slow;
             this.calls = calls;
@@ -256,21 +254,6 @@ final class RepeatedPairTest {
             if (arm == slow) {
                 Optional.ofNullable(calls.get(number++)).ifPresent(takes -> time.sleep(takes.toNanos()));
             }
-        }
-
-        @Override
-        public String name() {
-            return arms.name();
-        }
-
-        @Override
-        public boolean claimsHold() {
-            return arms.claimsHold();
-        }
-
-        @Override
-        public void prepare() {
-            arms.prepare();
         }
 
         @Override
@@ -284,23 +267,12 @@ final class RepeatedPairTest {
             call(Arm.BASELINE);
             return arms.off(prefixes, within);
         }
-
-        @Override
-        public ReleaseReceipt release(HoldReceipt step) {
-            return arms.release(step);
-        }
-
-        @Override
-        public void close() {
-            arms.close();
-        }
     }
 
     /** Holds nothing, though it is asked to. */
-    private record Refusing(ArmSwitch arms) implements ArmSwitch {
-        @Override
-        public String name() {
-            return arms.name();
+    private static final class Refusing extends OtherArms {
+        Refusing(ArmSwitch arms) {
+            super(arms);
         }
 
         @Override
@@ -309,28 +281,8 @@ final class RepeatedPairTest {
         }
 
         @Override
-        public void prepare() {
-            arms.prepare();
-        }
-
-        @Override
         public HoldReceipt on(Prefixes prefixes, Duration within) {
             return HoldReceipt.notHeld("", 16, "no");
-        }
-
-        @Override
-        public HoldReceipt off(Prefixes prefixes, Duration within) {
-            return arms.off(prefixes, within);
-        }
-
-        @Override
-        public ReleaseReceipt release(HoldReceipt step) {
-            return arms.release(step);
-        }
-
-        @Override
-        public void close() {
-            arms.close();
         }
     }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.analysis.RunMeasures;
+import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.report.HtmlReport;
 import io.holdfast.loadtest.report.JUnitXml;
@@ -33,8 +35,11 @@ import org.xml.sax.InputSource;
 final class ReportTest {
     private static final VirtualExperiment EVEN = VirtualExperiment.underPressure();
 
-    private static final Pattern FETCHED =
-            Pattern.compile("<(script|link|img|iframe|object|form)|@import|url\\(|https?:");
+    private static final Pattern FETCHED = Pattern.compile(
+            "<(script|link (?!rel=\"icon\" href=\"data:,\")|img|iframe|object|form)|@import|url\\(|https?:");
+
+    private static final Pattern LARGE_NUMBER =
+            Pattern.compile("<p class=\"card main\"><span>Effect of holding</span> <b>[\u2212+]?[0-9]");
 
     @TempDir
     private Path folder = Path.of("");
@@ -52,7 +57,14 @@ final class ReportTest {
                         Finding.NO_EFFECT,
                         EVEN.withFaults(new CacheFault.PinIgnored()),
                         "It changed nothing that matters"),
-                Arguments.of(Finding.INCONCLUSIVE, EVEN.with(settings -> settings.rounds(2)), "This run cannot tell"));
+                Arguments.of(Finding.INCONCLUSIVE, EVEN.with(settings -> settings.rounds(2)), "This run cannot tell"),
+                Arguments.of(
+                        Finding.INVALID,
+                        EVEN.withArms(engine -> {
+                            engine.serveAnotherModelFrom(5);
+                            return Arms.pinRoute(engine);
+                        }),
+                        "This run is void."));
     }
 
     @ParameterizedTest
@@ -61,14 +73,20 @@ final class ReportTest {
             throws IOException {
         Result result = experiment.run(7, folder.resolve("run.jsonl"));
         assertThat(result.verdict().finding()).isEqualTo(finding);
-        String page = HtmlReport.of(result, "run.jsonl");
+        String page = HtmlReport.of(result, RunMeasures.of(result), "run.jsonl");
         keep(finding, page);
         assertThat(page.indexOf(answer)).isPositive().isLessThan(page.indexOf("<section"));
         assertThat(page).contains(result.headline()).contains("holdfast loadtest analyze run.jsonl");
         assertThat(FETCHED.matcher(page.replace(result.header().unit(), "")).results())
                 .isEmpty();
-        assertThat(page.lines().filter(line -> line.startsWith("<tr><th scope=\"row\">")))
-                .hasSameSizeAs(result.legs());
+        assertThat(page.substring(page.indexOf("aria-label=\"All legs\""))
+                        .lines()
+                        .filter(line -> line.startsWith("<tr><th scope=\"row\">"))
+                        .count())
+                .isEqualTo(result.legs().size());
+        assertThat(LARGE_NUMBER.matcher(page).find())
+                .as("a null is no number in large letters")
+                .isEqualTo(finding == Finding.REAL);
         long marks = result.legs().stream()
                 .filter(LegRecord::isMeasured)
                 .mapToLong(leg -> leg.probes().size() + 1)
@@ -81,14 +99,30 @@ final class ReportTest {
     void samePage_comesOfTheJournalAlone() {
         Path journal = folder.resolve("run.jsonl");
         Result result = EVEN.run(7, journal);
-        assertThat(HtmlReport.of(Analysis.of(journal), "run.jsonl")).isEqualTo(HtmlReport.of(result, "run.jsonl"));
-        assertThat(MarkdownReport.of(Analysis.of(journal), "a")).isEqualTo(MarkdownReport.of(result, "a"));
+        Result again = Analysis.of(journal);
+        assertThat(HtmlReport.of(again, RunMeasures.of(again), "run.jsonl"))
+                .isEqualTo(HtmlReport.of(result, RunMeasures.of(result), "run.jsonl"));
+        assertThat(MarkdownReport.of(again, RunMeasures.of(again), "a"))
+                .isEqualTo(MarkdownReport.of(result, RunMeasures.of(result), "a"));
+    }
+
+    @Test
+    void runThatWasCutShort_isLabelledPartialWithItsLastLeg() throws IOException {
+        Path journal = folder.resolve("run.jsonl");
+        EVEN.run(7, journal);
+        Files.write(journal, Files.readAllLines(journal).subList(0, 14));
+        Result result = Analysis.of(journal);
+        String partial = "PARTIAL: 13 of 24 legs (54.2 %), the last of them "
+                + result.legs().getLast().label();
+        assertThat(HtmlReport.of(result, RunMeasures.of(result), "run.jsonl")).contains(partial);
+        assertThat(MarkdownReport.of(result, RunMeasures.of(result), "run.jsonl"))
+                .contains("**" + partial + "**");
     }
 
     @Test
     void journalThatIsAScript_isText() {
         Result result = EVEN.run(7, folder.resolve("run.jsonl"));
-        assertThat(HtmlReport.of(result, "<script>\"&"))
+        assertThat(HtmlReport.of(result, RunMeasures.of(result), "<script>\"&"))
                 .doesNotContain("<script")
                 .contains("&lt;script&gt;&quot;&amp;");
     }
@@ -134,11 +168,20 @@ final class ReportTest {
     @Test
     void markdown_hasItsTablesWhole_whateverAReasonSays() {
         Result result = EVEN.run(7, folder.resolve("run.jsonl"));
-        String text = MarkdownReport.of(result, "run.jsonl");
+        String text = MarkdownReport.of(result, RunMeasures.of(result), "run.jsonl");
         assertThat(text).startsWith("## Yes, it helped.\n\n**REAL").contains("| Naive claim: ");
-        assertThat(text.lines().filter(line -> line.startsWith("|") && line.contains("%")))
-                .hasSize(4)
-                .allSatisfy(line -> assertThat(line.split("\\|", -1)).hasSize(5));
+        int columns = 0;
+        int tables = 0;
+        for (String line : text.lines().toList()) {
+            int cells = line.startsWith("|") ? line.split("(?<!\\\\)\\|", -1).length : 0;
+            tables += columns == 0 && cells > 0 ? 1 : 0;
+            assertThat(cells == 0 || columns == 0 || cells == columns).as(line).isTrue();
+            columns = cells;
+        }
+        assertThat(tables).isEqualTo(5);
+        assertThat(text)
+                .contains("No difference was shown: holding changes the standard deviation of a leg's probes")
+                .contains("| Pinned, second in its life (4 legs) | 12 | ");
     }
 
     private static void keep(Finding finding, String page) throws IOException {

@@ -261,21 +261,28 @@ final class ResumeTest {
         return Files.write(folder.resolve("cut"), Arrays.copyOf(journal, end + more));
     }
 
+    @Test
+    void runKilledBeforeItsFirstLeg_tellsItsArmsHowLongLegsTake() throws IOException {
+        Path whole = folder.resolve("whole");
+        EXPERIMENT.run(SEED, whole);
+        Path cut = cut(Files.readAllBytes(whole), 0, 0);
+        List<String> log = new ArrayList<>();
+        EXPERIMENT.withArms(engine -> new Watched(Arms.pinRoute(engine), log)).resume(SEED, cut);
+        assertThat(log.indexOf("legs take")).isNotNegative().isLessThan(log.indexOf("on"));
+    }
+
     /** Notes what is switched. */
-    private record Watched(ArmSwitch arms, List<String> log) implements ArmSwitch {
-        @Override
-        public String name() {
-            return arms.name();
+    private static final class Watched extends OtherArms {
+        private final List<String> log;
+
+        Watched(ArmSwitch arms, List<String> log) {
+            super(arms);
+            this.log = log;
         }
 
         @Override
-        public boolean claimsHold() {
-            return arms.claimsHold();
-        }
-
-        @Override
-        public void prepare() {
-            arms.prepare();
+        public void legsTake(Duration about) {
+            log.add("legs take");
         }
 
         @Override
@@ -285,21 +292,11 @@ final class ResumeTest {
         }
 
         @Override
-        public HoldReceipt off(Prefixes prefixes, Duration within) {
-            return arms.off(prefixes, within);
-        }
-
-        @Override
         public ReleaseReceipt release(HoldReceipt step) {
             if (step.kind() == HoldReceipt.Kind.HELD) {
                 log.add("release");
             }
             return arms.release(step);
-        }
-
-        @Override
-        public void close() {
-            arms.close();
         }
     }
 }

@@ -2,7 +2,6 @@ package io.holdfast.loadtest.run;
 
 import io.holdfast.events.SglangBlockNames;
 import io.holdfast.loadtest.journal.HoldReceipt;
-import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.rules.engine.BlockName;
 import io.holdfast.rules.engine.CacheEvent;
 import java.time.Duration;
@@ -15,18 +14,17 @@ import java.util.Set;
  * Holds what an engine's events told it is in the cache, and nothing else, as a sidecar does. What was lost on the way it asks
  * for again, if it may.
  */
-final class ToldByEvents implements ArmSwitch {
+final class ToldByEvents extends OtherArms {
     private static final long REPLAY_NANOS = 5_000_000;
 
     private final VirtualEngine engine;
-    private final ArmSwitch arms;
     private final boolean replays;
     private int asked;
 
     /** @param arms pins once it is known that there is something to be pinned */
     ToldByEvents(VirtualEngine engine, ArmSwitch arms, boolean replays) {
+        super(arms);
         this.engine = engine;
-        this.arms = arms;
         this.replays = replays;
     }
 
@@ -43,11 +41,6 @@ final class ToldByEvents implements ArmSwitch {
     @Override
     public boolean claimsHold() {
         return true;
-    }
-
-    @Override
-    public void prepare() {
-        arms.prepare();
     }
 
     @Override
@@ -80,20 +73,5 @@ final class ToldByEvents implements ArmSwitch {
             }
         }
         return blocks;
-    }
-
-    @Override
-    public HoldReceipt off(Prefixes prefixes, Duration within) {
-        return arms.off(prefixes, within);
-    }
-
-    @Override
-    public ReleaseReceipt release(HoldReceipt step) {
-        return arms.release(step);
-    }
-
-    @Override
-    public void close() {
-        arms.close();
     }
 }

@@ -7,6 +7,7 @@ import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
+import io.holdfast.loadtest.journal.TokenStamps;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.rules.engine.CacheEvent;
@@ -30,6 +31,7 @@ import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.HexFormat;
 import java.util.List;
@@ -88,6 +90,7 @@ final class VirtualEngine implements EngineUnderTest {
     private Optional<Speed> pinnedSpeed = Optional.empty();
     private Speed now;
     private Duration answerTakesTheClient = Duration.ZERO;
+    private boolean keepsAnswers;
     private final VirtualEvents events;
 
     VirtualEngine(Rules rules, Speed speed, List<Fault> faults, VirtualTime time) {
@@ -150,6 +153,11 @@ final class VirtualEngine implements EngineUnderTest {
     /** What its cache tells of itself, to whoever listens. */
     VirtualEvents events() {
         return events;
+    }
+
+    /** From now on records have a digest of their answer. */
+    void keepAnswers() {
+        keepsAnswers = true;
     }
 
     /** From now on the client has that much to do for each answer, one after the other. */
@@ -274,6 +282,11 @@ final class VirtualEngine implements EngineUnderTest {
     public Load prepare(List<LoadRequest> requests) {
         restartIfDue();
         return new VirtualLoad(requests);
+    }
+
+    @Override
+    public EngineUnderTest withoutStreams() {
+        return ChangedAnswers.whole(this);
     }
 
     @Override
@@ -448,6 +461,8 @@ final class VirtualEngine implements EngineUnderTest {
         private final VirtualLoad load;
         private OptionalLong firstToken = OptionalLong.empty();
         private long lastToken;
+        private final List<Long> stamps = new ArrayList<>();
+        private long digest;
         private Optional<RequestRecord> record = Optional.empty();
 
         Answer(int number, LoadRequest request, long turn, long sent, VirtualLoad load) {
@@ -462,6 +477,8 @@ final class VirtualEngine implements EngineUnderTest {
         public void token(int token, int count, int cachedTokens, boolean last) {
             lastToken = load.stamped();
             firstToken = firstToken.isPresent() ? firstToken : OptionalLong.of(lastToken);
+            stamps.add(lastToken);
+            digest = 31 * digest + token;
             if (last) {
                 answered++;
                 record = Optional.of(answered(count, cachedTokens));
@@ -484,7 +501,9 @@ final class VirtualEngine implements EngineUnderTest {
         }
 
         private RequestRecord record(RequestStatus status, OptionalInt answered, OptionalInt cached, String problem) {
-            return new RequestRecord(
+            int[] each = new int[stamps.size()];
+            Arrays.fill(each, 1);
+            RequestRecord record = new RequestRecord(
                     number,
                     request.role(),
                     request.cycle(),
@@ -498,7 +517,11 @@ final class VirtualEngine implements EngineUnderTest {
                     OptionalInt.of(request.length()),
                     answered,
                     cached,
-                    problem);
+                    problem,
+                    OptionalInt.empty(),
+                    firstToken,
+                    TokenStamps.of(stamps.stream().mapToLong(Long::longValue).toArray(), each, each.length));
+            return keepsAnswers ? record.withOutput(Long.toHexString(digest)) : record;
         }
     }
 }

@@ -171,7 +171,8 @@ record VirtualExperiment(
     }
 
     private Workload workload(long seed) {
-        return IdlePrefixFlood.workload(seed, shape, arrivals);
+        return IdlePrefixFlood.workload(
+                seed, shape, arrivals, 1 + settings.design().round().getFirst().legs());
     }
 
     private LoadTestSettings its(long seed) {

@@ -99,6 +99,32 @@ public final class Legs {
                 header.engine());
     }
 
+    /** The same in which so many pairs may be voided by their surroundings and run again. */
+    public static RunHeader repeating(RunHeader header, int pairs) {
+        return new RunHeader(
+                header.format(),
+                header.startedAt(),
+                header.client(),
+                header.workload(),
+                header.plan(),
+                header.seed(),
+                header.concurrency(),
+                header.burnIn(),
+                header.rehearsal(),
+                header.statistic(),
+                header.criteria(),
+                header.slotMillis(),
+                header.toleranceMillis(),
+                header.unit(),
+                header.freshLives(),
+                header.holder(),
+                header.claimsHold(),
+                header.engine(),
+                pairs,
+                header.slotAdapts(),
+                header.options());
+    }
+
     public static LegRecord withOwn(LegRecord leg, List<RequestRecord> own) {
         return new LegRecord(
                 leg.life(),
@@ -187,6 +213,25 @@ public final class Legs {
                 "");
     }
 
+    /** A request of that turn and first token, in nanoseconds since its leg began, whose output ends with it. */
+    public static RequestRecord timed(int number, Role role, int cycle, long turn, long token, OptionalInt cached) {
+        return new RequestRecord(
+                number,
+                role,
+                cycle,
+                RequestStatus.OK,
+                turn,
+                turn,
+                OptionalLong.of(token),
+                OptionalLong.of(token),
+                OptionalLong.of(token + 1_000),
+                token + 2_000,
+                OptionalInt.of(72),
+                OptionalInt.of(16),
+                cached,
+                "");
+    }
+
     public static RequestRecord failed(RequestRecord from, RequestStatus status, String problem) {
         return new RequestRecord(
                 from.number(),
@@ -206,6 +251,11 @@ public final class Legs {
     }
 
     public static LegRecord withRequests(LegRecord leg, UnaryOperator<RequestRecord> change) {
+        return withRequests(leg, leg.requests().stream().map(change).toList());
+    }
+
+    /** The same leg with these requests in place of its own. */
+    public static LegRecord withRequests(LegRecord leg, List<RequestRecord> requests) {
         return new LegRecord(
                 leg.life(),
                 leg.order(),
@@ -218,7 +268,7 @@ public final class Legs {
                 leg.holdNanos(),
                 leg.release(),
                 leg.steps(),
-                leg.requests().stream().map(change).toList(),
+                requests,
                 leg.own(),
                 leg.problem());
     }

@@ -52,6 +52,9 @@ public final class StubEngine implements AutoCloseable {
     /** None, unless a test has some. */
     public volatile Script metrics = status(404, "");
 
+    /** What it says to tokens whose text is asked for. */
+    public volatile Script texts = status(404, "");
+
     private volatile int @Nullable [] cachedPrefix;
     private volatile int prefixTokens;
 
@@ -112,6 +115,7 @@ public final class StubEngine implements AutoCloseable {
             case "/server_info" -> request.response().end(serverInfo);
             case "/metrics" -> metrics.play(request);
             case "/v1/models" -> models.play(request);
+            case "/detokenize" -> texts.play(request);
             case "/flush_cache" -> {
                 boolean refused = flushRefusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
                 if (!refused) {

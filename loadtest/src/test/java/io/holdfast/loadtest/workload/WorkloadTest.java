@@ -101,7 +101,8 @@ final class WorkloadTest {
                 case PRIME -> {}
                 case FLOOD -> texts.add(tokens);
                 case PROBE -> texts.add(Arrays.copyOfRange(tokens, 512, tokens.length));
-                case LEARN, TOUCH -> throw new AssertionError("Neither is a part of this workload.");
+                case LEARN, TOUCH, WARM_UP, LOAD ->
+                    throw new AssertionError("No part of this workload: " + request.role());
             }
         }
         assertThat(texts).hasSize(2 + 3 * 2 * (4 + 2));

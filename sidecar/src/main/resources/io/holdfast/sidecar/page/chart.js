@@ -1,27 +1,36 @@
 // Charts as SVG. Each says in words what it shows; colours come from the style sheet, by class.
 
 import {h} from './dom.js';
-import {change, clock, percent} from './words.js';
+import {change, clock, percent, signed} from './words.js';
 
 /** The effect on one axis around no change: a dot, its interval, and which side is which. */
 export function effectScale(effect, width) {
   const value = effect.effectPercent;
   const interval = effect.interval95Percent;
-  const reach = Math.max(10, ...[value ?? 0, ...(interval ?? [])].map(Math.abs)) * 1.15;
+  const furthest = Math.max(7, ...[value ?? 0, ...(interval ?? [])].map(Math.abs));
+  const tick = [5, 10, 20, 50].findLast(each => each <= furthest) ?? 5;
+  // Beyond the ends of the interval there is room for their numbers.
+  const reach = 1.45 * furthest;
   const middle = width / 2;
   const x = at => middle + (middle - 4) * (at / reach);
   const words = value === null || value === undefined
     ? 'No effect was measured yet.'
     : `The first token comes ${change(value)}` + (interval ? `; 95 % interval ${change(interval[0])} to ${change(interval[1])}.` : '.');
-  return h('svg.scale', {viewBox: `0 0 ${width} 62`, role: 'img', 'aria-label': words},
-    h('rect.sooner-side', {x: 0, y: 14, width: middle, height: 22}),
-    h('rect.later-side', {x: middle, y: 14, width: middle, height: 22}),
-    h('line.zero', {x1: middle, x2: middle, y1: 8, y2: 42}),
-    interval && h('rect.interval', {x: x(interval[0]), y: 20, width: Math.max(2, x(interval[1]) - x(interval[0])), height: 10, rx: 3}),
-    value !== null && value !== undefined && h('circle.point', {cx: x(value), cy: 25, r: 6.5}),
-    h('text.label', {x: 0, y: 56}, '\u2190 sooner'),
-    h('text.label', {x: middle, y: 56, 'text-anchor': 'middle'}, 'no change'),
-    h('text.label', {x: width, y: 56, 'text-anchor': 'end'}, 'later \u2192'));
+  return h('svg.scale', {viewBox: `0 0 ${width} 88`, role: 'img', 'aria-label': words},
+    interval && [
+      h('text.end', {x: x(interval[0]), y: 13, 'text-anchor': 'end'}, signed(interval[0])),
+      h('text.end', {x: x(interval[1]), y: 13}, signed(interval[1])),
+    ],
+    h('rect.sooner-side', {x: 0, y: 20, width: middle, height: 22}),
+    h('rect.later-side', {x: middle, y: 20, width: middle, height: 22}),
+    [-tick, tick].map(at => h('line.grid', {x1: x(at), x2: x(at), y1: 20, y2: 47})),
+    h('line.zero', {x1: middle, x2: middle, y1: 16, y2: 47}),
+    interval && h('rect.interval', {x: x(interval[0]), y: 26, width: Math.max(2, x(interval[1]) - x(interval[0])), height: 10, rx: 3}),
+    value !== null && value !== undefined && h('circle.point', {cx: x(value), cy: 31, r: 6.5}),
+    [-tick, 0, tick].map(at => h('text.label', {x: x(at), y: 61, 'text-anchor': 'middle'}, at === 0 ? '0\u00a0%' : `${at > 0 ? '+' : '\u2212'}${tick}\u00a0%`)),
+    h('text.label', {x: 0, y: 82}, '\u2190 sooner'),
+    interval && h('text.label', {x: middle, y: 82, 'text-anchor': 'middle'}, 'bar: 95\u00a0% interval'),
+    h('text.label', {x: width, y: 82, 'text-anchor': 'end'}, 'later \u2192'));
 }
 
 /** The effect over time with its interval, and the line of no change. */
@@ -85,14 +94,24 @@ export function stacked(whole, parts, marks = []) {
     marks.map(mark => h('line.mark', {x1: x(mark), x2: x(mark), y1: 0, y2: 22})));
 }
 
+/** The same with numbers at its ends. */
+export function gauge(whole, unit, parts, marks = []) {
+  return [
+    stacked(whole, parts, marks),
+    h('p.ends', {'aria-hidden': 'true'}, h('span', {}, '0'), h('span', {}, unit(whole / 2)), h('span', {}, unit(whole))),
+  ];
+}
+
 /** A share between 0 and 1 over time. */
 export function sparkline(shares) {
   const x = i => 4 + 232 * i / Math.max(1, shares.length - 1);
   const y = share => 36 - 32 * share;
-  return h('svg.spark', {viewBox: '0 0 240 40', role: 'img',
+  return h('svg.spark', {viewBox: '0 0 280 40', role: 'img',
     'aria-label': `Share of prompt tokens found in the cache, from ${percent(shares[0].share)} to ${percent(shares.at(-1).share)}.`},
     h('line.grid', {x1: 4, x2: 236, y1: 36, y2: 36}),
     h('line.grid', {x1: 4, x2: 236, y1: 4, y2: 4}),
+    h('text.label', {x: 240, y: 11}, '100\u00a0%'),
+    h('text.label', {x: 240, y: 37}, '0\u00a0%'),
     h('polyline.line', {points: shares.map((each, i) => `${x(i).toFixed(1)},${y(each.share).toFixed(1)}`).join(' ')}),
     h('circle.point', {cx: x(shares.length - 1), cy: y(shares.at(-1).share), r: 3}));
 }

@@ -1,14 +1,14 @@
 // One engine in detail: the answer, and then why.
 
-import {effectHistory, effectScale, sparkline, stacked} from './chart.js';
+import {effectHistory, effectScale, gauge, sparkline} from './chart.js';
 import {h} from './dom.js';
-import {VERDICTS, about, bytes, change, clock, count, known, percent, plural, seconds, sentence} from './words.js';
+import {VERDICTS, about, bytes, change, clock, count, known, percent, plural, seconds, sentence, span} from './words.js';
 
-/** The whole detail of one engine, for a page of this width. */
-export function engineDetail(engine, detail, width) {
+/** The whole detail of one engine, for a page of this width; of several, its answer is not the page's. */
+export function engineDetail(engine, detail, width, several) {
   const own = detail && detail.id === engine.id ? detail : null;
   return [
-    answer(engine, width),
+    answer(engine, width, several),
     callouts(engine, own),
     h('div.cards', {},
       own && effectCard(own, width),
@@ -22,27 +22,44 @@ export function engineDetail(engine, detail, width) {
   ];
 }
 
-function sign(verdict) {
+export function sign(verdict) {
   return h('svg.sign', {viewBox: '0 0 24 24', 'aria-hidden': 'true'}, h('path', {d: VERDICTS[verdict].sign}));
 }
 
-function answer(engine, width) {
+function answer(engine, width, several) {
   const effect = engine.effect;
   return h(`section.answer.v-${engine.verdict}`, {id: 'answer', tabindex: '-1', 'aria-labelledby': 'verdict'},
     h('div.words', {},
       h('p.question', {}, 'Does holding prefixes help on engine ', h('strong', {}, engine.id), '?'),
-      h('h1', {id: 'verdict', role: 'heading', 'aria-level': '1', 'aria-live': 'polite'}, sign(engine.verdict), VERDICTS[engine.verdict].answer),
+      h('h1', {id: 'verdict', role: 'heading', 'aria-level': several ? '2' : '1', 'aria-live': several ? 'off' : 'polite'}, sign(engine.verdict), VERDICTS[engine.verdict].answer),
       h('p.because', {}, sentence(engine.sentence)),
-      engine.verdict !== 'cannot_tell' && effect.effectPercent !== null && h('p.note', {}, sentence(effect.reason))),
+      engine.verdict !== 'cannot_tell' && effect.effectPercent !== null && h(`p.${engine.verdict === 'helps' ? 'note' : 'because'}`, {}, sentence(effect.reason))),
     h('div.proof', {}, effectScale(effect, Math.min(400, width - 32))),
     h('dl.figures', {},
-      figure('First token comes', effect.effectPercent === null ? undefined : change(effect.effectPercent),
-        effect.effectPercent === null ? 'no effect measured yet' : `with holds, over ${plural(effect.windows, 'window')}`),
+      figure('First token, with holds', ...effectFigure(engine.verdict, effect)),
       figure('Held', count(engine.holds.held), `${count(engine.holds.tokens)} tokens${ofCache(engine)}`),
       figure('Found in cache', known(engine.hits.cachedShare) === undefined ? undefined : percent(known(engine.hits.cachedShare)),
         known(engine.hits.cachedShare) === undefined ? about(engine.hits.cachedShare) : `of prompt tokens, last ${seconds(engine.hits.overSeconds)}`),
-      figure('Saved, by a model', known(engine.saved.tokens) === undefined ? undefined : count(known(engine.saved.tokens)),
-        known(engine.saved.tokens) === undefined ? about(engine.saved.tokens) : `prompt tokens, last ${seconds(engine.hits.overSeconds)}, were holds always on`)));
+      figure('Holds would add, simulated', ...simulatedFigure(engine), 'span.plain')));
+}
+
+/** A number only where it says something: an estimate whose interval has no change in it is none to quote. */
+function effectFigure(verdict, effect) {
+  if (effect.effectPercent === null) {
+    return [undefined, 'not measured yet'];
+  }
+  const over = `${effect.interval95Percent ? `${span(effect.interval95Percent)}, ` : ''}${plural(effect.windows, 'window')}`;
+  return verdict === 'does_nothing' ? ['no difference', over]
+    : verdict === 'cannot_tell' ? [undefined, `so far ${over}`]
+      : [change(effect.effectPercent), over];
+}
+
+function simulatedFigure(engine) {
+  const share = known(engine.saved.promptShare);
+  const tokens = known(engine.saved.tokens);
+  return share === undefined ? [undefined, sentence(about(engine.saved.promptShare))]
+    : [`${share < 0 ? '\u2212' : '+'}${percent(Math.abs(share)).replace('%', 'points')}`,
+      `simulated, not measured: of prompt tokens found in cache${tokens === undefined ? '' : ` (${count(tokens)} in ${seconds(engine.hits.overSeconds)})`}, were holds always on`];
 }
 
 function ofCache(engine) {
@@ -50,8 +67,8 @@ function ofCache(engine) {
   return capacity ? `, ${percent(engine.holds.tokens / capacity)} of the cache` : '';
 }
 
-function figure(name, value, note) {
-  return h('div', {}, h('dt', {}, name), h('dd', {}, value === undefined ? h('span.unknown', {}, 'unknown') : h('span.big', {}, value), h('span.note', {}, note)));
+function figure(name, value, note, weight = 'span.big') {
+  return h('div', {}, h('dt', {}, name), h('dd', {}, value === undefined ? h('span.unknown', {}, 'unknown') : h(weight, {}, value), h('span.note', {}, note)));
 }
 
 function callouts(engine, detail) {
@@ -80,7 +97,7 @@ function effectCard(detail, width) {
     history.length > 1
       ? [effectHistory(history, Math.max(280, width - 38)), h('p.note', {}, 'Change of the time to first token with holds against without, and its 95 % interval. Below 0 is sooner.')]
       : h('p.empty', {}, history.length === 1
-        ? `One measurement so far: the first token comes ${change(history[0].effectPercent)}.`
+        ? `One measurement so far: ${history[0].interval95Percent ? span(history[0].interval95Percent) : change(history[0].effectPercent)}.`
         : 'The line begins with the first effect that is measured.'));
 }
 
@@ -102,22 +119,35 @@ function pressureCard(engine) {
   return card('Pressure', '',
     capacity === undefined
       ? h('p.empty', {}, `The size of the cache is unknown: ${about(pressure.capacityTokens)}.`)
-      : [stacked(capacity, [
+      : [gauge(capacity, count, [
           {kind: 'held', name: 'held', value: pinned},
           {kind: 'used', name: 'in use beside that', value: Math.max(0, (used ?? pinned) - pinned)},
         ], bound === undefined ? [] : [bound]),
-        h('p.legend', {}, h('span.key.held', {}, `held ${count(pinned)}`),
-          h('span.key.used', {}, used === undefined ? 'in use unknown' : `in use beside that ${count(Math.max(0, used - pinned))}`),
-          h('span.key.rest', {}, used === undefined ? 'rest' : `free to evict ${count(Math.max(0, capacity - Math.max(used, pinned)))}`),
-          bound !== undefined && h('span.key.mark', {}, `may be held ${count(bound)}`))],
+        h('p.legend', {}, h('span.key.held', {}, `held ${part(pinned, capacity)}`),
+          h('span.key.used', {}, used === undefined ? 'in use unknown' : `in use beside that ${part(Math.max(0, used - pinned), capacity)}`),
+          h('span.key.rest', {}, used === undefined ? 'rest' : `free to evict ${part(Math.max(0, capacity - Math.max(used, pinned)), capacity)}`),
+          bound !== undefined && h('span.key.mark', {}, `may be held ${part(bound, capacity)}`))],
     h('dl.rows', {},
       row('Capacity', pressure.capacityTokens, value => `${count(value)} tokens`, ''),
+      row('Prompts at once ask for', pressure.demandTokens, value => `${count(value)} tokens`, demand(pressure)),
       row('Automatic holds may take', pressure.automaticTokens, value => `${count(value)} tokens`, known(pressure.automaticTokens) === undefined ? undefined : ''),
       row('An untouched block survives', pressure.residenceSeconds, seconds),
       row('A prefix is used again after', pressure.reuseSeconds, seconds),
       row('Residence by reuse', pressure.rho, value => value.toFixed(1), rho === undefined ? undefined : RHO(rho)),
       row('Requests running', pressure.runningRequests, count, known(pressure.runningRequests) === undefined ? undefined : ''),
       row('Requests waiting', pressure.waitingRequests, count, known(pressure.waitingRequests) === undefined ? undefined : '')));
+}
+
+/** What is shared is asked for once; what it would be otherwise, where that differs. */
+function demand(pressure) {
+  const once = known(pressure.demandTokens);
+  const full = known(pressure.demandEachInFullTokens);
+  return once === undefined ? undefined : once === full ? 'none of them shares a prefix' : `${count(full)} if none shared a prefix`;
+}
+
+/** A number and what part of the whole it is. */
+function part(value, whole) {
+  return `${count(value)} (${percent(value / Math.max(1, whole))})`;
 }
 
 function hitsCard(engine, detail) {
@@ -134,22 +164,23 @@ function hitsCard(engine, detail) {
     h('h3', {}, 'Prompt tokens'),
     prompts === undefined || cached === undefined
       ? h('p.empty', {}, sentence(`unknown: ${about(prompts === undefined ? hits.promptTokens : hits.cachedTokens)}`))
-      : [stacked(prompts, [{kind: 'held', name: 'found in the cache', value: cached}]),
-        h('p.legend', {}, h('span.key.held', {}, `found ${count(cached)}`), h('span.key.rest', {}, `computed ${count(prompts - cached)}`))],
-    detail && detail.cachedShares.length > 1 && h('div.sparkbox', {}, sparkline(detail.cachedShares), h('span.note', {}, 'share found, each 10 s')),
+      : [gauge(prompts, count, [{kind: 'held', name: 'found in the cache', value: cached}]),
+        h('p.legend', {}, h('span.key.held', {}, `found ${part(cached, prompts)}`), h('span.key.rest', {}, `computed ${part(prompts - cached, prompts)}`))],
+    detail && detail.cachedShares.length > 1 && h('div.sparkbox', {}, sparkline(detail.cachedShares),
+      h('span.note', {}, `share found, each 10 s; now ${percent(detail.cachedShares.at(-1).share)}`)),
     h('h3', {}, 'Requests seen'),
     classes[0].value === undefined || all === 0
       ? h('p.empty', {}, classes[0].value === undefined ? sentence(`unknown: ${about(hits.requests.foundShared)}`) : 'No request was seen in that time.')
-      : [stacked(all, classes),
-        h('p.legend', {}, classes.map(each => h(`span.key.${each.kind}`, {}, `${each.name} ${count(each.value)}`)))],
-    h('p.note', {}, `Over the last ${seconds(hits.overSeconds)}. A request whose whole prompt is cached stores nothing and is not seen.`));
+      : [gauge(all, count, classes),
+        h('p.legend', {}, classes.map(each => h(`span.key.${each.kind}`, {}, `${each.name} ${part(each.value, all)}`)))],
+    h('p.note', {}, `${hits.overSeconds < 1 ? 'Counted from now on' : `Over the last ${seconds(hits.overSeconds)}`}. A request whose whole prompt is cached stores nothing and is not seen.`));
 }
 
 function kvcachedCard(limit) {
   return card('Memory under kvcached', '',
     limit.limitBytes === undefined
       ? h('p.empty', {}, sentence(limit.why))
-      : [stacked(limit.limitBytes, [
+      : [gauge(limit.limitBytes, bytes, [
           {kind: 'held', name: 'used', value: limit.usedBytes},
           {kind: 'used', name: 'mapped and not used', value: limit.mappedBytes - limit.usedBytes}]),
         h('p.legend', {}, h('span.key.held', {}, `used ${bytes(limit.usedBytes)}`),
@@ -158,10 +189,25 @@ function kvcachedCard(limit) {
         h('p.note', {}, sentence(limit.why))]);
 }
 
+/** Memory of engines of this machine that this sidecar was not told of. */
+export function segmentsCard(segments) {
+  return segments.length > 0 && h('div.cards', {'data-key': 'other-segments'}, card('Other kvcached segments', '.wide',
+    segments.map(each => h('div', {'data-key': each.segment},
+      h('h3', {}, each.segment),
+      gauge(each.limitBytes, bytes, [
+        {kind: 'held', name: 'used', value: each.usedBytes},
+        {kind: 'used', name: 'mapped and not used', value: each.preallocatedBytes}]),
+      h('p.legend', {}, h('span.key.held', {}, `used ${bytes(each.usedBytes)}`),
+        h('span.key.used', {}, `mapped ${bytes(each.usedBytes + each.preallocatedBytes)}`),
+        h('span.key.rest', {}, `limit ${bytes(each.limitBytes)}, ${each.percent} % taken`)))),
+    h('p.note', {}, 'No engine here is configured for these: an engine to be added, or one that was killed and left its segment.')));
+}
+
 const STATES = {held: 'held', requested: 'waiting', lost: 'lost', expiring: 'ending', released: 'released'};
 
 function holdsCard(engine, detail) {
   const tools = h('p.tools', {},
+    h('button.quiet', {type: 'button', 'data-act': 'hold', 'data-engine': engine.id, 'aria-haspopup': 'dialog'}, 'Hold or release a prefix'),
     engine.paused
       ? h('button.quiet', {type: 'button', 'data-act': 'resume', 'data-engine': engine.id}, 'Resume holding')
       : h('button.quiet', {type: 'button', 'data-act': 'release-all', 'data-engine': engine.id, 'data-count': detail.holdCount}, 'Release all and pause'));

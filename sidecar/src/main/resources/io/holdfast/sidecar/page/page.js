@@ -1,13 +1,13 @@
 // The operator's page: what the sidecar says of its engines, as it says it, and the few things that can be done about it.
 
-import {engineDetail} from './detail.js';
+import {engineDetail, segmentsCard} from './detail.js';
 import {h, show} from './dom.js';
+import {fleetAnswer, fleetList, fleetTitle} from './fleet.js';
+import {HoldForm} from './holdform.js';
 import {Live, problem} from './live.js';
-import {VERDICTS, clock, count, plural, signed} from './words.js';
+import {VERDICTS, clock, plural} from './words.js';
 
 const TOKEN = 'holdfast.token';
-const ORDER = ['harms', 'cannot_tell', 'does_nothing', 'helps'];
-const MANY = 4;
 const SAID_MILLIS = 12_000;
 
 const at = id => document.getElementById(id);
@@ -43,38 +43,17 @@ function render() {
     return;
   }
   const engine = last.engines.find(each => each.id === followed) ?? last.engines[0];
-  document.title = `${VERDICTS[engine.verdict].word} \u00b7 ${engine.id} \u00b7 Holdfast`;
-  const fleet = at('fleet');
-  fleet.hidden = last.engines.length < 2;
-  if (!fleet.hidden) {
-    show(fleet, fleetParts(engine));
+  const several = last.engines.length > 1;
+  document.title = `${several ? fleetTitle(last.engines) : `${VERDICTS[engine.verdict].word} \u00b7 ${engine.id}`} \u00b7 Holdfast`;
+  at('fleet').hidden = !several;
+  at('fleet-answer').hidden = !several;
+  if (several) {
+    show(at('fleet-answer'), fleetAnswer(last.engines));
+    show(at('fleet'), fleetList(last.engines, engine));
   }
-  at('frame').classList.toggle('many', last.engines.length > 1);
+  at('frame').classList.toggle('many', several);
   const main = at('main');
-  show(main, engineDetail(engine, last.detail, main.clientWidth));
-}
-
-function fleetParts(shown) {
-  const counts = ORDER.map(verdict => [verdict, last.engines.filter(each => each.verdict === verdict).length]).filter(([, n]) => n > 0);
-  const unready = last.engines.filter(each => !each.ready).length;
-  return [
-    h('p.counts', {}, h('strong', {}, plural(last.engines.length, 'engine')), counts.map(([verdict, n]) =>
-      h(`span.count.v-${verdict}`, {}, `${count(n)} ${VERDICTS[verdict].fleet}`)),
-      unready > 0 && h('span.count.v-harms', {}, `${count(unready)} not ready`)),
-    h('details.pick', {open: last.engines.length <= MANY || matchMedia('(min-width: 900px)').matches},
-      h('summary', {}, 'All engines, the worst first'),
-      h('ul.tiles', {}, last.engines.map(each => tile(each, each === shown)))),
-  ];
-}
-
-function tile(engine, shown) {
-  const effect = engine.effect.effectPercent;
-  return h('li', {'data-key': engine.id}, h(`a.tile.v-${engine.verdict}`, {href: `#engine=${encodeURIComponent(engine.id)}`, 'aria-current': shown ? 'true' : false},
-    h('span.name', {}, engine.id),
-    h('span.verdict', {}, h('svg.sign', {viewBox: '0 0 24 24', 'aria-hidden': 'true'}, h('path', {d: VERDICTS[engine.verdict].sign})),
-      VERDICTS[engine.verdict].word),
-    h('span.effect', {}, effect === null ? '' : signed(effect)),
-    h('span.note', {}, !engine.ready ? 'not ready' : engine.paused ? 'paused' : '')));
+  show(main, [...engineDetail(engine, last.detail, main.clientWidth, several), segmentsCard(last.otherSegments)]);
 }
 
 function state(now, why) {
@@ -139,6 +118,8 @@ async function act(method, path, done) {
   }
 }
 
+const form = new HoldForm(() => token, text => say(text, true));
+
 function sure(title, text, yes, then) {
   at('sure-title').textContent = title;
   at('sure-text').textContent = text;
@@ -172,6 +153,9 @@ document.addEventListener('click', event => {
       break;
     case 'resume':
       act('POST', `${path}/resume`, `Holding goes on at ${engine}.`);
+      break;
+    case 'hold':
+      form.open(engine);
       break;
     case 'hush':
       at('said').hidden = true;

@@ -1,11 +1,11 @@
 // Numbers, times and verdicts in words. What is unknown is said to be unknown, with its reason.
 
-/** How each verdict is shown: the answer to the page's question, and a sign that needs no colour. */
+/** How each verdict is shown: the answer to the page's question, its one word wherever it is named, and a sign that needs no colour. */
 export const VERDICTS = {
-  helps: {answer: 'Yes, it helps', word: 'helps', fleet: 'helped', sign: 'M5 13l4 4L19 7'},
-  harms: {answer: 'No, it harms', word: 'harms', fleet: 'harmed', sign: 'M6 6l12 12M18 6L6 18'},
-  does_nothing: {answer: 'No, it does nothing', word: 'does nothing', fleet: 'no difference', sign: 'M5 9h14M5 15h14'},
-  cannot_tell: {answer: 'Cannot tell yet', word: 'cannot tell', fleet: 'cannot tell', sign: 'M8.5 9a3.5 3.5 0 1 1 4.6 3.3c-.8.3-1.1.9-1.1 1.7v.5M12 18.5v.01'},
+  helps: {answer: 'Yes, it helps', word: 'helps', sign: 'M5 13l4 4L19 7'},
+  does_nothing: {answer: 'No, it does nothing', word: 'does nothing', sign: 'M5 9h14M5 15h14'},
+  cannot_tell: {answer: 'Cannot tell yet', word: 'cannot tell', sign: 'M8.5 9a3.5 3.5 0 1 1 4.6 3.3c-.8.3-1.1.9-1.1 1.7v.5M12 18.5v.01'},
+  harms: {answer: 'No, it harms', word: 'harms', sign: 'M6 6l12 12M18 6L6 18'},
 };
 
 /** No line ends between a number and its sign. */
@@ -30,6 +30,11 @@ export function change(value) {
 
 export function signed(value) {
   return `${value > 0 ? '+' : value < 0 ? '\u2212' : ''}${Math.abs(value).toFixed(1)}${NARROW}%`;
+}
+
+/** An interval of changes, as one reads it. */
+export function span([low, high]) {
+  return `${signed(low)} to ${signed(high)}`;
 }
 
 export function seconds(value) {

@@ -1,0 +1,30 @@
+package io.holdfast.app;
+
+import java.net.URI;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** A server that speaks OpenAI's language, and which of its models is asked. */
+final class AskedServer {
+    @Option(
+            names = "--url",
+            paramLabel = "URL",
+            required = true,
+            description = "The server's address, such as http://127.0.0.1:8000.")
+    private URI url = URI.create("http://127.0.0.1");
+
+    @Mixin
+    private ModelOptions model = new ModelOptions();
+
+    AskedServer() {}
+
+    /** Its address, without the path of OpenAI's routes. */
+    URI server() {
+        LoadtestCommand.checkAddress("--url", url);
+        return LoadtestCommand.withoutVersion(url);
+    }
+
+    ModelOptions model() {
+        return model;
+    }
+}

@@ -1,0 +1,62 @@
+package io.holdfast.app;
+
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.journal.Journal;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** Baseline and pinned legs against a server, judged. */
+@Command(
+        name = "ab",
+        aliases = "run",
+        description = {
+            "A/A, normal and reversed order in seeded random rounds, judged with controls. What holds the prefix in"
+                    + " pinned legs is --hold, a sidecar or a command of your own.",
+            "The engine's cache is flushed before every leg where it has a route for that: use an engine that serves"
+                    + " nobody else."
+        },
+        sortOptions = false)
+final class LoadtestAbCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Mixin
+    private AbOptions options = new AbOptions();
+
+    @Mixin
+    private JournalOptions journal = new JournalOptions();
+
+    @Mixin
+    private ExpectOptions expect = new ExpectOptions();
+
+    @Mixin
+    private OutputOptions output = new OutputOptions();
+
+    LoadtestAbCommand() {}
+
+    @Override
+    public Integer call() {
+        output.check();
+        AbOptions.Ab ab = options.ab();
+        Path file = journal.file("run");
+        LoadtestCommand.checkFolder(file);
+        Journal.refuseExisting(file);
+        if (output.isBackground()) {
+            return output.begin(spec.commandLine(), file, journal.isNamed(), () -> Files.exists(file));
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter beside = output.beside(spec.commandLine());
+        return LoadtestBench.untilStopped(out, beside, output, file, options.again(), bench -> {
+            Result result = options.run(ab, file, bench, output.progress(spec.commandLine(), bench.clock()), beside);
+            beside.println("The journal is " + file + ".");
+            beside.flush();
+            return LoadtestCommand.report(spec.commandLine(), result, output, expect.finding());
+        });
+    }
+}

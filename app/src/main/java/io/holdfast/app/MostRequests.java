@@ -1,0 +1,21 @@
+package io.holdfast.app;
+
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** How many requests of a load that has a size of its own are sent. */
+final class MostRequests {
+    @Option(
+            names = {"--requests", "--num-requests"},
+            paramLabel = "N",
+            description =
+                    "No more than so many of each load, where a slow server would take hours for all (default: all"
+                            + " of them).")
+    private @Nullable Integer requests;
+
+    MostRequests() {}
+
+    int most() {
+        return requests == null ? Integer.MAX_VALUE : OptionValues.atLeastOne("--requests", requests);
+    }
+}

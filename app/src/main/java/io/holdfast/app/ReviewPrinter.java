@@ -1,0 +1,121 @@
+package io.holdfast.app;
+
+import io.holdfast.loadtest.table.Claim;
+import io.holdfast.loadtest.table.Criterion;
+import io.holdfast.loadtest.table.Remark;
+import io.holdfast.loadtest.table.RerunPlan;
+import io.holdfast.loadtest.table.Review;
+import io.holdfast.loadtest.table.Review.ChangeRow;
+import io.holdfast.loadtest.table.Review.Judged;
+import io.holdfast.loadtest.table.Review.Section;
+import java.util.List;
+
+/** A review for people. */
+final class ReviewPrinter {
+    private final TerminalText text;
+
+    ReviewPrinter(TerminalText text) {
+        this.text = text;
+    }
+
+    void print(Review review, List<Claim> ledger, List<Criterion> criteria) {
+        text.line("Review of " + review.file());
+        review.verdict().ifPresent(verdict -> {
+            text.blank();
+            text.line("  VERDICT: " + verdict.headline());
+            text.paragraph("  ", verdict.reason());
+        });
+        text.blank();
+        text.paragraph("  ", "! speaks against what a table is published for; - is for the reader to weigh.");
+        if (!review.remarks().isEmpty()) {
+            text.heading("All tables together");
+            review.remarks().forEach(this::remark);
+        }
+        review.sections().forEach(this::section);
+        claims("What the tables make of their claims", review.claims());
+        claims("Claims", ledger);
+        if (!criteria.isEmpty()) {
+            text.heading("Criteria");
+            criteria.forEach(each -> text.paragraph(
+                    "  " + padded(each.state().text(), 13),
+                    each.criterion() + " (" + String.join("; ", each.evidence()) + ")"));
+        }
+        rerun(review.rerun());
+    }
+
+    private void section(Section section) {
+        if (section.changes().isEmpty() && section.remarks().isEmpty()) {
+            return;
+        }
+        text.heading(section.name());
+        for (ChangeRow row : section.changes()) {
+            boolean first = true;
+            for (var change : row.changes().entrySet()) {
+                text.line(
+                        "  " + padded(first ? row.where() : "", 27) + padded(change.getKey(), 19) + change.getValue());
+                first = false;
+            }
+        }
+        if (!section.changes().isEmpty() && !section.remarks().isEmpty()) {
+            text.blank();
+        }
+        section.plot().forEach(line -> text.line("  " + line));
+        section.remarks().forEach(this::remark);
+        verdicts(section.verdicts());
+    }
+
+    private void remark(Remark remark) {
+        String where = remark.where().isEmpty() ? "" : remark.where() + ": ";
+        text.paragraph(
+                "  " + (remark.against() ? "! " : "- ") + padded(remark.topic().text(), 21), where + remark.text());
+    }
+
+    private void verdicts(List<Judged> verdicts) {
+        if (verdicts.isEmpty()) {
+            return;
+        }
+        text.blank();
+        boolean same = verdicts.stream()
+                        .map(each -> each.verdict().headline())
+                        .distinct()
+                        .count()
+                == 1;
+        if (same) {
+            text.line(
+                    "  " + verdicts.getFirst().verdict().headline() + (verdicts.size() == 1 ? "" : " at every place"));
+        }
+        for (Judged each : verdicts) {
+            String signs = each.signs().isEmpty() ? "" : "like an artefact: " + String.join(", ", each.signs());
+            String verdict = same ? "" : each.verdict().headline() + (signs.isEmpty() ? "" : "; ");
+            if (!same || !signs.isEmpty()) {
+                text.paragraph(
+                        "  " + padded(each.where(), 27), each.metric() + " " + each.change() + ": " + verdict + signs);
+            }
+        }
+    }
+
+    private void claims(String heading, List<Claim> claims) {
+        if (claims.isEmpty()) {
+            return;
+        }
+        text.heading(heading);
+        claims.forEach(each -> text.paragraph(
+                "  " + padded(each.status().text(), 22),
+                each.claim() + " (" + String.join("; ", each.evidence()) + ")"));
+    }
+
+    private void rerun(List<RerunPlan.Step> steps) {
+        if (steps.isEmpty()) {
+            return;
+        }
+        text.heading("What would show it");
+        for (RerunPlan.Step step : steps) {
+            text.paragraph("  # ", step.why() + ".");
+            text.line("  " + step.command());
+        }
+    }
+
+    private static String padded(String word, int width) {
+        return word.length() >= width ? word + " " : word + " ".repeat(width - word.length());
+    }
+}

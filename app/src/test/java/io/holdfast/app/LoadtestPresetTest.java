@@ -1,0 +1,113 @@
+package io.holdfast.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.loadtest.preset.Presets;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class LoadtestPresetTest {
+    private static final EmulatorSettings ENGINE = EmulatorSettings.defaults()
+            .withPrefillMicrosPerToken(1)
+            .withFirstTokenMicros(100)
+            .withDecodeMillis(1)
+            .withSglang(settings -> settings.withSizes(16_384, 16, 4_096));
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    @Test
+    void list_hasALineForEachPreset() {
+        CommandRun told = CommandRun.by("loadtest", "preset", "--list");
+        assertThat(told.code()).isEqualTo(ExitCode.OK);
+        List<String> names = told.out()
+                .lines()
+                .map(line -> line.substring(0, line.indexOf(' ')))
+                .toList();
+        assertThat(names)
+                .isEqualTo(Presets.all().stream().map(Presets.Entry::name).toList());
+        names.stream()
+                .filter(name -> !name.equals("probe-flood-probe"))
+                .forEach(name -> assertThat(CommandRun.by("loadtest", "preset", name, "--help")
+                                .out())
+                        .contains("loadtest preset " + name));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "serving --workload nosuch|There is no workload 'nosuch'; there are all, baseline,",
+                "serving --requests 0|--requests is 0; write at least 1.",
+                "serving --workload-set blocks=3|--workload-set is 'blocks=3'; write WORKLOAD:NAME=VALUE,",
+                "serving --workload-set nosuch:blocks=3|A server setting is for the workload 'nosuch'; there are",
+                "serving --workload-set baseline:blocks=3|differ in how the server is started; say how by",
+                "serving --no-save --out x|--no-save leaves no file; leave --out and --resume out, or --no-save.",
+                "serving --cooldown long|--cooldown is 'long'; write a time from",
+                "serving --max-duration 0s|--max-duration is '0s'; write a time from",
+                "serving --warmup-requests -1|--warmup-requests is -1; write 0 to 100000.",
+                "serving --resume|--resume goes on in a folder; name it by --out.",
+                "radix --order A,B,C|The order is A,B,C; write each of A,B,C,D once.",
+                "radix --requests 0|--requests is 0; write 1 to 100000.",
+                "radix --answer-tokens 0|--answer-tokens and --capacity-tokens are at least 1.",
+                "baseline-story --prompt-len 0|--prompt-len is 0; write at least 1.",
+                "kvcached-overhead --config nosuch.yaml|There is no file nosuch.yaml; name a bench-config.yaml.",
+                "accuracy --questions nosuch.jsonl|There is no file nosuch.jsonl; name one with a question in each"
+                        + " line."
+            })
+    void badInput_isASentence(String line, String said) {
+        assertThat(CommandRun.by(("loadtest preset " + line + " --url http://127.0.0.1:1").split(" ", -1))
+                        .badInput())
+                .contains(said);
+    }
+
+    @Test
+    void radix_overSocketsLeavesItsFiles_andAnotherOrderFails() throws IOException {
+        Vertx vertx = Vertx.vertx();
+        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+            CommandRun told = radix(emulator, "a");
+            assertThat(told.code()).as(told.out() + told.err()).isEqualTo(ExitCode.OK);
+            assertThat(told.out()).contains("Check A           holds", "Check D           holds: the server evicted");
+            try (var files = Files.list(folder.resolve("a"))) {
+                assertThat(files.map(file -> file.getFileName().toString().replaceAll("_\\d{8}_\\d{6}", "_TIME")))
+                        .containsExactlyInAnyOrder(
+                                "legs",
+                                "plan.json",
+                                "radix_holdfast-emulated_TIME.json",
+                                "radix_holdfast-emulated_TIME.txt");
+            }
+            CommandRun other = radix(emulator, "b", "--order", "B,A,C,D");
+            assertThat(other.code()).isEqualTo(ExitCode.CHECK_FAILED);
+            assertThat(other.out()).contains("Check B failed: 1 of 2 requests had the shared prefix cached");
+        } finally {
+            vertx.close().await();
+        }
+    }
+
+    private CommandRun radix(Emulator emulator, String place, String... options) {
+        List<String> line = new ArrayList<>(List.of(
+                "loadtest",
+                "preset",
+                "radix",
+                "--url",
+                emulator.uri().toString(),
+                "--requests",
+                "5",
+                "--answer-tokens",
+                "1",
+                "--out",
+                folder.resolve(place).toString()));
+        line.addAll(List.of(options));
+        return CommandRun.by(line.toArray(String[]::new));
+    }
+}

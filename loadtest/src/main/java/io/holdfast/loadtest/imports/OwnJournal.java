@@ -1,0 +1,64 @@
+package io.holdfast.loadtest.imports;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.measure.LoadResult;
+import io.holdfast.loadtest.measure.Measures;
+import io.holdfast.loadtest.measure.ResultFile;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/** A journal of {@code loadtest run}: each measured leg that went through is a repetition of its arm. */
+final class OwnJournal implements ToolFormat {
+    @Override
+    public boolean wrote(JsonNode first) {
+        return first.path("run").has("criteria") && first.path("run").has("plan");
+    }
+
+    @Override
+    public Imported read(List<JsonNode> documents, Path file) {
+        Journal.Contents run = Journal.read(file);
+        List<LoadResult> legs = run.legs().stream()
+                .filter(leg -> leg.isMeasured() && leg.problem().isEmpty())
+                .map(OwnJournal::result)
+                .toList();
+        if (legs.isEmpty()) {
+            throw new LoadTestException("The journal " + file + " has no leg that went through; finish the run first.");
+        }
+        return new Imported(
+                "holdfast journal",
+                new ResultFile(
+                        "loadtest run",
+                        run.header().client().getOrDefault("serves", "unknown"),
+                        run.header().startedAt(),
+                        Map.of("server", run.header().engine().text()),
+                        legs),
+                List.of("Legs of both positions are in each arm; whether holding helped is 'loadtest analyze's to say,"
+                        + " which takes the order into account."));
+    }
+
+    private static LoadResult result(LegRecord leg) {
+        String arm = leg.arm().name().toLowerCase(Locale.ROOT);
+        List<RequestRecord> counted = leg.probes().isEmpty() ? leg.requests() : leg.probes();
+        Map<String, Integer> failures = new LinkedHashMap<>();
+        counted.stream()
+                .filter(request -> !request.isOk())
+                .forEach(request -> failures.merge(request.status().toString(), 1, Integer::sum));
+        return new LoadResult(
+                arm + "/life" + leg.life() + "-" + leg.position(),
+                leg.probes().isEmpty() ? "requests" : "probes",
+                Optional.of(leg.workloadId()),
+                "holdfast",
+                Map.of("arm", arm),
+                counted.size(),
+                failures,
+                Measures.of(counted));
+    }
+}

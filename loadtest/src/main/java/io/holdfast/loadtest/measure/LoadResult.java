@@ -1,0 +1,37 @@
+package io.holdfast.loadtest.measure;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What one load came to, whoever measured it.
+ *
+ * @param id path-like and stable within a suite, as {@code b2/warm/streaming/1024tok/pass1}
+ * @param workload its name, for people
+ * @param workloadId SHA-256 over all that was asked for; absent where another tool measured and did not say
+ * @param source what measured it, as {@code holdfast 0.1.0} or {@code vllm bench serve}
+ * @param settings of the server and of the load, by name, as {@code concurrency} or {@code variant}
+ * @param requests all that were planned to be sent
+ * @param failures how many were not answered well, by what was said
+ */
+public record LoadResult(
+        String id,
+        String workload,
+        Optional<String> workloadId,
+        String source,
+        Map<String, String> settings,
+        int requests,
+        Map<String, Integer> failures,
+        Measures measures) {
+    public LoadResult {
+        settings = Collections.unmodifiableMap(new LinkedHashMap<>(settings));
+        failures = Collections.unmodifiableMap(new LinkedHashMap<>(failures));
+    }
+
+    /** Requests that were answered well. */
+    public int answered() {
+        return requests - failures.values().stream().mapToInt(Integer::intValue).sum();
+    }
+}

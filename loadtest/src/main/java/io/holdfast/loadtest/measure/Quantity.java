@@ -1,0 +1,64 @@
+package io.holdfast.loadtest.measure;
+
+import io.holdfast.loadtest.journal.RequestRecord;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.stream.DoubleStream;
+
+/** What single requests have one or more values of, in milliseconds. */
+public enum Quantity {
+    /** From the last byte sent to the first output. */
+    TTFT("ttft"),
+    /** The same from when the request's turn came. */
+    TTFT_SCHEDULED("ttft_scheduled"),
+    /** To the first output that is not reasoning. */
+    TTFO("ttfo"),
+    /** Before each token after the first chunk, the gap of its chunk shared among the tokens of that chunk. */
+    ITL("itl"),
+    /** Between chunks, however many tokens they have. */
+    ICL("icl"),
+    /** For each token after the first, the mean of a request. */
+    TPOT("tpot"),
+    /** From the last byte sent to the last token; the end of the stream comes after it. */
+    E2E("e2e"),
+    /** The same from when the request's turn came. */
+    E2E_SCHEDULED("e2e_scheduled"),
+    /** To the first chunk of any kind, which in a chat may tell the role alone; of tools that stamp that. */
+    FIRST_CHUNK("first_chunk"),
+    /** From the last byte sent to the end of the stream; of tools that stamp that. */
+    STREAM("stream"),
+    /** How long after its turn a request was sent. */
+    SCHEDULE_LAG("schedule_lag");
+
+    private final String word;
+
+    Quantity(String word) {
+        this.word = word;
+    }
+
+    /** As metrics' names begin. */
+    public String word() {
+        return word;
+    }
+
+    /** The values of one request; none of one that was not answered well. */
+    DoubleStream of(RequestRecord request) {
+        return switch (this) {
+            case TTFT -> request.ttftMillis().stream();
+            case TTFT_SCHEDULED -> request.ttftFromScheduleMillis().stream();
+            case TTFO -> request.ttfoMillis().stream();
+            case ITL -> Arrays.stream(request.itlMillis());
+            case ICL -> request.isOk() ? Arrays.stream(request.tokens().gapsMillis()) : DoubleStream.empty();
+            case TPOT -> request.tpotMillis().stream();
+            case E2E -> request.endToEndMillis().stream();
+            case E2E_SCHEDULED -> request.endToEndFromScheduleMillis().stream();
+            case FIRST_CHUNK, STREAM -> DoubleStream.empty();
+            case SCHEDULE_LAG ->
+                request.isOk() ? DoubleStream.of((request.sent() - request.scheduled()) / 1e6) : DoubleStream.empty();
+        };
+    }
+
+    static Optional<Quantity> named(String word) {
+        return Arrays.stream(values()).filter(each -> each.word.equals(word)).findFirst();
+    }
+}

@@ -1,0 +1,127 @@
+package io.holdfast.loadtest.preset;
+
+import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.load.DrawnLoad;
+import io.holdfast.loadtest.load.LoadLeg;
+import io.holdfast.loadtest.measure.LoadResult;
+import io.holdfast.loadtest.measure.Measures;
+import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.measure.Quantity;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalDouble;
+
+/** What a reader of one load has to know before believing its numbers. */
+final class LoadFlags {
+    private static final double SATURATED = 1.05;
+    private static final double DISAGREES = 0.10;
+    private static final double GROWS = 1.25;
+    private static final double TAIL = 0.9;
+
+    private LoadFlags() {}
+
+    /** All of one leg, a sentence each. */
+    static List<String> of(DrawnLoad load, LoadLeg leg, LoadResult result) {
+        List<String> flags = new ArrayList<>();
+        saturated(load, leg).ifPresent(flags::add);
+        if (load.parts().stream().allMatch(part -> part.lanes() == 1)) {
+            Measures measures = result.measures();
+            OptionalDouble throughput = measures.of(Metric.OUTPUT_THROUGHPUT);
+            OptionalDouble tokens = measures.of(Metric.COMPLETION_TOKENS);
+            OptionalDouble median = measures.of(Metric.percentile(Quantity.E2E, 50));
+            if (throughput.isPresent() && tokens.isPresent() && median.isPresent()) {
+                disagreement(throughput.getAsDouble(), tokens.getAsDouble(), median.getAsDouble() / 1e3)
+                        .ifPresent(flags::add);
+            }
+        }
+        return flags;
+    }
+
+    /**
+     * Where one request is sent after the other, throughput is tokens by latency: a throughput that is another one than the
+     * median latency gives means that some requests were slow.
+     */
+    static Optional<String> disagreement(double throughput, double tokens, double medianSeconds) {
+        double implied = tokens / medianSeconds;
+        return Math.abs(throughput / implied - 1) <= DISAGREES
+                ? Optional.empty()
+                : Optional.of(String.format(
+                        Locale.ROOT,
+                        "MIXED: %.1f tok/s were measured, and the median latency of %.3f s is that of %.1f tok/s; some"
+                                + " requests took far longer than the median.",
+                        throughput,
+                        medianSeconds,
+                        implied));
+    }
+
+    /** Whether more was asked for than was served. */
+    static boolean isSaturated(double offeredTokens, double servedTokens) {
+        return offeredTokens > SATURATED * servedTokens;
+    }
+
+    /**
+     * Whether requests came faster than they were answered. What is offered is counted over the time in which it came and one
+     * answer more, since even a server with room to spare is still at work on the last request when all have come.
+     */
+    static Optional<String> saturated(DrawnLoad load, LoadLeg leg) {
+        for (DrawnLoad.Drawn part : load.parts()) {
+            List<RequestRecord> records = leg.of(part.part().name());
+            long last = part.turns().isEmpty() ? 0 : part.turns().getLast();
+            if (part.part().measured() && last > 0 && records.size() > 2) {
+                Optional<String> flag = saturated(part, records, last / 1e9);
+                if (flag.isPresent()) {
+                    return flag;
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static Optional<String> saturated(DrawnLoad.Drawn part, List<RequestRecord> records, double lastTurn) {
+        double comes = lastTurn * records.size() / (records.size() - 1);
+        double tokens = part.requests().stream()
+                .mapToDouble(request -> request.maxTokens())
+                .sum();
+        List<Double> early = records.stream()
+                .limit(Math.max(2, records.size() / 4))
+                .flatMap(record -> record.endToEndMillis().stream().boxed())
+                .map(millis -> millis / 1e3)
+                .sorted()
+                .toList();
+        double tail = early.isEmpty() ? 0 : early.get((int) (TAIL * (early.size() - 1)));
+        double offered = tokens / (comes + tail);
+        // Of a server that counts no tokens nobody knows what it served; that more and more wait shows all the same.
+        OptionalDouble served = Measures.of(records).of(Metric.OUTPUT_THROUGHPUT);
+        boolean behind = served.isPresent() && isSaturated(offered, served.getAsDouble());
+        double then = underWay(records, 1);
+        double atTheEnd = underWay(records, 2);
+        boolean grows = atTheEnd > GROWS * then && atTheEnd - then > 2;
+        if (!behind && !grows) {
+            return Optional.empty();
+        }
+        return Optional.of(String.format(
+                Locale.ROOT,
+                "SATURATED: %.0f tok/s were asked for and %s served, %.1f requests were under way in the middle"
+                        + " third and %.1f in the last one; its TTFT is mostly waiting and says nothing of prefill.",
+                tokens / comes,
+                served.isPresent() ? String.format(Locale.ROOT, "%.0f", served.getAsDouble()) : "nobody knows how many",
+                then,
+                atTheEnd));
+    }
+
+    /** How many were under way when those of a third of a load came, in the mean. */
+    private static double underWay(List<RequestRecord> records, int third) {
+        List<RequestRecord> byTurn = records.stream()
+                .sorted(Comparator.comparingLong(RequestRecord::scheduled))
+                .toList();
+        return byTurn.subList(third * byTurn.size() / 3, (third + 1) * byTurn.size() / 3).stream()
+                .mapToLong(one -> byTurn.stream()
+                        .filter(other -> other.scheduled() <= one.scheduled() && other.done() > one.scheduled())
+                        .count())
+                .average()
+                .orElse(0);
+    }
+}

@@ -1,0 +1,65 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.EngineFamily.BackendParts;
+import java.net.URI;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is said of a backend where there is no engine to make one for is what is true of each that is made. */
+class BackendRegistryTest {
+    @ParameterizedTest
+    @EnumSource
+    void traitsOfAKind_areThoseOfEachThatIsMade(EngineType type) {
+        URI nobody = URI.create("http://127.0.0.1:9");
+        try (ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
+                ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+                EngineHttp http = new EngineHttp(EngineHttpSettings.of(nobody), executor, timer, System::nanoTime)) {
+            BackendParts parts = new BackendParts(
+                    EngineConfig.of("demo", type, nobody),
+                    http,
+                    http,
+                    Optional.of(http),
+                    timer,
+                    System::nanoTime,
+                    new SplittableRandom(1));
+
+            assertThat(type.family().backends()).isNotEmpty().allSatisfy((name, kind) -> {
+                assertThat(kind.of(parts).name()).isEqualTo(name);
+                assertThat(kind.of(parts).traits()).isEqualTo(kind.traits());
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "session_hold,   true,  false",
+        "pin_blocks,     true,  false",
+        "priority_touch, false, false",
+        "keep_warm,      true,  false",
+        "pin_prefix,     true,  false",
+        "lmcache,        true,  true",
+        "dry_run,        true,  false"
+    })
+    void pinOfABackend_isSaidToGoAndToBeOutside(String backend, boolean letsGo, boolean outside) {
+        assertThat(BackendRegistry.letsGo(backend)).isEqualTo(letsGo);
+        assertThat(BackendRegistry.outside(backend)).isEqualTo(outside);
+    }
+
+    @Test
+    void backendOfAnotherVersion_isHopedToLetGo() {
+        assertThat(BackendRegistry.letsGo("of_tomorrow")).isTrue();
+        assertThat(BackendRegistry.outside("of_tomorrow")).isFalse();
+    }
+}
