@@ -93,8 +93,9 @@ public final class Controller {
     private final HoldOutcomes outcomes;
     private final PlanRunner runner;
 
-    /** Given once the view has what was asked for. */
-    private final List<Runnable> answersWhenSeen = new ArrayList<>();
+    private final Executor acting;
+    /** Given at the end of the round, so that whoever reads the view because of an answer finds there what it told. */
+    private final List<Runnable> answers = new ArrayList<>();
 
     private final EngineCaches tree;
     private final Holds holds;
@@ -162,7 +163,8 @@ public final class Controller {
         this.tree = observers.trees();
         this.settings = settings;
         this.backends = backends;
-        this.holds = new Holds(ledger.largestId() + 1, tree, observers, acting);
+        this.acting = acting;
+        this.holds = new Holds(ledger.largestId() + 1, tree, observers, answers::add);
         this.priming = new Priming(own, holds, tree);
         this.outcomes = new HoldOutcomes(
                 holds,
@@ -269,14 +271,23 @@ public final class Controller {
             work++;
         }
         long batches = observers.batches();
-        if (work > 0 || (seenBatches != batches && nowNanos - picturedNanos >= PICTURE_NANOS)) {
+        if (work > 0 || !answers.isEmpty() || (seenBatches != batches && nowNanos - picturedNanos >= PICTURE_NANOS)) {
             seenBatches = batches;
             picturedNanos = nowNanos;
             view = picture(readings);
-            answersWhenSeen.forEach(Runnable::run);
-            answersWhenSeen.clear();
         }
+        answers.forEach(this::give);
+        answers.clear();
         return work;
+    }
+
+    /** Away from this thread, unless nobody else is there any more. */
+    private void give(Runnable answer) {
+        try {
+            acting.execute(answer);
+        } catch (RejectedExecutionException closed) {
+            answer.run();
+        }
     }
 
     /**
@@ -606,7 +617,7 @@ public final class Controller {
                 planNow = true;
                 ttft.ifPresent(TtftLoop::interrupted);
             }
-            answerWhenSeen(answer, pauses);
+            holds.complete(answer, pauses);
         });
     }
 
@@ -627,7 +638,7 @@ public final class Controller {
             if (changes && on) {
                 outcomes.takeBack(DRY);
             }
-            answerWhenSeen(answer, changes);
+            holds.complete(answer, changes);
         });
     }
 
@@ -639,11 +650,6 @@ public final class Controller {
         });
     }
 
-    /** Whoever reads the view because of an answer finds there what it told. */
-    private <T> void answerWhenSeen(CompletableFuture<T> answer, T value) {
-        answersWhenSeen.add(() -> holds.complete(answer, value));
-    }
-
     /** Ends the pause that {@link #releaseAll} or {@link #keepHolding} began; answers whether there was one. */
     public CompletionStage<Boolean> resumeHolding() {
         return ask(answer -> {
@@ -651,7 +657,7 @@ public final class Controller {
             guard.resume();
             pause(Optional.empty());
             planNow = true;
-            answerWhenSeen(answer, was);
+            holds.complete(answer, was);
         });
     }
 

@@ -34,6 +34,7 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 
 /** A controller with an engine, a disk and a clock that a test moves by hand; {@link #log} has the order of things. */
 public final class ControllerHarness {
@@ -53,6 +54,9 @@ public final class ControllerHarness {
     public final Engine engine;
     public final Controller controller;
     public final Deque<Runnable> acting = new ArrayDeque<>();
+    /** Acts between rounds, unless a test wants it at once. */
+    public Executor actor = acting::add;
+
     /** Requests of the sidecar's own. */
     public final List<int[]> own = new ArrayList<>();
 
@@ -231,7 +235,7 @@ public final class ControllerHarness {
                     RequestRules.sglang(),
                     new Backends(engine, List.of(), Optional.of(this::sent)),
                     new Ledger(disk),
-                    acting::add,
+                    task -> actor.execute(task),
                     new SplittableRandom(1));
             controller.engineIs(EngineIdentity.VOUCHED_FOR);
         } catch (IOException e) {

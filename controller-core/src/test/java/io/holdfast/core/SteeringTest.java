@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
+import io.holdfast.core.hold.Hint;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Lease;
 import io.holdfast.core.index.Matches;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.plan.Plan;
@@ -50,6 +53,41 @@ final class SteeringTest {
         assertThat(answer(harness.controller.resumeHolding())).isTrue();
         assertThat(harness.controller.view().keepsHeld()).isFalse();
         assertThat(harness.hold(1, 2).state()).isEqualTo(HoldState.HELD);
+    }
+
+    /** What somebody reads who is answered before the round goes on. */
+    @Test
+    void answer_isGivenWhenTheViewHasWhatItTells() {
+        harness.stored(1, 2);
+        harness.actor = Runnable::run;
+        Lease refreshed = Lease.refreshed(Duration.ofHours(1));
+        long held = seen(harness.controller.request(new HoldRequest(new long[] {1, 2}, refreshed)))
+                .holds()
+                .getFirst()
+                .id();
+        assertThat(leaseLeft(harness.controller.extend(held, Optional.empty(), Duration.ofMinutes(5))))
+                .isEqualTo(Duration.ofMinutes(5));
+        assertThat(leaseLeft(
+                        harness.controller.hint(Hint.GOES_ON, new HoldRequest(new long[] {1, 2, 3}, refreshed), "")))
+                .isEqualTo(Duration.ofHours(1));
+        assertThat(seen(harness.controller.keepHolding("others measure")).keepsHeld())
+                .isTrue();
+        assertThat(seen(harness.controller.resumeHolding()).paused()).isEmpty();
+        assertThat(seen(harness.controller.dryRun(true)).dryRun()).isTrue();
+        assertThat(seen(harness.controller.dryRun(false)).dryRun()).isFalse();
+        assertThat(seen(harness.controller.release(held)).holds())
+                .singleElement()
+                .extracting(HoldView::state)
+                .isEqualTo(HoldState.RELEASED);
+    }
+
+    private Duration leaseLeft(CompletionStage<?> answer) {
+        return seen(answer).holds().getFirst().leaseLeft();
+    }
+
+    private EngineView seen(CompletionStage<?> answer) {
+        CompletionStage<EngineView> view = answer.thenApply(any -> harness.controller.view());
+        return answer(view);
     }
 
     @Test

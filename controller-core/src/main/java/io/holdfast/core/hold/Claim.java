@@ -47,7 +47,12 @@ record Claim(
 
     /** The prefix was used then. What was known when the end was set last has no say any more. */
     Claim used(long nanos) {
-        return lease.refreshOnHit() && nanos > setNanos ? runsAtLeast(lease.length(), nanos) : this;
+        return nanos > setNanos ? usedNow(nanos) : this;
+    }
+
+    /** Somebody says that the prefix is used now, after whatever was said about its end before. */
+    Claim usedNow(long nowNanos) {
+        return lease.refreshOnHit() ? runsAtLeast(lease.length(), nowNanos) : this;
     }
 
     /** Asked for once more: the newest word counts, but nobody gets less than was promised. */

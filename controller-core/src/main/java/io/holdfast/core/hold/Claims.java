@@ -57,6 +57,10 @@ public final class Claims {
         return refreshed() ? each(claim -> true, claim -> claim.used(nanos)) : this;
     }
 
+    Claims usedNow(long nowNanos) {
+        return refreshed() ? each(claim -> true, claim -> claim.usedNow(nowNanos)) : this;
+    }
+
     /** Of one requester, or of all where none is named. */
     Claims extended(Optional<String> requester, Duration length, long nowNanos) {
         return each(

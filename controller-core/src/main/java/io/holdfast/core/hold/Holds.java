@@ -45,7 +45,7 @@ public final class Holds {
     /** Who asked for a hold, and until when they wait to hear of it. */
     private record Undecided(List<CompletableFuture<HoldView>> answers, long untilNanos) {}
 
-    /** Answers are completed on {@code answering}, so that nobody's continuation runs on the controller's thread. */
+    /** Answers are completed by {@code answering}: when, and on which thread, is for it to say. */
     public Holds(long firstId, TreeView tree, WantedPrefixes prefixes, Executor answering) {
         this.nextId = firstId;
         this.tree = tree;
@@ -161,7 +161,7 @@ public final class Holds {
                     .toList();
         }
         concerned.forEach(
-                hold -> living.put(hold.id(), hold.claimedBy(hold.claims().used(nowNanos))));
+                hold -> living.put(hold.id(), hold.claimedBy(hold.claims().usedNow(nowNanos))));
         return concerned.stream().flatMap(hold -> living(hold.id()).stream()).toList();
     }
 
@@ -359,22 +359,12 @@ public final class Holds {
         return views;
     }
 
-    /** Completes an answer away from the controller's thread. */
     public <T> void complete(CompletableFuture<T> answer, T value) {
-        try {
-            answering.execute(() -> answer.complete(value));
-        } catch (RejectedExecutionException closed) {
-            answer.complete(value);
-        }
+        answering.execute(() -> answer.complete(value));
     }
 
-    /** Fails an answer away from the controller's thread. */
     public void fail(CompletableFuture<?> answer, RuntimeException cause) {
-        try {
-            answering.execute(() -> answer.completeExceptionally(cause));
-        } catch (RejectedExecutionException closed) {
-            answer.completeExceptionally(cause);
-        }
+        answering.execute(() -> answer.completeExceptionally(cause));
     }
 
     private void ended(Hold hold) {

@@ -167,6 +167,17 @@ final class LeasesTest {
     }
 
     @Test
+    void shortenedLease_andAHintInTheSameRound_isProlonged() {
+        long id = held(new HoldRequest(path(), REFRESHED)).id();
+        pass(10);
+        harness.controller.extend(id, Optional.empty(), Duration.ofSeconds(5));
+        assertThat(hint(Hint.GOES_ON, "", 1, 2))
+                .singleElement()
+                .extracting(HoldView::leaseLeft)
+                .isEqualTo(MINUTE);
+    }
+
+    @Test
     void extension_ofWhatIsOverOrAutomaticOrUnknown_changesNothing() {
         long id = held(new HoldRequest(path(), MINUTE)).id();
         pass(60);
