@@ -42,7 +42,8 @@ final class Fleet {
 
     private record Member(EngineLink link, ExecutorService executor, long timer) {}
 
-    private record Returning(EngineConfig config, EngineView before) {}
+    /** @param before how it was seen last, where it was */
+    private record Absent(EngineConfig config, Optional<EngineView> before, String why) {}
 
     private final Vertx vertx;
     private final Path stateDirectory;
@@ -53,8 +54,8 @@ final class Fleet {
     private final SharedServices shared;
     private final Map<String, EngineLink> links = new ConcurrentSkipListMap<>();
     private final Map<String, Member> members = new ConcurrentHashMap<>();
-    /** Engines that were let go of and could not be followed anew yet. */
-    private final Map<String, Returning> returning = new LinkedHashMap<>();
+    /** Engines of the configuration that are not looked after at the moment. */
+    private final Map<String, Absent> absent = new ConcurrentSkipListMap<>();
 
     private Optional<URI> servedAt = Optional.empty();
 
@@ -78,6 +79,13 @@ final class Fleet {
     /** The engines by their ids, as they are now. */
     Map<String, EngineLink> links() {
         return Collections.unmodifiableMap(links);
+    }
+
+    /** Which engines of the configuration are not looked after at the moment, and why; any thread. */
+    Map<String, String> absent() {
+        Map<String, String> why = new LinkedHashMap<>();
+        absent.forEach((id, engine) -> why.put(id, engine.why()));
+        return why;
     }
 
     /** How often the event thread has to come round for these. */
@@ -193,10 +201,13 @@ final class Fleet {
                 inPlace(engine);
             }
         });
-        returning.values().removeIf(engine -> !after.engines().contains(engine.config()));
-        Map<String, EngineView> seen = new LinkedHashMap<>();
-        anew.forEach(engine ->
-                Optional.ofNullable(links.get(engine.id())).ifPresent(link -> seen.put(link.id(), link.view())));
+        absent.values().removeIf(engine -> !after.engines().contains(engine.config()));
+        List<Absent> back = new ArrayList<>(absent.values());
+        anew.forEach(engine -> back.add(new Absent(
+                engine,
+                Optional.ofNullable(links.get(engine.id())).map(EngineLink::view),
+                "it is being followed anew with other settings")));
+        back.forEach(engine -> absent.put(engine.config().id(), engine));
         List<EngineLink> going = new ArrayList<>();
         change.removed()
                 .forEach(engine -> Optional.ofNullable(links.get(engine.id())).ifPresent(going::add));
@@ -208,21 +219,22 @@ final class Fleet {
                 added.add(engine.id());
             }
         }
-        for (EngineConfig engine : anew) {
-            boolean _ = opened(engine, Optional.ofNullable(seen.get(engine.id())), problems);
-        }
+        back.forEach(engine -> {
+            boolean _ = opened(engine.config(), engine.before(), problems);
+        });
         thread.comeRoundEvery(roundMillis(after.engines(), shared.seams()));
         return new ReloadReport(
                 added,
                 change.removed().stream().map(EngineConfig::id).toList(),
                 changed,
-                anew.stream().map(EngineConfig::id).toList(),
+                back.stream().map(engine -> engine.config().id()).toList(),
                 problems);
     }
 
     /**
      * Looks after those engines anew that were let go of because the event thread did not come round: with other controllers
-     * that know nothing of before, and by their ledgers, as a start would.
+     * that know nothing of before, and by their ledgers, as a start would. Tries the same for what is absent for another
+     * reason.
      *
      * @return what keeps an engine from that, for another call; empty when all are looked after
      */
@@ -240,20 +252,21 @@ final class Fleet {
                             why -> problems.add("engine " + link.id() + " is not followed yet: " + why),
                             () -> ready.add(link));
         }
-        ready.forEach(link -> returning.put(link.id(), new Returning(link.config(), link.view())));
+        ready.forEach(link -> absent.put(
+                link.id(),
+                new Absent(
+                        link.config(),
+                        Optional.of(link.view()),
+                        "it is being followed anew, since the event thread was held up")));
         end(ready).forEach(left -> LOG.warn("While the event thread was away: {}.", left));
         List<String> followed = new ArrayList<>();
-        for (Returning engine : List.copyOf(returning.values())) {
-            if (opened(engine.config(), Optional.of(engine.before()), problems)) {
-                returning.remove(engine.config().id());
+        for (Absent engine : List.copyOf(absent.values())) {
+            if (opened(engine.config(), engine.before(), problems)) {
                 followed.add(engine.config().id());
             }
         }
         if (!followed.isEmpty()) {
-            LOG.warn(
-                    "The event thread comes round again: {} are followed anew; what their ledgers list is released"
-                            + " before anything is held.",
-                    followed);
+            LOG.warn("{} are followed anew; what their ledgers list is released before anything is held.", followed);
         }
         return problems;
     }
@@ -271,8 +284,10 @@ final class Fleet {
     private boolean opened(EngineConfig engine, Optional<EngineView> before, List<String> problems) {
         try {
             open(engine, before);
+            absent.remove(engine.id());
             return true;
         } catch (IOException | RuntimeException e) {
+            absent.put(engine.id(), new Absent(engine, before, String.valueOf(e.getMessage())));
             problems.add("engine " + engine.id() + " is not looked after: " + e.getMessage());
             return false;
         }

@@ -331,12 +331,26 @@ final class HttpApi implements AutoCloseable {
     EngineLink engine(String id) {
         EngineLink engine = engines.get(id);
         if (engine == null) {
-            throw new ApiError(
-                    404,
-                    "There is no engine " + ConfigException.shown(id) + "; known are "
-                            + String.join(", ", engines.keySet()) + ".");
+            throw noEngine("There is no engine " + ConfigException.shown(id), Optional.of(id));
         }
         return engine;
+    }
+
+    /** Why there is none to ask: it may be a moment before it is looked after again. */
+    ApiError noEngine(String sentence, Optional<String> id) {
+        Map<String, String> absent = operations.absent();
+        Optional<String> one = id.filter(absent::containsKey)
+                .or(() -> absent.keySet().stream().findFirst().filter(any -> id.isEmpty()));
+        return one.map(each -> new ApiError(
+                        503,
+                        "Engine " + ConfigException.shown(each) + " is not looked after at the moment: "
+                                + absent.get(each) + "; ask again later."))
+                .orElseGet(() -> new ApiError(
+                        404,
+                        sentence
+                                + (engines.isEmpty()
+                                        ? "; none is looked after."
+                                        : "; known are " + String.join(", ", engines.keySet()) + ".")));
     }
 
     static String parameter(RoutingContext context, String name) {

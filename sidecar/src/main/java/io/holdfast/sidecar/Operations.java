@@ -1,11 +1,15 @@
 package io.holdfast.sidecar;
 
 import java.util.List;
+import java.util.Map;
 
 /** What the API offers about the process as a whole. */
 interface Operations {
     /** What a person should know that is about no single engine. */
     List<String> notes();
+
+    /** Which engines of the configuration are not looked after at the moment, and why. */
+    Map<String, String> absent();
 
     /**
      * Reads the configuration anew and goes by it; blocks.

@@ -71,6 +71,12 @@ final class ProbeRoutes implements HttpApi.Routes {
                 reasons.add("an engine is not ready; whoever may read can read why");
             }
         }
+        operations
+                .absent()
+                .forEach((id, why) -> reasons.add(
+                        mayRead
+                                ? "engine " + id + " is not looked after: " + why
+                                : "an engine is not ready; whoever may read can read why"));
         JsonObject said = new JsonObject()
                 .put("ready", reasons.isEmpty())
                 .put("reasons", new JsonArray(reasons))

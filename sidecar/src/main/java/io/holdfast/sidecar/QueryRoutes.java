@@ -160,8 +160,7 @@ final class QueryRoutes implements HttpApi.Routes {
             }
         }
         if (asked.isEmpty()) {
-            throw new ApiError(
-                    404,
+            throw api.noEngine(
                     "No engine here"
                             + question.instance
                                     .map(id -> " is called " + shown(id))
@@ -169,8 +168,8 @@ final class QueryRoutes implements HttpApi.Routes {
                             + (question.instance.isPresent() && question.model.isPresent() ? " and" : "")
                             + question.model
                                     .map(name -> " serves " + shown(name))
-                                    .orElse("") + "; known are "
-                            + String.join(", ", engines.keySet()) + ".");
+                                    .orElse(""),
+                    question.instance);
         }
         return asked;
     }

@@ -5,7 +5,9 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -44,6 +46,7 @@ final class Reloads implements Operations, AutoCloseable {
     private boolean pending;
     private volatile List<String> standing;
     private volatile List<String> unfollowed = List.of();
+    private Future<?> next = CompletableFuture.completedFuture(true);
     private volatile Optional<String> trouble = Optional.empty();
 
     /**
@@ -104,9 +107,10 @@ final class Reloads implements Operations, AutoCloseable {
         followAnew(0);
     }
 
-    private void followAnew(long millis) {
+    private synchronized void followAnew(long millis) {
+        next.cancel(false);
         try {
-            Future<?> _ = thread.schedule(this::followAnewNow, millis, TimeUnit.MILLISECONDS);
+            next = thread.schedule(this::followAnewNow, millis, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException closed) {
             LOG.debug("The sidecar closes, so no engine is followed anew.", closed);
         }
@@ -117,8 +121,9 @@ final class Reloads implements Operations, AutoCloseable {
         try {
             if (!closing.getAsBoolean()) {
                 List<String> problems = fleet.followAnew();
-                problems.forEach(
-                        problem -> LOG.error("After the event thread was away: {}; it is tried again.", problem));
+                problems.stream()
+                        .filter(problem -> !unfollowed.contains(problem))
+                        .forEach(problem -> LOG.error("Not followed anew: {}; it is tried again.", problem));
                 if (!problems.isEmpty()) {
                     followAnew(seams.waitMillis(LOOK));
                 }
@@ -234,6 +239,9 @@ final class Reloads implements Operations, AutoCloseable {
             }
             ReloadReport report = fleet.change(current, next);
             current = next;
+            if (!fleet.absent().isEmpty()) {
+                followAnew(seams.waitMillis(LOOK));
+            }
             pending = false;
             trouble = Optional.empty();
             return report;
@@ -250,6 +258,11 @@ final class Reloads implements Operations, AutoCloseable {
         fleet.note().ifPresent(notes::add);
         notes.addAll(unfollowed);
         return notes;
+    }
+
+    @Override
+    public Map<String, String> absent() {
+        return fleet.absent();
     }
 
     /** Reloads nothing more; waits for one that is under way, for a bounded time. */

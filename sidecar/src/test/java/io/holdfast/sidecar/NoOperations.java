@@ -1,12 +1,18 @@
 package io.holdfast.sidecar;
 
 import java.util.List;
+import java.util.Map;
 
 /** For an API without a process around it. */
 final class NoOperations implements Operations {
     @Override
     public List<String> notes() {
         return List.of();
+    }
+
+    @Override
+    public Map<String, String> absent() {
+        return Map.of();
     }
 
     @Override

@@ -255,6 +255,60 @@ class ReloadTest {
     }
 
     @Test
+    void engineThatCannotBeFollowedAnew_isSaidToBeAbsent_untilItIs() throws IOException {
+        Path ledger = directory.resolve("state").resolve("a.ledger");
+        try (Emulator first = emulator();
+                EngineClient one = new EngineClient(first.uri());
+                Sidecar sidecar = start(write(engine("a", first.uri(), "")));
+                SidecarClient a = new SidecarClient(sidecar.uri(), "a")) {
+            a.meet(one);
+            Files.deleteIfExists(ledger);
+            Files.writeString(ledger, "garbage\n");
+
+            write(engine("a", first.uri(), ", automaticLeaseSeconds: 30"));
+            JsonObject report = reload(sidecar);
+
+            String why = "Line 1 of the ledger " + ledger + " cannot be read";
+            assertThat(report.getJsonArray("problems").getString(0)).startsWith("engine a is not looked after: " + why);
+            for (String asked : List.of("/api/v1/engines/a", "/api/v1/engines/a/holds")) {
+                Http.Answer answer = a.http.get(asked);
+                assertThat(answer.status()).as(asked).isEqualTo(503);
+                assertThat(answer.error()).startsWith("Engine 'a' is not looked after at the moment: " + why);
+            }
+            assertThat(a.http.post("/query", "{\"token_ids\":[1]}").status()).isEqualTo(503);
+            assertThat(a.http.get("/api/v1/engines/b").error())
+                    .isEqualTo("There is no engine 'b'; none is looked after.");
+            assertThat(a.http.get("/readyz").status()).isEqualTo(503);
+            assertThat(a.http.get("/readyz").text()).contains("engine a is not looked after: " + why);
+
+            Files.delete(ledger);
+            assertThat(reload(sidecar).getJsonArray("followedAnew")).containsExactly("a");
+            a.meet(one);
+            one.generate(PREFIX);
+            a.held(PREFIX);
+            assertThat(a.http.get("/readyz").status()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void engineThatCannotBeFollowedAnew_isTriedAgain() throws IOException {
+        Path ledger = directory.resolve("state").resolve("a.ledger");
+        Seams soon = Seams.none().withPace(100).withClock(new FastClock(100)::nanos);
+        try (Emulator first = emulator();
+                Sidecar sidecar = start(write(engine("a", first.uri(), "")), soon);
+                Http http = new Http(sidecar.uri())) {
+            Files.deleteIfExists(ledger);
+            Files.writeString(ledger, "garbage\n");
+            write(engine("a", first.uri(), ", automaticLeaseSeconds: 30"));
+            reload(sidecar);
+            assertThat(http.get("/api/v1/engines/a").status()).isEqualTo(503);
+
+            Files.delete(ledger);
+            Eventually.see("it is there", () -> http.get("/api/v1/engines/a").status(), status -> status == 200);
+        }
+    }
+
+    @Test
     void badFile_changesNothingAndSaysWhy() {
         Path config = write(engine("a", NOBODY, ""));
         try (Sidecar sidecar = start(config);
