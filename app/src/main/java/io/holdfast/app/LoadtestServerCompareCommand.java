@@ -98,6 +98,7 @@ final class LoadtestServerCompareCommand implements Callable<Integer> {
         Metric judged = Metric.named(metric)
                 .orElseThrow(() -> new CommandException("--judge is '" + metric
                         + "', which is no metric; write one as output_throughput, ttft_p50 or e2e_mean."));
+        suite.started().refuse("The file of --variants says");
         VariantFile.Contents contents = VariantFile.read(variants, System.getenv());
         PrintWriter beside = suite.beside(spec.commandLine());
         ServerCompare compare = new ServerCompare(contents, seed.seed());

@@ -84,6 +84,7 @@ final class LoadtestStaggeredCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        suite.started().refuseProfiler("'loadtest leg', which gives no verdict");
         OptionValues.between("--rounds", rounds, 1, MOST_ROUNDS);
         List<Integer> lengths = OptionValues.numbers("--contexts", contexts);
         Duration after = TimeSpan.parse("--delay", delay, Duration.ofMillis(1));

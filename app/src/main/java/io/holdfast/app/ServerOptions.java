@@ -163,6 +163,30 @@ final class ServerOptions {
         return restart == null ? Restart.LIFE : SglangOptions.choice("--restart-per", restart, Restart.values());
     }
 
+    /** For a command that knows from elsewhere how its servers are started. */
+    void refuse(String from) {
+        if (command != null
+                || wrapper != null
+                || values != null
+                || environment != null
+                || unset != null
+                || log != null
+                || restart != null) {
+            throw new CommandException(from + " how each server is started; write it there, and leave --server-command,"
+                    + " --server-wrapper, --server-set, --server-env, --server-unset, --server-log and --restart-per"
+                    + " out.");
+        }
+    }
+
+    /** For a command that ends in a verdict and has no way of giving none. */
+    void refuseProfiler(String otherwise) {
+        if (wrapper != null) {
+            throw new CommandException(
+                    "A profiler takes of the time that it measures, so nothing is judged by it; leave"
+                            + " --server-wrapper out, or profile " + otherwise + ".");
+        }
+    }
+
     /** Whether the load test starts the server. */
     boolean isStarted() {
         return command != null;

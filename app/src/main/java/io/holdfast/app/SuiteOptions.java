@@ -225,6 +225,11 @@ final class SuiteOptions {
         return Optional.ofNullable(mostTime).map(text -> TimeSpan.parse("--max-duration", text, Duration.ofSeconds(1)));
     }
 
+    /** How the server that is asked is started, where it is started here. */
+    ServerOptions started() {
+        return started;
+    }
+
     /** Runs all of a suite against one server. */
     int run(CommandLine command, String name, Body body, Finish finish) {
         return run(

@@ -156,6 +156,10 @@ final class MatrixCommandsTest {
                 "cache-matrix --out nowhere --resume|has no plan.json",
                 "staggered --delay soon|--delay is 'soon'",
                 "staggered --rounds 0|--rounds is 0; write 1",
+                "staggered --server-command serve --server-wrapper nsys|profile 'loadtest leg', which gives no verdict",
+                "server-compare --variants none.yaml --server-command serve|The file of --variants says how each"
+                        + " server",
+                "server-compare --variants none.yaml --server-wrapper nsys|The file of --variants says how each server",
                 "server-compare --variants none.yaml|There is no file none.yaml",
                 "server-compare --variants none.yaml --judge speed|which is no metric"
             })
