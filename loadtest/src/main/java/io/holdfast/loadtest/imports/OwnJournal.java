@@ -2,6 +2,7 @@ package io.holdfast.loadtest.imports;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.analysis.Gates;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -9,13 +10,14 @@ import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Measures;
 import io.holdfast.loadtest.measure.ResultFile;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
-/** A journal of {@code loadtest run}: each measured leg that went through is a repetition of its arm. */
+/** A journal of {@code loadtest run}: each measured leg that went through, and passed its gates, is a repetition of its arm. */
 final class OwnJournal implements ToolFormat {
     @Override
     public boolean wrote(JsonNode first) {
@@ -25,12 +27,28 @@ final class OwnJournal implements ToolFormat {
     @Override
     public Imported read(List<JsonNode> documents, Path file) {
         Journal.Contents run = Journal.read(file);
-        List<LoadResult> legs = run.legs().stream()
+        Gates gates = new Gates(run.header());
+        List<LegRecord> through = run.legs().stream()
                 .filter(leg -> leg.isMeasured() && leg.problem().isEmpty())
+                .toList();
+        List<String> failed = through.stream()
+                .flatMap(leg -> gates.failedBy(leg).stream().limit(1))
+                .toList();
+        List<LoadResult> legs = through.stream()
+                .filter(leg -> gates.failedBy(leg).isEmpty())
                 .map(OwnJournal::result)
                 .toList();
         if (legs.isEmpty()) {
-            throw new LoadTestException("The journal " + file + " has no leg that went through; finish the run first.");
+            throw new LoadTestException("The journal " + file + " has no leg that went through"
+                    + (failed.isEmpty() ? "" : " and passed its gates (" + failed.getFirst() + ")")
+                    + "; finish the run first.");
+        }
+        List<String> notes = new ArrayList<>();
+        notes.add("Legs of both positions are in each arm; whether holding helped is 'loadtest analyze's to say, which"
+                + " takes the order into account.");
+        if (!failed.isEmpty()) {
+            notes.add("%d of %d legs failed a gate and are left out, the first because: %s"
+                    .formatted(failed.size(), through.size(), failed.getFirst()));
         }
         return new Imported(
                 "holdfast journal",
@@ -40,8 +58,7 @@ final class OwnJournal implements ToolFormat {
                         run.header().startedAt(),
                         Map.of("server", run.header().engine().text()),
                         legs),
-                List.of("Legs of both positions are in each arm; whether holding helped is 'loadtest analyze's to say,"
-                        + " which takes the order into account."));
+                notes);
     }
 
     private static LoadResult result(LegRecord leg) {

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.measure.LoadResult;
@@ -247,6 +248,25 @@ final class ToolResultsTest {
         assertThat(imported.results().results())
                 .allSatisfy(result -> assertThat(value(result, "ttft_p50"))
                         .isCloseTo("pinned".equals(result.settings().get("arm")) ? 5 : 10, withinPercentage(1)));
+    }
+
+    @Test
+    void legOfAJournal_thatFailedAGate_isLeftOutAndSaid() {
+        List<LegRecord> legs = new ArrayList<>(Legs.run(10, 5));
+        LegRecord first =
+                legs.stream().filter(LegRecord::isMeasured).findFirst().orElseThrow();
+        Optional<ClientHealth> busy = Optional.of(new ClientHealth(100_000_000, 95_000_000, 0, 0, 0, 0, 0));
+        legs.set(legs.indexOf(first), first.withClient(busy));
+        Path file = folder.resolve("run.jsonl");
+        try (Journal journal = Journal.create(file, Legs.header())) {
+            legs.forEach(journal::append);
+        }
+        Imported imported = ToolResults.read(file);
+        assertThat(imported.results().results()).hasSize(23);
+        assertThat(imported.notes())
+                .anySatisfy(note -> assertThat(note)
+                        .startsWith("1 of 24 legs failed a gate and are left out, the first because: ")
+                        .contains("the client was saturated"));
     }
 
     @Test
