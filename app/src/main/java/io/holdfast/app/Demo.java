@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The demo: two scenarios with a verdict and one without, on real sockets.
@@ -55,14 +56,27 @@ final class Demo {
     private final PrintWriter out;
     private final PrintWriter err;
     private final boolean json;
+    private final Optional<DemoFolder> kept;
     private final RunClock clock = RunClock.system();
 
-    Demo(List<DemoScenario> scenarios, DemoSettings settings, PrintWriter out, PrintWriter err, boolean json) {
+    /**
+     * The demo of these scenarios.
+     *
+     * @param kept what takes the journals and the document; without it nothing is left
+     */
+    Demo(
+            List<DemoScenario> scenarios,
+            DemoSettings settings,
+            PrintWriter out,
+            PrintWriter err,
+            boolean json,
+            Optional<DemoFolder> kept) {
         this.scenarios = List.copyOf(scenarios);
         this.settings = settings;
         this.out = out;
         this.err = err;
         this.json = json;
+        this.kept = kept;
     }
 
     /** Runs all scenarios; the exit code that they come to. */
@@ -86,8 +100,10 @@ final class Demo {
             printer.automatic(automatic);
             code = exitCode(outcomes, automatic);
             printer.closing(outcomes, code);
+            String document = DemoJson.document(settings, outcomes, automatic, code == ExitCode.OK);
+            kept.ifPresent(folder -> folder.write(document));
             if (json) {
-                out.println(DemoJson.document(settings, outcomes, automatic, code == ExitCode.OK));
+                out.println(document);
             }
         } finally {
             vertx.close().await();
@@ -121,10 +137,14 @@ final class Demo {
         try (DemoServers servers = DemoServers.start(vertx, engine(scenario), false);
                 HttpEngine engine = new HttpEngine(vertx, servers, HttpSettings.defaults(), clock);
                 SidecarHolder holder = new SidecarHolder(servers.sidecar(), DemoServers.ENGINE, LEASE, clock)) {
+            RunEnvironment environment = new RunEnvironment(engine, holder, clock);
+            if (kept.isPresent()) {
+                return LoadTestRun.run(environment, workload, test, kept.get().journal(scenario), progress);
+            }
             Path folder = Files.createTempDirectory("holdfast-demo-");
             Path journal = folder.resolve("journal.jsonl");
             try {
-                return LoadTestRun.run(new RunEnvironment(engine, holder, clock), workload, test, journal, progress);
+                return LoadTestRun.run(environment, workload, test, journal, progress);
             } finally {
                 Files.deleteIfExists(journal);
                 Files.deleteIfExists(folder);

@@ -2,7 +2,9 @@ package io.holdfast.app;
 
 import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.rules.fault.Fault;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.IntFunction;
 import picocli.CommandLine.Command;
@@ -82,6 +84,14 @@ final class DemoCommand implements Callable<Integer> {
                     + " repeated.")
     private List<String> faults = List.of();
 
+    @Option(
+            names = "--out",
+            paramLabel = "DIR",
+            description =
+                    "A new folder that keeps what was measured: a journal for each scenario, which 'loadtest analyze'"
+                            + " judges again, and demo.json (default: nothing is kept).")
+    private Optional<Path> out = Optional.empty();
+
     DemoCommand() {
         this(cycles -> List.of(DemoScenario.pressure(cycles), DemoScenario.ample(cycles)));
     }
@@ -99,7 +109,8 @@ final class DemoCommand implements Callable<Integer> {
                 settings,
                 spec.commandLine().getOut(),
                 spec.commandLine().getErr(),
-                json);
+                json,
+                out.map(DemoFolder::create));
         return demo.run();
     }
 

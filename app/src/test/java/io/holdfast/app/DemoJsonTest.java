@@ -7,9 +7,13 @@ import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The document that {@code holdfast demo --json} prints. */
 class DemoJsonTest {
@@ -18,9 +22,14 @@ class DemoJsonTest {
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
 
+    @TempDir
+    private Path folder = Path.of("");
+
     @Test
-    void demoOfOneRound_isOneDocumentWithNullForWhatIsUnknown() {
-        CommandRun told = SmallDemo.run("--json", "--rounds", "1", "--seed", "7", "--no-burn-in");
+    void demoOfOneRound_isOneDocumentWithNullForWhatIsUnknown() throws IOException {
+        Path kept = folder.resolve("kept");
+        CommandRun told =
+                SmallDemo.run("--json", "--rounds", "1", "--seed", "7", "--no-burn-in", "--out", kept.toString());
         JsonNode document = document(told);
         assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
         assertThat(told.err()).as("the story").contains("Holdfast demo").contains("VERDICT: ");
@@ -51,6 +60,33 @@ class DemoJsonTest {
         assertThat(document.path("automaticHold").path("asExpected").asBoolean())
                 .isTrue();
         assertThat(document.path("asExpected").asBoolean(true)).isFalse();
+        assertKept(kept, told);
+    }
+
+    /** What is kept is the same document, and journals that are judged to the same verdicts. */
+    private static void assertKept(Path kept, CommandRun told) throws IOException {
+        assertThat(kept.resolve("demo.json")).hasContent(told.out());
+        CommandRun judged = CommandRun.by("loadtest", "analyze", kept.toString());
+        assertThat(judged.out().lines())
+                .anyMatch(line -> line.startsWith("idle-prefix-under-flood.jsonl: INCONCLUSIVE"))
+                .anyMatch(line -> line.startsWith("ample-memory.jsonl: INCONCLUSIVE"))
+                .hasSize(2);
+        try (var files = Files.list(kept)) {
+            assertThat(files).hasSize(3);
+        }
+        CommandRun again = SmallDemo.run("--out", kept.toString());
+        assertThat(again.code()).isEqualTo(ExitCode.BAD_INPUT);
+        assertThat(again.err())
+                .isEqualTo("holdfast: --out is '" + kept
+                        + "', which is there already; name another folder, or move it away."
+                        + System.lineSeparator());
+        CommandRun below =
+                SmallDemo.run("--out", kept.resolve("demo.json").resolve("x").toString());
+        assertThat(below.code()).isEqualTo(ExitCode.BAD_INPUT);
+        assertThat(below.err())
+                .contains("demo.json")
+                .contains("name another folder")
+                .doesNotContain("Exception");
     }
 
     /** Both arms of both scenes, with what the probes of each found. */

@@ -74,8 +74,10 @@ public record Conditions(Condition pressure, Condition models, Condition lengths
         }
         return String.format(
                 Locale.ROOT,
-                "; %,d prompts at once ask for %,d tokens%s%s",
-                demand.prompts(),
+                "; %s %,d tokens%s%s",
+                demand.prompts() == 1
+                        ? "1 prompt at a time asks for"
+                        : String.format(Locale.ROOT, "%,d prompts at once ask for", demand.prompts()),
                 demand.sharedOnce(),
                 capacity.isPresent() && capacity.getAsDouble() > 0
                         ? String.format(

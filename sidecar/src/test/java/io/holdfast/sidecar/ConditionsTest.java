@@ -30,6 +30,9 @@ class ConditionsTest {
         assertThat(found.pressure().why())
                 .isEqualTo("an untouched block stays 0.8 times as long as it takes until a prefix is used again; 64"
                         + " prompts at once ask for 13,048 tokens, 59 % of the cache (28,672 if none were shared)");
+        Conditions alone =
+                Conditions.of(traffic(3_000, 4_000, new Demand(1, 448, 448), Lengths.NONE), CAPACITY, NO_SEGMENT);
+        assertThat(alone.pressure().why()).endsWith("; 1 prompt at a time asks for 448 tokens, 2 % of the cache");
     }
 
     @ParameterizedTest

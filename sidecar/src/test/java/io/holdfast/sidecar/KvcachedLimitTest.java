@@ -22,10 +22,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.List;
+import java.util.SplittableRandom;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,6 +43,8 @@ class KvcachedLimitTest {
     private static final long MIB = 1 << 20;
     private static final long STARTUP = 512 * MIB;
     private static final String QUICK = "coolDownSeconds: 1";
+    private static final int PROMPTS = 6;
+    private static final int MOVES = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 100 : 4;
 
     @TempDir
     Path folder;
@@ -155,6 +160,47 @@ class KvcachedLimitTest {
                     .contains("holdfast_used_tokens{engine=\"demo\"} NaN");
         }
         assertThat(now().limitBytes()).isEqualTo(STARTUP + 8);
+    }
+
+    /** Down and up, with prefixes kept warm in between: whatever the limit is, the same tokens come and nothing is refused. */
+    @Test
+    void answers_throughMovesOfTheLimit_areTheSameTokens() {
+        try (Sidecar sidecar = sidecar(QUICK);
+                Http http = new Http(sidecar.uri())) {
+            known(http);
+            List<JsonArray> before = answers();
+            assertThat(before).as("prompts are answered differently").doesNotHaveDuplicates();
+            SplittableRandom random = new SplittableRandom(212);
+            long limit = STARTUP / MIB;
+            for (int move = 1; move <= MOVES; move++) {
+                limit = 416 + (limit - 416 + 16L * (1 + random.nextInt(5))) % 96;
+                long wanted = limit * MIB;
+                assertThat(put(http, "{\"limit\":\"" + limit + "M\"}").status()).isEqualTo(200);
+                Http.Answer hold = http.post(
+                        ENGINE + "/holds",
+                        new JsonObject()
+                                .put("tokens", EngineClient.array(EngineClient.prompt(400 + move % PROMPTS, 160)))
+                                .put("leaseSeconds", 60)
+                                .encode());
+                assertThat(hold.status()).as(hold.text()).isEqualTo(201);
+                Eventually.see(
+                        "the engine has limit " + move,
+                        () -> {
+                            serve();
+                            return http.get(LIMIT).json();
+                        },
+                        each -> each.getString("state").equals("in_force") && each.getLong("limitBytes") == wanted);
+                assertThat(answers())
+                        .as("after move %d, to %d MiB", move, limit)
+                        .isEqualTo(before);
+            }
+        }
+    }
+
+    private List<JsonArray> answers() {
+        return IntStream.range(0, PROMPTS)
+                .mapToObj(each -> engine.output(EngineClient.prompt(400 + each, 160)))
+                .toList();
     }
 
     @Test

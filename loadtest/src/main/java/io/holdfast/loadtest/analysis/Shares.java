@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.analysis;
 
 import io.holdfast.evidence.CacheProof;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineShare;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -46,16 +47,24 @@ public final class Shares {
         List<LegRecord> legs =
                 measured.stream().filter(Shares::canBeHeldAgainstAnswers).toList();
         List<RequestRecord> answered = legs.stream().flatMap(Shares::all).toList();
-        long sent = answered.stream()
-                .mapToLong(request -> request.promptTokens().orElse(0))
-                .sum();
+        long sent = sent(legs);
         if (sent == 0) {
             return List.of();
         }
         List<EngineShare> shares = of(legs);
-        long counted = shares.stream().mapToLong(EngineShare::promptTokens).sum();
+        long counted = counted(legs);
         List<String> told = new ArrayList<>();
-        if (counted > sent * (1 + TOLERANCE)) {
+        List<LegRecord> baseline = inArm(legs, Arm.BASELINE);
+        List<LegRecord> pinned = inArm(legs, Arm.PINNED);
+        if (!baseline.isEmpty() && !isBeyond(baseline) && isBeyond(pinned)) {
+            // Whoever else used the server would have used it in baseline legs as well.
+            told.add(String.format(
+                    Locale.ROOT,
+                    "In the pinned legs the server counted %,d prompt tokens more than were sent, and in the baseline"
+                        + " legs no more: what switches the arm, such as a sidecar, sends requests of its own, which"
+                        + " are no load.",
+                    counted(pinned) - sent(pinned)));
+        } else if (isBeyond(legs)) {
             told.add(String.format(
                     Locale.ROOT,
                     "The server counted %,d prompt tokens in %d legs, and the answers to what was sent in them have"
@@ -75,6 +84,25 @@ public final class Shares {
             cached(header, shares, answered, told);
         }
         return told;
+    }
+
+    private static List<LegRecord> inArm(List<LegRecord> legs, Arm arm) {
+        return legs.stream().filter(leg -> leg.arm() == arm).toList();
+    }
+
+    private static long sent(List<LegRecord> legs) {
+        return legs.stream()
+                .flatMap(Shares::all)
+                .mapToLong(request -> request.promptTokens().orElse(0))
+                .sum();
+    }
+
+    private static long counted(List<LegRecord> legs) {
+        return of(legs).stream().mapToLong(EngineShare::promptTokens).sum();
+    }
+
+    private static boolean isBeyond(List<LegRecord> legs) {
+        return counted(legs) > sent(legs) * (1 + TOLERANCE);
     }
 
     private static void cached(

@@ -22,10 +22,10 @@ import java.util.stream.Collectors;
  */
 public record Group(String workload, Map<String, String> settings, List<LoadResult> runs) {
     /** Settings that count repetitions tell no configurations apart. */
-    private static final Set<String> COUNTS = Set.of("pass", "run", "repeat", "repetition", "life");
+    private static final Set<String> COUNTS = Set.of("pass", "run", "repeat", "repetition", "life", "pair");
 
     private static final Pattern COUNT =
-            Pattern.compile("/(?:pass|run|repeat|rep|repetition|life)[-_]?\\d+(?:-\\d+)?$");
+            Pattern.compile("/(?:pass|run|repeat|rep|repetition|life|pair)[-_]?\\d+(?:-\\d+)?$");
 
     private static final String MODEL = "model";
     private static final String UNKNOWN = "unknown";

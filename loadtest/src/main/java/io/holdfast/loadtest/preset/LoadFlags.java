@@ -8,6 +8,7 @@ import io.holdfast.loadtest.measure.Measures;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -18,7 +19,6 @@ import java.util.OptionalDouble;
 final class LoadFlags {
     private static final double SATURATED = 1.05;
     private static final double DISAGREES = 0.10;
-    private static final double GROWS = 1.25;
     private static final double TAIL = 0.9;
 
     private LoadFlags() {}
@@ -64,7 +64,9 @@ final class LoadFlags {
 
     /**
      * Whether requests came faster than they were answered. What is offered is counted over the time in which it came and one
-     * answer more, since even a server with room to spare is still at work on the last request when all have come.
+     * answer more, since even a server with room to spare is still at work on the last request when all have come. Where answers
+     * take longer than all requests take to come, that shows nothing, and waiting does. That more and more are under way is no
+     * sign of it: so it is with long answers, and in a burst of times that are drawn by chance.
      */
     static Optional<String> saturated(DrawnLoad load, LoadLeg leg) {
         for (DrawnLoad.Drawn part : load.parts()) {
@@ -92,24 +94,42 @@ final class LoadFlags {
                 .sorted()
                 .toList();
         double tail = early.isEmpty() ? 0 : early.get((int) (TAIL * (early.size() - 1)));
-        double offered = tokens / (comes + tail);
-        // Of a server that counts no tokens nobody knows what it served; that more and more wait shows all the same.
-        OptionalDouble served = Measures.of(records).of(Metric.OUTPUT_THROUGHPUT);
-        boolean behind = served.isPresent() && isSaturated(offered, served.getAsDouble());
-        double then = underWay(records, 1);
-        double atTheEnd = underWay(records, 2);
-        boolean grows = atTheEnd > GROWS * then && atTheEnd - then > 2;
-        if (!behind && !grows) {
+        // By requests, since not every server counts its tokens, and an answer may end before it has all of them.
+        Measures measures = Measures.of(records);
+        double duration = measures.of(Metric.DURATION).orElse(0);
+        boolean behind = isSaturated(records.size() / (comes + tail), records.size() / duration);
+        if (!behind && !waits(records, comes)) {
             return Optional.empty();
         }
+        OptionalDouble served = measures.of(Metric.OUTPUT_THROUGHPUT);
         return Optional.of(String.format(
                 Locale.ROOT,
                 "SATURATED: %.0f tok/s were asked for and %s served, %.1f requests were under way in the middle"
                         + " third and %.1f in the last one; its TTFT is mostly waiting and says nothing of prefill.",
                 tokens / comes,
                 served.isPresent() ? String.format(Locale.ROOT, "%.0f", served.getAsDouble()) : "nobody knows how many",
-                then,
-                atTheEnd));
+                underWay(records, 1),
+                underWay(records, 2)));
+    }
+
+    /**
+     * Whether the last third waited for the first token longer than it computed, and by more than what a server piles up in
+     * that time that is asked for as much more than it can.
+     */
+    private static boolean waits(List<RequestRecord> records, double comes) {
+        List<Double> ttft = records.stream()
+                .sorted(Comparator.comparingLong(RequestRecord::scheduled))
+                .flatMap(record -> record.ttftMillis().stream().boxed())
+                .map(millis -> millis / 1e3)
+                .toList();
+        if (ttft.isEmpty()) {
+            return false;
+        }
+        double alone = Collections.min(ttft);
+        List<Double> last =
+                ttft.subList(2 * ttft.size() / 3, ttft.size()).stream().sorted().toList();
+        double waited = last.get(last.size() / 2) - alone;
+        return waited > alone && waited > (SATURATED - 1) * comes;
     }
 
     /** How many were under way when those of a third of a load came, in the mean. */

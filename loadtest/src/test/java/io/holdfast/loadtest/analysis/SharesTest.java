@@ -2,6 +2,7 @@ package io.holdfast.loadtest.analysis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineShare;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
@@ -71,6 +72,39 @@ final class SharesTest {
         assertThat(Shares.contradictions(
                         Legs.header(), List.of(touched.withShares(List.of(share("a", SENT + own, CACHED + found))))))
                 .isEmpty();
+    }
+
+    /** A sidecar that opens sessions or keeps prefixes warm asks the engine too, in pinned legs alone. */
+    @Test
+    void countersBeyondWhatWasSent_inPinnedLegsAlone_areWhatHolds() {
+        List<LegRecord> legs = Legs.run(10, 8);
+        LegRecord baseline = only(legs, Arm.BASELINE);
+        LegRecord pinned = only(legs, Arm.PINNED);
+        List<String> told =
+                Shares.contradictions(Legs.header(), List.of(counting(baseline, 0), counting(pinned, SENT / 20)));
+        assertThat(told)
+                .containsExactly("In the pinned legs the server counted " + SENT / 20
+                        + " prompt tokens more than were sent, and in the baseline legs no more: what switches the"
+                        + " arm, such as a sidecar, sends requests of its own, which are no load.");
+        assertThat(Shares.contradictions(
+                        Legs.header(), List.of(counting(baseline, SENT / 20), counting(pinned, SENT / 20))))
+                .singleElement()
+                .asString()
+                .contains("somebody else uses it as well");
+    }
+
+    private static LegRecord only(List<LegRecord> legs, Arm arm) {
+        return legs.stream().filter(leg -> leg.arm() == arm).findFirst().orElseThrow();
+    }
+
+    private static LegRecord counting(LegRecord leg, long more) {
+        long sent = leg.requests().stream()
+                .mapToLong(request -> request.promptTokens().orElseThrow())
+                .sum();
+        long found = leg.requests().stream()
+                .mapToLong(request -> request.cachedTokens().orElseThrow())
+                .sum();
+        return leg.withShares(List.of(share("a", sent + more, found)));
     }
 
     /** Of a request that failed nobody knows how much of it was counted. */

@@ -194,7 +194,7 @@ final class ComparisonTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"pass", "run", "repeat", "repetition", "life"})
+    @ValueSource(strings = {"pass", "run", "repeat", "repetition", "life", "pair"})
     void settingThatCountsRepetitions_tellsNoConfigurationsApart(String count) {
         var counted = file("a")
                 .run("w", "rate=8 " + count + "=1", "ttft_p50", 1)

@@ -288,23 +288,28 @@ final class ServingTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0.5, false", "3, true"})
-    void serverAskedForMoreThanItCan_isSaturated(double load, boolean saturated) {
-        // Alone a request takes 100 ms to read and 64 x 5 ms to write, and reading stops all writing: some 2.4 a
-        // second.
-        var server = VirtualPreset.server(65_536, 16, new Speed(400, 1_000, 5_000, 1));
-        Recipe recipe = new Recipe(
-                "rate",
-                "",
-                42,
-                Map.of(),
-                List.of(Recipe.Part.of("load", 60, Range.of(1000), Range.of(64), "constant:" + 2.4 * load)));
-        LoadLeg leg = new LoadRun(server.engine(), server.clock()).run("rate", DrawnLoad.of(recipe), Map.of());
-        assertThat(LoadFlags.saturated(DrawnLoad.of(recipe), leg).isPresent()).isEqualTo(saturated);
-        assertThat(LoadFlags.saturated(DrawnLoad.of(recipe), VirtualPreset.uncounted(leg))
-                        .isPresent())
-                .as("of a server that counts no tokens")
-                .isEqualTo(saturated);
+    @CsvSource({"constant, 0.5, false", "constant, 3, true", "poisson, 0.5, false", "poisson, 6, true"})
+    void serverAskedForMoreThanItCan_isSaturated(String arrivals, double load, boolean saturated) {
+        // Of times drawn by chance one draw has no burst, and another one has it at the end.
+        for (int seed = 0; seed < (arrivals.equals("poisson") ? 40 : 1); seed++) {
+            // Alone a request takes 100 ms to read and 64 x 5 ms to write, and reading stops all writing: some 2.4 a
+            // second.
+            var server = VirtualPreset.server(65_536, 16, new Speed(400, 1_000, 5_000, 1));
+            Recipe recipe = new Recipe(
+                    "rate",
+                    "",
+                    seed,
+                    Map.of(),
+                    List.of(Recipe.Part.of("load", 60, Range.of(1000), Range.of(64), arrivals + ":" + 2.4 * load)));
+            LoadLeg leg = new LoadRun(server.engine(), server.clock()).run("rate", DrawnLoad.of(recipe), Map.of());
+            assertThat(LoadFlags.saturated(DrawnLoad.of(recipe), leg).isPresent())
+                    .as("seed %d: %s", seed, LoadFlags.saturated(DrawnLoad.of(recipe), leg))
+                    .isEqualTo(saturated);
+            assertThat(LoadFlags.saturated(DrawnLoad.of(recipe), VirtualPreset.uncounted(leg))
+                            .isPresent())
+                    .as("of a server that counts no tokens, seed %d", seed)
+                    .isEqualTo(saturated);
+        }
     }
 
     @Test

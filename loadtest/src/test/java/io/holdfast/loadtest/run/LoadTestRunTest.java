@@ -186,12 +186,13 @@ final class LoadTestRunTest {
         assertThat(result.warnings()).anyMatch(warning -> warning.contains("was not restarted"));
     }
 
+    /** By the client's count it is too small a flood; the server counts otherwise, and lost the prefix. */
     @Test
-    void floodThatFitsIntoTheCache_isWarnedAbout() {
+    void floodThatPushedThePrefixOut_isNotWarnedAbout() {
         engine.serverInfo = "{\"page_size\":16,\"max_total_num_tokens\":243}";
-        assertThat(run(settings().burnIn(false).rounds(1).build()).warnings())
-                .containsExactly("A flood of 243 tokens does not exceed the cache of 243, so the baseline can hardly"
-                        + " lose its prefix; make the flood larger.");
+        Result result = run(settings().burnIn(false).rounds(1).build());
+        assertThat(result.header().workload().pressureTokens()).isEqualTo(243);
+        assertThat(result.warnings()).isEmpty();
     }
 
     @Test
