@@ -86,7 +86,7 @@ final class Demo {
         DemoPrinter printer = new DemoPrinter(new TerminalText(json ? err : out, live, clock::nanos), settings);
         List<DemoOutcome> outcomes = new ArrayList<>();
         int code;
-        Vertx vertx = Vertx.vertx();
+        Vertx vertx = OwnVertx.start();
         try {
             printer.opening();
             for (DemoScenario scenario : scenarios) {

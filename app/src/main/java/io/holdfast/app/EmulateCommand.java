@@ -231,7 +231,7 @@ final class EmulateCommand implements Callable<Integer> {
             return ExitCode.OK;
         }
         EmulatorSettings settings = settings();
-        Vertx vertx = Vertx.vertx();
+        Vertx vertx = OwnVertx.start();
         try (UntilStopped stop = new UntilStopped();
                 Emulator emulator = Emulator.start(vertx, settings)) {
             ObjectNode ready = new ObjectMapper().createObjectNode();

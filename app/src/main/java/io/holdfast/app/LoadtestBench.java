@@ -22,7 +22,7 @@ import java.util.function.IntSupplier;
 record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
     /** With an engine and an arm, both of which are closed at the end. */
     <T> T with(ServerUnit server, HttpSettings asked, ArmOptions.Way way, Body<T> body) {
-        Vertx vertx = Vertx.vertx();
+        Vertx vertx = OwnVertx.start();
         try (HttpEngine engine = new HttpEngine(vertx, server, asked, clock, this::tell);
                 ArmSwitch arms = way.on(engine, clock)) {
             try {

@@ -116,7 +116,7 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
         HttpSettings http = ask.on(HttpSettings.defaults().withRoute(route), System.getenv());
         HttpSettings asked =
                 model.on(http, () -> server.flatMap(address -> HttpEngine.firstModel(address, http, clock)));
-        Vertx vertx = Vertx.vertx();
+        Vertx vertx = OwnVertx.start();
         List<Calibration.Level> levels = new ArrayList<>();
         try {
             Calibration calibration = new Calibration(

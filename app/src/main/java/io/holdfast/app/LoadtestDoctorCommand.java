@@ -128,7 +128,7 @@ final class LoadtestDoctorCommand implements Callable<Integer> {
                 .map(folder -> new MachineTools(folder.toString()))
                 .orElseGet(MachineTools::ofThisProcess);
         HttpSettings http = HttpSettings.defaults().withHeaders(engine.headers(System.getenv()));
-        Vertx vertx = Vertx.vertx();
+        Vertx vertx = OwnVertx.start();
         try {
             Calibration calibration = new Calibration(
                     vertx,

@@ -103,7 +103,7 @@ final class LoadtestSeveralCommands {
             Optional<Slo> limits = limits();
             PrintWriter print = command.getOut();
             RunClock clock = RunClock.system();
-            Vertx vertx = Vertx.vertx();
+            Vertx vertx = OwnVertx.start();
             List<HttpEngine> engines = new ArrayList<>();
             try (ExecutorService threads =
                     Executors.newFixedThreadPool(read.models().size())) {

@@ -96,7 +96,7 @@ final class LoadtestTraceCommand implements Callable<Integer> {
         URI server = LoadtestCommand.withoutVersion(url);
         RunClock clock = RunClock.system();
         HttpSettings asked = route.on(server, ask.on(HttpSettings.defaults(), System.getenv()), clock);
-        Vertx vertx = Vertx.vertx();
+        Vertx vertx = OwnVertx.start();
         try (HttpEngine engine = new HttpEngine(vertx, new ExistingServer(server), asked, clock)) {
             engine.beginLife();
             if (!cold) {

@@ -84,6 +84,23 @@ class SidecarProcessTest {
         }
     }
 
+    /** A container whose root is read-only: the state directory is all that it can write. */
+    @Test
+    void temporaryFolderThatCannotBeWritten_isNotNeeded() throws IOException {
+        Path noFolder = Files.writeString(folder.resolve("file"), "");
+        Path file = write(engine("a", 9));
+        try (Child child = Child.start(
+                        Map.of("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir=" + noFolder),
+                        "sidecar",
+                        "--config",
+                        file.toString());
+                Http sidecar = new Http(served(child))) {
+            assertThat(sidecar.get("/livez").status()).isEqualTo(200);
+            CommandRun told = child.stop();
+            assertThat(told.out()).as(told.toString()).contains("lets go of what it holds, and ends");
+        }
+    }
+
     @Test
     void log_isOneObjectALineWhereNobodyReadsIt() throws IOException {
         Path file = write(engine("a", 9));

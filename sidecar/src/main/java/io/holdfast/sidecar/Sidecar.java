@@ -7,6 +7,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.file.FileSystemOptions;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.micrometer.MicrometerMetricsFactory;
@@ -152,11 +153,17 @@ public final class Sidecar implements AutoCloseable {
         }
     }
 
-    /** A Vert.x whose HTTP servers and clients are measured in this registry. */
+    /** A Vert.x whose HTTP servers and clients are measured in this registry, and that writes no files of its own. */
     public static Vertx instrumented(PrometheusMeterRegistry registry) {
         registry.config().meterFilter(Metrics.unmatchedRoutes());
         return Vertx.builder()
-                .with(new VertxOptions().setEventLoopPoolSize(EVENT_LOOPS).setMetricsOptions(Metrics.http()))
+                .with(new VertxOptions()
+                        .setEventLoopPoolSize(EVENT_LOOPS)
+                        .setMetricsOptions(Metrics.http())
+                        // Else it makes a folder for cached files where temporary ones go, which may be read-only.
+                        .setFileSystemOptions(new FileSystemOptions()
+                                .setFileCachingEnabled(false)
+                                .setClassPathResolvingEnabled(false)))
                 .withMetrics(new MicrometerMetricsFactory(registry))
                 .build();
     }

@@ -215,7 +215,7 @@ final class ServerCompareTest {
                         "other", "did not start: the server's command ended by itself with exit code 1 (no memory)"));
         assertThat(ran.report().table())
                 .filteredOn(row -> row.get(1).equals("other"))
-                .hasSize(3)
+                .hasSize(DEEP ? 6 : 3)
                 .allSatisfy(row -> assertThat(row).contains("did not start").contains("-"));
         assertThat(ran.report().table())
                 .filteredOn(row -> row.get(1).equals("one"))
