@@ -187,9 +187,10 @@ public final class Radix implements Preset {
         if (needed > ROOM * capacity) {
             throw new LoadTestException(String.format(
                     Locale.ROOT,
-                    "The cache holds %,d tokens, and scenarios A to C ask for %,d; ask for less by --requests or"
-                            + " --answer-tokens, or give the server more memory.",
+                    "The cache holds %,d tokens, of which scenarios A to C may take %.0f %%, and they ask for %,d; ask"
+                            + " for less by --requests or --answer-tokens, or give the server more memory.",
                     capacity,
+                    100 * ROOM,
                     needed));
         }
     }
