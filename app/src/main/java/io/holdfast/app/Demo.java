@@ -101,10 +101,12 @@ final class Demo {
             code = exitCode(outcomes, automatic);
             printer.closing(outcomes, code);
             String document = DemoJson.document(settings, outcomes, automatic, code == ExitCode.OK);
-            kept.ifPresent(folder -> folder.write(document));
+            // Printed first: where the folder takes nothing any more, the minute was not for nothing.
             if (json) {
                 out.println(document);
+                out.flush();
             }
+            kept.ifPresent(folder -> folder.write(document));
         } finally {
             vertx.close().await();
         }

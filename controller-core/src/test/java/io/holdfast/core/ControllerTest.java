@@ -207,6 +207,10 @@ final class ControllerTest {
             assertThat(hold.state()).isEqualTo(HoldState.LOST);
             assertThat(hold.reason()).startsWith("the engine removed a part of it while its pin was under way; ");
         });
+        assertThat(harness.engine.pins)
+                .as("where it was pinned is not told yet")
+                .containsOnlyKeys(2L);
+        harness.pass(Duration.ofSeconds(15));
         assertThat(harness.engine.pins).isEmpty();
         assertThat(harness.disk.outstanding()).isEmpty();
     }

@@ -194,6 +194,29 @@ final class RanksTest {
         assertThat(harness.log).doesNotContain("unpin 3");
     }
 
+    /** The answer counts as many as were asked for, and it was another cache that counted. */
+    @Test
+    void pinWhoseCacheLetGoWhileItsCallWasUnderWay_isKeptWhereItMayLeadToWhatIsGone() {
+        stored(0, 1, 2, 3);
+        harness.engine.late = true;
+        var asked = harness.ask(1, 2, 3);
+        harness.settle();
+        removed(0, 3);
+        stored(1, 1, 2, 3, 4);
+        storedUnder(1, 2, 7);
+        removed(1, 4);
+        harness.settle();
+        harness.engine.late = false;
+        harness.engine.unanswered.remove().run();
+        harness.settle();
+        assertThat(harness.engine.pins).containsOnlyKeys(3L);
+        harness.controller.release(asked.join().id());
+        harness.pass(Duration.ofSeconds(20));
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.log).doesNotContain("unpin 3");
+        assertThat(harness.controller.view().pins().kept()).isEqualTo(1);
+    }
+
     @Test
     void removalOnOneRank_losesTheHold() {
         stored(0, 1, 2, 3);

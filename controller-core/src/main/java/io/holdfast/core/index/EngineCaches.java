@@ -68,6 +68,20 @@ public final class EngineCaches implements TreeView {
         }
     }
 
+    /** {@link #watchEnd} where there is one cache, for as long as a pin of the block may arrive. */
+    public void watchArrival(long block) {
+        if (!several()) {
+            first().watchEnd(block);
+        }
+    }
+
+    /** Takes {@link #watchArrival} back. */
+    public void unwatchArrival(long block) {
+        if (!several()) {
+            first().unwatchEnd(block);
+        }
+    }
+
     /**
      * Follows how much of the path down to this block stays in the first cache after a moment of the engine's clock. Who pins
      * without an unpin does so in engines with one cache only.

@@ -69,6 +69,9 @@ public final class Pins {
      *   less than its path alone would take.
      * * Where an unpin looks first whether the pin is there, one without a clear answer is repeated when it cannot arrive
      *   any more: before that it could be carried out between the look and the next one.
+     * * A pin keeps its block from then on. Where events show that the block went while the call was under way, the pin is
+     *   of what came back, in the middle of another request's blocks perhaps: an unpin of that can end the engine, so
+     *   it is KEPT until the events show that it cannot.
      *
      * Twins
      * -----
@@ -201,6 +204,8 @@ public final class Pins {
 
         /** It may be pinned where nobody vouched for it. */
         boolean doubtful;
+        /** Whether it is seen what becomes of the block meanwhile. */
+        boolean arrivalWatched;
         /** In how many caches the engine pinned it, where that was not what was asked. */
         int pinnedIn;
 
@@ -254,10 +259,13 @@ public final class Pins {
     private static final String TWINS =
             "a second block of the engine has the hash of this one by now, and an unpin could hit that one: it stays"
                     + " pinned until the engine has removed both, clears its cache or restarts";
-    private static final String ASTRAY =
-            "it may be pinned in a data-parallel rank where it lies in the middle of what a request stored, and the"
-                + " end of that is not known to be there: an unpin could end the engine, so it stays pinned until the"
-                + " events show that it cannot, or the engine, at rest, shows that it is gone";
+    /** By this a note of the ledger is known, whoever wrote how it goes on. */
+    private static final String ASTRAY_BEGINS = "it may be pinned ";
+
+    private static final String ASTRAY = ASTRAY_BEGINS
+            + "where it lies in the middle of what a request stored, and the end of that is not known to be there: an"
+            + " unpin could end the engine, so it stays pinned until the events show that it cannot, or the engine, at"
+            + " rest, shows that it is gone";
     private static final String ON_RANKS = "its call reaches every data-parallel rank";
     private static final long LOOK_AGAIN_NANOS = SECOND / 5;
     /** Events that were published before this are here after it, unless they are late. */
@@ -354,7 +362,7 @@ public final class Pins {
             takeOver(pin, entry);
             return;
         }
-        if (entry.note().equals(ON_RANKS) || entry.note().equals(ASTRAY)) {
+        if (entry.note().equals(ON_RANKS) || entry.note().startsWith(ASTRAY_BEGINS)) {
             pin.doubtful = true;
         }
         switch (entry.step()) {
@@ -929,6 +937,7 @@ public final class Pins {
         if (refusal.isEmpty()) {
             pin.state = State.PINNING;
             pin.sentNanos = nowNanos;
+            watchArrival(pin);
             results.calling(command);
         }
         return refusal;
@@ -939,6 +948,9 @@ public final class Pins {
         switch (outcome.kind()) {
             case ACCEPTED -> {
                 pin.state = State.PINNED;
+                if (!pin.doubtful) {
+                    unwatchArrival(pin);
+                }
                 if (!pin.releasable()) {
                     made(pin);
                 }
@@ -984,6 +996,20 @@ public final class Pins {
                 unpin(pin);
                 holds.forEach(id -> results.notPinned(id, outcome));
             }
+        }
+    }
+
+    private void watchArrival(Pin pin) {
+        if (pin.backend.traits().needs(Need.INSERTION_END)) {
+            pin.arrivalWatched = true;
+            tree.watchArrival(pin.block);
+        }
+    }
+
+    private void unwatchArrival(Pin pin) {
+        if (pin.arrivalWatched) {
+            pin.arrivalWatched = false;
+            tree.unwatchArrival(pin.block);
         }
     }
 
@@ -1195,23 +1221,34 @@ public final class Pins {
     }
 
     /**
-     * Of an engine with several caches this one has removed blocks that were counted as pinned. Then it was perhaps another
-     * one that counted the pin of a path that ends there.
+     * This cache has removed blocks that were counted as pinned. A pin keeps its block, so what was removed while its call
+     * was under way, or just before, was pinned elsewhere: in another cache, or where the block came back to, and there it
+     * may lie in the middle of what a request stored.
      *
-     * @return the holds that such pins are made for
+     * @return the holds that such pins are made for, on an engine with several caches
      */
     public Set<Long> removed(int rank, Set<Long> blocks) {
         Set<Long> holds = new HashSet<>();
         for (Pin pin : pins.values()) {
-            if (tree.several() && pin.counted && blocks.contains(pin.block) && onRank(pin, rank)) {
-                if (nowNanos - pin.pinnedNanos < ON_THE_WAY_NANOS) {
+            if (pin.counted && blocks.contains(pin.block) && onRank(pin, rank)) {
+                if (mayHaveComeAfter(pin)) {
                     pin.doubtful = true;
-                    pin.pinnedIn = tree.pinnedOn(pin.block).size();
+                    pin.pinnedIn = tree.several() ? tree.pinnedOn(pin.block).size() : 0;
                 }
-                holds.addAll(pin.holds.keySet());
+                if (tree.several()) {
+                    holds.addAll(pin.holds.keySet());
+                }
             }
         }
         return holds;
+    }
+
+    /** Whether the pin may have reached the engine after what is only told now. */
+    private boolean mayHaveComeAfter(Pin pin) {
+        boolean underWay = pin.state == State.PINNING || nowNanos < pin.mayArriveUntilNanos;
+        return tree.several()
+                ? underWay || nowNanos - pin.pinnedNanos < ON_THE_WAY_NANOS
+                : underWay && pin.backend.traits().needs(Need.INSERTION_END);
     }
 
     /**
@@ -1339,6 +1376,7 @@ public final class Pins {
         pin.left.ifPresent(StayingPath::forget);
         unreleasable = OptionalLong.empty();
         tree.unwatchEnd(pin.block);
+        unwatchArrival(pin);
         if (pin.counted) {
             tree.unpinPath(pin.block);
             pin.counted = false;

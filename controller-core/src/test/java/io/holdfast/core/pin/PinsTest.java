@@ -207,6 +207,10 @@ final class PinsTest {
         assertThat(harness.log).filteredOn(line -> line.startsWith("pin ")).containsExactly("pin 3");
         harness.controller.release(asked.join().id());
         harness.settle();
+        assertThat(harness.engine.pins)
+                .as("what came of block 4 is not told yet")
+                .containsOnlyKeys(3L);
+        harness.pass(Duration.ofSeconds(15));
         assertThat(harness.engine.pins).isEmpty();
         assertThat(harness.disk.outstanding()).isEmpty();
     }
@@ -500,6 +504,61 @@ final class PinsTest {
         assertThat(harness.engine.pins).containsEntry(2L, 1);
         harness.pass(Duration.ofSeconds(11));
         assertThat(harness.engine.pins).isEmpty();
+    }
+
+    /** What came back under its name lies in the middle of a longer prompt, whose end is gone: an unpin could end the engine. */
+    @Test
+    void pin_whoseBlockLeftWhileItsCallWasUnderWay_isKept() {
+        harness.engine.late = true;
+        harness.stored(1, 2);
+        long id = leftWhileUnderWay();
+        harness.stored(1, 2, 3);
+        harness.storedUnder(2, 9);
+        harness.removed(3);
+        answered(id);
+        assertThat(harness.takeLog()).doesNotContain("unpin 2");
+        assertThat(harness.controller.view().pins().kept()).isEqualTo(1);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(2 * 16);
+
+        harness.removed(9, 2, 1);
+        harness.pass(Duration.ofSeconds(1));
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.takeLog())
+                .as("nothing is left that it could lead to")
+                .contains("unpin 2");
+        assertThat(harness.controller.view().pins().kept()).isZero();
+    }
+
+    @Test
+    void pin_whoseBlockLeftWhileItsCallWasUnderWay_andEndsARequestAgain_isUnpinned() {
+        harness.engine.late = true;
+        harness.stored(1, 2);
+        long id = leftWhileUnderWay();
+        harness.stored(1, 2);
+        answered(id);
+        assertThat(harness.takeLog()).contains("unpin 2");
+        assertThat(harness.engine.pins).isEmpty();
+    }
+
+    private long leftWhileUnderWay() {
+        var unused = harness.ask(1, 2);
+        harness.settle();
+        assertThat(harness.engine.unanswered).hasSize(1);
+        harness.removed(2, 1);
+        harness.settle();
+        return 1;
+    }
+
+    /** The call is answered with a pin, and nobody needs that. */
+    private void answered(long id) {
+        harness.engine.late = false;
+        harness.engine.unanswered.remove().run();
+        harness.settle();
+        assertThat(harness.engine.pins).containsOnlyKeys(2L);
+        harness.controller.release(id);
+        harness.pass(Duration.ofSeconds(20));
+        harness.stored(50);
+        harness.pass(Duration.ofSeconds(1));
     }
 
     @Test

@@ -195,6 +195,22 @@ final class LoadTestRunTest {
         assertThat(result.warnings()).isEmpty();
     }
 
+    /** As large as the cache is not larger, and nothing was lost by it. */
+    @Test
+    void floodThatPushedNothingOut_isWarnedAbout() {
+        engine.serverInfo = "{\"page_size\":16,\"max_total_num_tokens\":243}";
+        Result result = run(settings().burnIn(false).rounds(1).build(), new StubHolder(engine) {
+            @Override
+            public HoldReceipt off(Prefixes prefixes, Duration within) {
+                engine.held = true;
+                return super.off(prefixes, within);
+            }
+        });
+        assertThat(result.warnings())
+                .contains("A flood of 243 tokens does not exceed the cache of 243, so the baseline can hardly lose its"
+                        + " prefix; make the flood larger.");
+    }
+
     @Test
     void unknownPageSize_isWarnedAbout() {
         engine.serverInfo = "{}";
