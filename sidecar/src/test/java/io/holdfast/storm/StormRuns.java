@@ -59,13 +59,14 @@ final class StormRuns {
             }
             if (each) {
                 System.out.printf(
-                        "seed %d %s bite %.2f %s%n", seed, result.variant(), result.bite(), result.failures());
+                        "seed %d %s bite %.2f, %d engines ended by what nobody could know, %s%n",
+                        seed, result.variant(), result.bite(), result.unforeseenDeaths(), result.failures());
             }
         }
         double millis = (System.nanoTime() - began) / 1e6 / Math.max(1, to - from);
         System.out.printf(
                 "%d storms, %d failed, %d did not bite, %d pins kept openly at the end,"
-                        + " %d engines ended by a block that nobody could know to be doubled, in %d holds were let go"
+                        + " %d engines ended by what nobody could know, in %d holds were let go"
                         + " of to be measured, %.0f ms each%n",
                 to - from, failed, toothless.size(), kept, unforeseen, switched, millis);
         of.forEach((variant, sum) -> System.out.printf(

@@ -15,7 +15,7 @@ import io.holdfast.core.index.StayingPath;
 import io.holdfast.core.pin.LedgerLine.Entry;
 import io.holdfast.core.pin.LedgerLine.Header;
 import io.holdfast.core.pin.LedgerLine.Step;
-import java.io.IOException;
+import io.holdfast.core.pin.Pin.State;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -27,7 +27,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
@@ -153,107 +152,12 @@ public final class Pins {
         }
     }
 
-    private enum State {
-        PLANNED,
-        PINNING,
-        PINNED,
-        UNPIN_DUE,
-        UNPINNING,
-        UNSURE,
-        KEPT
-    }
-
-    /** Who made a pin and what it is called there. */
-    private record Key(String backend, String handle) {}
-
-    /** One block that is, or may be, pinned. */
-    private static final class Pin {
-        final Backend backend;
-        final Key key;
-        /** At the end of the path, or of what is left of it. */
-        long block;
-
-        /** Blocks on the path. */
-        int blocks;
-
-        final boolean fromEarlierLife;
-        /** Who needs it. */
-        final Map<Long, HoldOrigin> holds = new LinkedHashMap<>();
-        /** Whose entries are still to be closed, though they do not need it any more. */
-        final Map<Long, HoldOrigin> leavers = new LinkedHashMap<>();
-
-        State state = State.PLANNED;
-        boolean counted;
-        /** Until when a call without a clear answer may still pin. */
-        long mayArriveUntilNanos = NEVER;
-
-        /** Until when an unpin without a clear answer may still be carried out, where it is to be repeated. */
-        long unpinMayArriveUntilNanos = NEVER;
-
-        long dueNanos;
-        long askedNanos = NEVER;
-        int attempts;
-        /** Whether the engine has been asked in this life, and answered something. */
-        boolean answered;
-
-        boolean refused;
-        /** Whether the last call to unpin it had no clear answer, so that it may be there still. */
-        boolean unclear;
-        /** The last step of its leavers' entries. */
-        Step written = Step.PINNED;
-
-        /** It may be pinned where nobody vouched for it. */
-        boolean doubtful;
-        /** Whether it is seen what becomes of the block meanwhile. */
-        boolean arrivalWatched;
-        /** In how many caches the engine pinned it, where that was not what was asked. */
-        int pinnedIn;
-
-        /** When the pin was sent, and when it was answered. */
-        long sentNanos;
-
-        long pinnedNanos;
-
-        String trouble = "";
-        /** What is left of one that cannot be taken back, once it may have been made. */
-        Optional<StayingPath> left = Optional.empty();
-        /** From when on it counts, on the engine's clock. */
-        long sinceMicros = Long.MAX_VALUE;
-
-        Pin(Backend backend, Key key, long block, int blocks, boolean fromEarlierLife) {
-            this.backend = backend;
-            this.key = key;
-            this.block = block;
-            this.blocks = blocks;
-            this.fromEarlierLife = fromEarlierLife;
-        }
-
-        boolean leaving() {
-            return state != State.PLANNED && state != State.PINNING && state != State.PINNED;
-        }
-
-        Entry entry(Step step, long holdId, HoldOrigin origin) {
-            String note = releasable() ? trouble : EngineMoment.note(sinceMicros);
-            return new Entry(step, holdId, origin, key.backend, key.handle, block, blocks, note);
-        }
-
-        boolean releasable() {
-            return backend.traits().releasable();
-        }
-
-        boolean outside() {
-            return backend.traits().outside();
-        }
-    }
-
     private static final Logger LOG = LoggerFactory.getLogger(Pins.class);
-    private static final long NEVER = Long.MIN_VALUE;
     private static final long SECOND = 1_000_000_000L;
     /** As long as a request can be under way after its sender gave it up. */
     static final long ARRIVAL_NANOS = 60 * SECOND;
 
     private static final long REFUSED_AGAIN_NANOS = 60 * SECOND;
-    private static final long CATCH_UP_EVERY_NANOS = 5 * SECOND;
     private static final int LONGEST_BACK_OFF_LOG2 = 5;
     private static final int MOST_IN_ONE_CALL = 512;
     private static final String TWINS =
@@ -277,18 +181,16 @@ public final class Pins {
             "nothing of it is protected any more: the engine has evicted it, cleared its cache or restarted";
     private static final String RUN_OUT = "its time has run out";
     private static final String NEEDED = "released, and another hold has its prefix";
-    private static final String CLOSED = "the executor that acts for the ledger takes no more work";
 
     private final Ledger ledger;
     private final Backends backends;
-    private final SerialExecutor writing;
+    private final LedgerWriter writer;
     private final PinCalls calls;
     private final Renewals<Pin> renewals;
-    private final Executor owner;
     private final EngineCaches tree;
     private final BiFunction<Backend, Long, Optional<String>> lastLook;
     private final Results results;
-    private final Map<Key, Pin> pins = new LinkedHashMap<>();
+    private final Map<Pin.Key, Pin> pins = new LinkedHashMap<>();
     /** What each hold needs: one pin, or on an engine with several caches one for those that lack the others. */
     private final Map<Long, Set<Pin>> needed = new LinkedHashMap<>();
 
@@ -296,8 +198,6 @@ public final class Pins {
     private final List<Pin> together = new ArrayList<>();
     private boolean gathering;
     private long attempts;
-    private boolean catchingUp;
-    private long nextCatchUpNanos;
     private Optional<EngineIdentity> engine = Optional.empty();
 
     private long nowNanos;
@@ -321,7 +221,7 @@ public final class Pins {
             Results results) {
         this.ledger = ledger;
         this.backends = backends;
-        this.writing = new SerialExecutor(acting);
+        this.writer = new LedgerWriter(ledger, acting, owner);
         this.calls = new PinCalls(acting, owner);
         this.renewals = new Renewals<>(calls, new Renewals.Then<>() {
             @Override
@@ -337,7 +237,6 @@ public final class Pins {
                 pinLost(pin, why, there);
             }
         });
-        this.owner = owner;
         this.tree = tree;
         this.lastLook = lastLook;
         this.results = results;
@@ -352,7 +251,7 @@ public final class Pins {
             return;
         }
         Pin pin = pins.computeIfAbsent(
-                new Key(entry.backend(), entry.handle()),
+                new Pin.Key(entry.backend(), entry.handle()),
                 key -> new Pin(backend.get(), key, entry.lastBlock(), entry.blocks(), true));
         if (pin.leavers.isEmpty()) {
             tree.watchEnd(pin.block);
@@ -447,11 +346,11 @@ public final class Pins {
      */
     public void poll(long nanos, long certainForNanos) {
         nowNanos = nanos;
-        catchUp();
+        writer.catchUp(nanos);
         renewals.poll(nanos);
         boolean ours = ours();
         for (Pin pin : List.copyOf(pins.values())) {
-            if (endsInTime(pin)) {
+            if (pin.endsInTime()) {
                 // In no ledger, so whose that is does not matter.
                 runOut(pin);
                 continue;
@@ -482,10 +381,6 @@ public final class Pins {
         blockTokens = tokens;
     }
 
-    private static boolean endsInTime(Pin pin) {
-        return pin.backend.traits().endsInTime();
-    }
-
     private void runOut(Pin pin) {
         int left = pin.state == State.KEPT ? mayLast(pin) : pin.blocks;
         if (left == 0) {
@@ -502,7 +397,7 @@ public final class Pins {
 
     private void pinLost(Pin pin, String why, boolean there) {
         List<Long> holds = List.copyOf(pin.holds.keySet());
-        if (!there && !endsInTime(pin)) {
+        if (!there && !pin.endsInTime()) {
             // An unpin could only take a pin of somebody else's.
             nobodyNeeds(pin);
             gone(pin);
@@ -609,7 +504,7 @@ public final class Pins {
     }
 
     private String cannotBeReleased(Pin pin) {
-        if (endsInTime(pin)) {
+        if (pin.endsInTime()) {
             return String.format(
                     Locale.ROOT,
                     "cannot be released before its time runs out, %d s after its last renewal or use: the engine has no"
@@ -624,21 +519,6 @@ public final class Pins {
                         + " them, clears its cache or restarts",
                 pin.blocks * Math.max(1, blockTokens),
                 blockTokens > 0 ? "tokens" : "blocks");
-    }
-
-    /** What could not be written is written when the disk allows, also where nothing else is to be written any more. */
-    private void catchUp() {
-        if (catchingUp || nowNanos < nextCatchUpNanos || !ledger.behind()) {
-            return;
-        }
-        catchingUp = true;
-        nextCatchUpNanos = nowNanos + CATCH_UP_EVERY_NANOS;
-        writing.execute(
-                () -> {
-                    ledger.retry();
-                    owner.execute(() -> catchingUp = false);
-                },
-                () -> {});
     }
 
     private boolean ours() {
@@ -667,7 +547,7 @@ public final class Pins {
             return trouble;
         }
         // What is outside is counted by nobody here, and whoever has it may be gone for longer than the engine.
-        int leftovers = count(pin -> isLeftover(pin) && !pin.outside());
+        int leftovers = count(pin -> pin.isLeftover() && !pin.outside());
         return leftovers == 0
                 ? Optional.empty()
                 : Optional.of("pins of an earlier life are released first, " + leftovers + " to go");
@@ -697,31 +577,18 @@ public final class Pins {
     public PinsView view() {
         return new PinsView(
                 count(pin -> pin.state == State.PINNED),
-                count(Pins::isLeftover),
-                count(pin -> pin.state == State.UNSURE || awaited(pin) || (pin.unclear && pin.leaving())),
+                count(Pin::isLeftover),
+                count(pin -> pin.state == State.UNSURE || pin.isAwaited(nowNanos) || (pin.unclear && pin.leaving())),
                 count(pin -> pin.state == State.KEPT && pin.releasable()),
                 count(pin -> pin.refused && pin.leaving()),
                 abandoned.size(),
                 unreleasableBlocks(),
-                count(pin -> endsInTime(pin) && pin.state == State.KEPT),
+                count(pin -> pin.endsInTime() && pin.state == State.KEPT),
                 trouble());
-    }
-
-    /** Unpinned once, and to be once more, since a call without a clear answer may still pin it. */
-    private boolean awaited(Pin pin) {
-        return pin.state == State.UNPIN_DUE
-                && pin.answered
-                && !pin.refused
-                && nowNanos < Math.max(pin.mayArriveUntilNanos, pin.unpinMayArriveUntilNanos);
     }
 
     private int count(Predicate<Pin> which) {
         return (int) pins.values().stream().filter(which).count();
-    }
-
-    /** Whether it is from an earlier life of this process and was not asked for yet, or not answered for. */
-    private static boolean isLeftover(Pin pin) {
-        return pin.fromEarlierLife && !pin.answered && (pin.state == State.UNPINNING || pin.state == State.UNPIN_DUE);
     }
 
     /** Asks once more for what this hold waits for, since a person wants it; says why where that is not done. */
@@ -732,7 +599,7 @@ public final class Pins {
             }
             if (pin.state == State.UNPIN_DUE
                     && mayAsk(pin)
-                    && (pin.askedNanos == NEVER || nowNanos - pin.askedNanos >= SECOND)) {
+                    && (pin.askedNanos == Pin.NEVER || nowNanos - pin.askedNanos >= SECOND)) {
                 unpin(pin);
             } else if (pin.state != State.UNPINNING) {
                 results.notLeft(holdId, staying(pin));
@@ -849,7 +716,7 @@ public final class Pins {
         }
         PinCommand command = new PinCommand(hold.id(), attempts++, path, blocks, caches);
         Backend backend = backends.chosen().itself();
-        Key key = new Key(backend.name(), backend.handle(command));
+        Pin.Key key = new Pin.Key(backend.name(), backend.handle(command));
         Pin pin = pins.get(key);
         if (pin == null) {
             pin = new Pin(backend, key, block, blocks, false);
@@ -897,13 +764,11 @@ public final class Pins {
             send(pin, command);
             return;
         }
-        Optional<Header> header = header();
-        writing.execute(
-                () -> {
-                    Optional<String> unwritten = write(header, intent);
-                    owner.execute(() -> written(pin, command, unwritten));
-                },
-                () -> owner.execute(() -> pinAnswered(pin, new Outcome(Kind.NOT_SENT, "Not sent: " + CLOSED + "."))));
+        writer.write(
+                header(),
+                intent,
+                unwritten -> written(pin, command, unwritten),
+                closed -> pinAnswered(pin, new Outcome(Kind.NOT_SENT, "Not sent: " + closed + ".")));
     }
 
     private void written(Pin pin, PinCommand command, Optional<String> unwritten) {
@@ -966,7 +831,7 @@ public final class Pins {
             case REJECTED, MISSING, NOT_SENT -> {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
                 nobodyNeeds(pin);
-                if (pin.left.isPresent() || (endsInTime(pin) && mayLast(pin) > 0)) {
+                if (pin.left.isPresent() || (pin.endsInTime() && mayLast(pin) > 0)) {
                     keep(pin);
                 } else {
                     gone(pin);
@@ -986,7 +851,7 @@ public final class Pins {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
                 nobodyNeeds(pin);
                 pin.mayArriveUntilNanos = nowNanos + ARRIVAL_NANOS;
-                if (!pin.releasable() && !endsInTime(pin)) {
+                if (!pin.releasable() && !pin.endsInTime()) {
                     follow(pin, ARRIVAL_NANOS);
                 }
                 if (tree.several()) {
@@ -1015,7 +880,7 @@ public final class Pins {
 
     /** Whose it was and who could not let go of it has let go now that somebody else has it. */
     private void made(Pin pin) {
-        if (!endsInTime(pin)) {
+        if (!pin.endsInTime()) {
             follow(pin, 0);
         }
         unreleasable = OptionalLong.empty();
@@ -1034,12 +899,11 @@ public final class Pins {
             joined(pin, entry, Optional.empty());
             return;
         }
-        writing.execute(
-                () -> {
-                    Optional<String> unwritten = write(Optional.empty(), entry);
-                    owner.execute(() -> joined(pin, entry, unwritten));
-                },
-                () -> owner.execute(() -> joined(pin, entry, Optional.of(CLOSED))));
+        writer.write(
+                Optional.empty(),
+                entry,
+                unwritten -> joined(pin, entry, unwritten),
+                closed -> joined(pin, entry, Optional.of(closed)));
     }
 
     private void joined(Pin pin, Entry entry, Optional<String> trouble) {
@@ -1139,7 +1003,7 @@ public final class Pins {
                     .limit(tree.several() ? 1 : MOST_IN_ONE_CALL)
                     .toList();
             together.removeAll(new HashSet<>(batch));
-            List<String> handles = batch.stream().map(pin -> pin.key.handle).toList();
+            List<String> handles = batch.stream().map(pin -> pin.key.handle()).toList();
             calls.unpinNow(() -> backend.unpin(handles), outcome -> unpinnedTogether(batch, outcome));
         }
     }
@@ -1215,7 +1079,7 @@ public final class Pins {
         } else {
             calls.unpin(
                     () -> twins(pin) ? Optional.of(TWINS) : Optional.empty(),
-                    () -> pin.backend.unpin(List.of(pin.key.handle)),
+                    () -> pin.backend.unpin(List.of(pin.key.handle())),
                     outcome -> unpinAnswered(pin, outcome));
         }
     }
@@ -1383,7 +1247,7 @@ public final class Pins {
         }
         pin.trouble = "";
         pin.leavers.forEach((id, origin) -> record(pin, Step.RELEASED, id, origin));
-        Optional<String> over = endsInTime(pin) ? Optional.of(RUN_OUT) : pin.left.map(path -> OVER);
+        Optional<String> over = pin.endsInTime() ? Optional.of(RUN_OUT) : pin.left.map(path -> OVER);
         List.copyOf(pin.leavers.keySet()).forEach(id -> leftUnlessNeeded(id, over));
     }
 
@@ -1407,19 +1271,6 @@ public final class Pins {
                 .map(known -> new Header(Header.VERSION, known));
     }
 
-    private Optional<String> write(Optional<Header> header, Entry entry) {
-        try {
-            if (header.isPresent()) {
-                ledger.append(header.get());
-            }
-            ledger.append(entry);
-            return Optional.empty();
-        } catch (IOException | RuntimeException e) {
-            return Optional.of(
-                    "the ledger cannot be written, and without it a pin could outlive us: " + e.getMessage());
-        }
-    }
-
     /** Writes what is only to be known at the next start; no call waits for it. */
     private void record(Pin pin, Step step, long holdId, HoldOrigin origin) {
         if (pin.backend.traits().needsLedger()) {
@@ -1429,11 +1280,6 @@ public final class Pins {
 
     /** Answered with whether the line is on the disk, as soon as that was tried. */
     public CompletionStage<Boolean> recordLater(LedgerLine line) {
-        CompletableFuture<Boolean> written = new CompletableFuture<>();
-        writing.execute(() -> written.complete(ledger.record(line)), () -> {
-            LOG.warn("A line is not written to the ledger, since {}.", CLOSED);
-            written.complete(false);
-        });
-        return written;
+        return writer.record(line);
     }
 }

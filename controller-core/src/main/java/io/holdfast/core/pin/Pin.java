@@ -1,0 +1,122 @@
+package io.holdfast.core.pin;
+
+import io.holdfast.core.backend.Backend;
+import io.holdfast.core.hold.HoldOrigin;
+import io.holdfast.core.index.StayingPath;
+import io.holdfast.core.pin.LedgerLine.Entry;
+import io.holdfast.core.pin.LedgerLine.Step;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/** One block that is, or may be, pinned: what {@link Pins} knows of it, which alone changes it. */
+final class Pin {
+    static final long NEVER = Long.MIN_VALUE;
+
+    enum State {
+        PLANNED,
+        PINNING,
+        PINNED,
+        UNPIN_DUE,
+        UNPINNING,
+        UNSURE,
+        KEPT
+    }
+
+    /** Who made a pin and what it is called there. */
+    record Key(String backend, String handle) {}
+
+    final Backend backend;
+    final Key key;
+    /** At the end of the path, or of what is left of it. */
+    long block;
+
+    /** Blocks on the path. */
+    int blocks;
+
+    final boolean fromEarlierLife;
+    /** Who needs it. */
+    final Map<Long, HoldOrigin> holds = new LinkedHashMap<>();
+    /** Whose entries are still to be closed, though they do not need it any more. */
+    final Map<Long, HoldOrigin> leavers = new LinkedHashMap<>();
+
+    State state = State.PLANNED;
+    boolean counted;
+    /** Until when a call without a clear answer may still pin. */
+    long mayArriveUntilNanos = NEVER;
+
+    /** Until when an unpin without a clear answer may still be carried out, where it is to be repeated. */
+    long unpinMayArriveUntilNanos = NEVER;
+
+    long dueNanos;
+    long askedNanos = NEVER;
+    int attempts;
+    /** Whether the engine has been asked in this life, and answered something. */
+    boolean answered;
+
+    boolean refused;
+    /** Whether the last call to unpin it had no clear answer, so that it may be there still. */
+    boolean unclear;
+    /** The last step of its leavers' entries. */
+    Step written = Step.PINNED;
+
+    /** It may be pinned where nobody vouched for it. */
+    boolean doubtful;
+    /** Whether it is seen what becomes of the block meanwhile. */
+    boolean arrivalWatched;
+    /** In how many caches the engine pinned it, where that was not what was asked. */
+    int pinnedIn;
+
+    /** When the pin was sent, and when it was answered. */
+    long sentNanos;
+
+    long pinnedNanos;
+
+    String trouble = "";
+    /** What is left of one that cannot be taken back, once it may have been made. */
+    Optional<StayingPath> left = Optional.empty();
+    /** From when on it counts, on the engine's clock. */
+    long sinceMicros = Long.MAX_VALUE;
+
+    Pin(Backend backend, Key key, long block, int blocks, boolean fromEarlierLife) {
+        this.backend = backend;
+        this.key = key;
+        this.block = block;
+        this.blocks = blocks;
+        this.fromEarlierLife = fromEarlierLife;
+    }
+
+    boolean leaving() {
+        return state != State.PLANNED && state != State.PINNING && state != State.PINNED;
+    }
+
+    Entry entry(Step step, long holdId, HoldOrigin origin) {
+        String note = releasable() ? trouble : EngineMoment.note(sinceMicros);
+        return new Entry(step, holdId, origin, key.backend, key.handle, block, blocks, note);
+    }
+
+    boolean releasable() {
+        return backend.traits().releasable();
+    }
+
+    boolean outside() {
+        return backend.traits().outside();
+    }
+
+    boolean endsInTime() {
+        return backend.traits().endsInTime();
+    }
+
+    /** Unpinned once, and to be once more, since a call without a clear answer may still pin it. */
+    boolean isAwaited(long nowNanos) {
+        return state == State.UNPIN_DUE
+                && answered
+                && !refused
+                && nowNanos < Math.max(mayArriveUntilNanos, unpinMayArriveUntilNanos);
+    }
+
+    /** Whether it is from an earlier life of this process and was not asked for yet, or not answered for. */
+    boolean isLeftover() {
+        return fromEarlierLife && !answered && (state == State.UNPINNING || state == State.UNPIN_DUE);
+    }
+}
