@@ -20,7 +20,7 @@ record DemoScenario(
         Duration holdSlot,
         Duration slotTolerance,
         Finding expected) {
-    private static final Duration HOLD_SLOT = Duration.ofMillis(300);
+    private static final Duration HOLD_SLOT = Duration.ofMillis(200);
 
     /**
      * An emulated engine does not cool down while it waits, so a slot that a busy machine lengthens moves nothing; what must

@@ -994,9 +994,12 @@ public final class Controller {
                     + " can be reached");
         }
         OptionalInt late = tree.late();
-        if (tree.several() && late.isPresent()) {
-            return Optional.of("a pin reaches every data-parallel rank, and events of rank " + late.getAsInt()
-                    + " came late a moment ago, so what it has is not certain");
+        if (late.isPresent()) {
+            return Optional.of(
+                    tree.several()
+                            ? "a pin reaches every data-parallel rank, and events of rank " + late.getAsInt()
+                                    + " came late a moment ago, so what it has is not certain"
+                            : "events came late a moment ago, so where the engine's requests end is not certain");
         }
         return tree.several() && !observers.certain()
                 ? Optional.of("a pin reaches every data-parallel rank, and what one of them has is not certain: "

@@ -217,9 +217,9 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return heardNanos;
     }
 
-    /** Whether events came late a moment ago, so that others may be on their way. */
-    boolean late() {
-        return lateness.late(nowNanos);
+    /** Whether events came late within so many nanoseconds, so that others may be on their way. */
+    boolean late(long within) {
+        return lateness.late(nowNanos, within);
     }
 
     /** Removals of blocks that were not there. */

@@ -24,6 +24,9 @@ public final class EngineCaches implements TreeView {
      *
      * Of one cache everything is what that one says.
      */
+    private static final long LATE_NANOS = 5_000_000_000L;
+    private static final long LATE_IN_SEVERAL_NANOS = 30_000_000_000L;
+
     private final List<EngineBlocks> caches = new ArrayList<>();
     private final Map<Long, Pinned> pinned = new HashMap<>();
     private final List<Long> watched = new ArrayList<>();
@@ -102,13 +105,17 @@ public final class EngineCaches implements TreeView {
 
     /** Whether events of every cache came since that time, and none of them late. */
     public boolean heardSince(long nanos) {
-        return caches.stream().allMatch(cache -> cache.heardNanos() > nanos && !cache.late());
+        return caches.stream().allMatch(cache -> cache.heardNanos() > nanos && !cache.late(LATE_IN_SEVERAL_NANOS));
     }
 
-    /** The first rank whose events came late a moment ago; empty when none did. */
+    /**
+     * The first rank whose events came late a moment ago; empty when none did. In several caches it is a longer moment: a call
+     * reaches them all, and which of them has a block is told by as many streams.
+     */
     public OptionalInt late() {
+        long within = several() ? LATE_IN_SEVERAL_NANOS : LATE_NANOS;
         return IntStream.range(0, caches.size())
-                .filter(rank -> caches.get(rank).late())
+                .filter(rank -> caches.get(rank).late(within))
                 .findFirst();
     }
 

@@ -1,19 +1,20 @@
 package io.holdfast.core.index;
 
+import java.util.OptionalLong;
+
 /**
  * Whether events come late, by the stamps of their publisher, whose clock is not ours: what counts is by how much more than
  * the least that was seen in the last minutes.
  */
 final class Lateness {
     private static final long MOST_MICROS = 500_000;
-    private static final long REMEMBERED_NANOS = 30_000_000_000L;
     private static final long SLOT_NANOS = 300_000_000_000L;
     private static final long UNKNOWN = Long.MAX_VALUE;
 
     private long least = UNKNOWN;
     private long leastBefore = UNKNOWN;
     private long slot;
-    private long lateUntilNanos = Long.MIN_VALUE;
+    private OptionalLong lateNanos = OptionalLong.empty();
 
     void heard(long nowNanos, long stampMicros) {
         if (stampMicros <= 0) {
@@ -27,7 +28,7 @@ final class Lateness {
         long onTheWay = nowNanos / 1_000 - stampMicros;
         least = Math.min(least, onTheWay);
         if (onTheWay - Math.min(least, leastBefore) > MOST_MICROS) {
-            lateUntilNanos = nowNanos + REMEMBERED_NANOS;
+            lateNanos = OptionalLong.of(nowNanos);
         }
     }
 
@@ -40,7 +41,8 @@ final class Lateness {
         return soonest == UNKNOWN ? 0 : nowNanos / 1_000 - soonest;
     }
 
-    boolean late(long nowNanos) {
-        return nowNanos < lateUntilNanos;
+    /** Whether a batch came late within so many nanoseconds. */
+    boolean late(long nowNanos, long within) {
+        return lateNanos.isPresent() && nowNanos - lateNanos.getAsLong() < within;
     }
 }

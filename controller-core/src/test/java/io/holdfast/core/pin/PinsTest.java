@@ -561,6 +561,23 @@ final class PinsTest {
         harness.pass(Duration.ofSeconds(1));
     }
 
+    /** By old news it would be pinned where a request ended then. */
+    @Test
+    void pin_whileEventsComeLate_waits() {
+        harness.stampMicros = 1_000_000;
+        harness.stored(1, 2);
+        harness.pass(Duration.ofSeconds(2));
+        harness.stampMicros += 1_400_000;
+        harness.stored(5);
+        var unused = harness.ask(1, 2);
+        harness.settle();
+        assertThat(harness.holdNow(1).reason()).contains("events came late a moment ago");
+        harness.pass(Duration.ofSeconds(4));
+        assertThat(harness.engine.pins).isEmpty();
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.holdNow(1).state()).isEqualTo(HoldState.HELD);
+    }
+
     @Test
     void pin_whoseBlockLeftBeforeItsCall_isNotSent() throws IOException {
         ControllerHarness hindered = plannedPin();
