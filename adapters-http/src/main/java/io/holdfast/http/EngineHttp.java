@@ -57,6 +57,7 @@ public final class EngineHttp implements AutoCloseable {
     private final Guards guards;
     private final Guards prompt;
     private final Guards queued;
+    private final Guards text;
 
     private final ScheduledExecutorService timer;
     private final AtomicBoolean closed;
@@ -75,6 +76,7 @@ public final class EngineHttp implements AutoCloseable {
         prompt = new Guards(GuardState.Calls.PROMPT, settings, nanoClock);
         guards = prompt;
         queued = new Guards(GuardState.Calls.QUEUED, settings, nanoClock);
+        text = new Guards(GuardState.Calls.TEXT, settings, nanoClock);
         closed = new AtomicBoolean();
         HttpClient.Builder builder = HttpClient.newBuilder()
                 .executor(executor)
@@ -97,6 +99,7 @@ public final class EngineHttp implements AutoCloseable {
         this.guards = guards;
         prompt = shared.prompt;
         queued = shared.queued;
+        text = shared.text;
         closed = shared.closed;
         client = shared.client;
     }
@@ -117,6 +120,11 @@ public final class EngineHttp implements AutoCloseable {
         return new EngineHttp(this, settings.withTimeLimit(limit), queued);
     }
 
+    /** The same conversation for texts of callers, with guards that only those share. */
+    public EngineHttp texts() {
+        return new EngineHttp(this, settings, text);
+    }
+
     /** Where the engine serves. */
     public URI base() {
         return settings.base();
@@ -124,7 +132,7 @@ public final class EngineHttp implements AutoCloseable {
 
     /** What the guards of each kind of calls do now; the same whichever conversation of the engine is asked. */
     public List<GuardState> guards() {
-        return List.of(prompt.state(), queued.state());
+        return List.of(prompt.state(), queued.state(), text.state());
     }
 
     public CompletionStage<Reply> get(String path) {

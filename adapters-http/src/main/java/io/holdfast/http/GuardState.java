@@ -25,7 +25,9 @@ public record GuardState(
         /** Readings, pins, unpins: the engine answers them at once, or something is wrong. */
         PROMPT,
         /** Requests of our own, which wait for their turn behind those of users. */
-        QUEUED
+        QUEUED,
+        /** Texts that callers want turned into tokens: however many they are, pins and readings are asked beside them. */
+        TEXT
     }
 
     /** Whether calls are made. */

@@ -31,7 +31,7 @@ public final class TokenizeRoute {
     private final EngineHttp http;
 
     public TokenizeRoute(EngineHttp http) {
-        this.http = http;
+        this.http = http.texts();
     }
 
     /** The body of a question about a text. */

@@ -292,7 +292,8 @@ final class EngineHttpTest {
             assertThat(http.guards())
                     .containsExactly(
                             new GuardState(GuardState.Calls.PROMPT, GuardState.Breaker.CLOSED, 0, 32, 0, 0, 0, 0),
-                            new GuardState(GuardState.Calls.QUEUED, GuardState.Breaker.OPEN, 0, 32, 1, 0, 0, 10));
+                            new GuardState(GuardState.Calls.QUEUED, GuardState.Breaker.OPEN, 0, 32, 1, 0, 0, 10),
+                            new GuardState(GuardState.Calls.TEXT, GuardState.Breaker.CLOSED, 0, 32, 0, 0, 0, 0));
         } finally {
             never.countDown();
         }

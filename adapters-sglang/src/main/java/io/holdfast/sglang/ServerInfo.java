@@ -23,6 +23,9 @@ final class ServerInfo {
     static final String PATH = "/server_info";
 
     private static final ObjectMapper JSON = new ObjectMapper();
+    /** Far more than any engine has; each takes a socket. */
+    private static final int MOST_RANKS = 1_024;
+
     private static final Set<String> WILDCARDS = Set.of("", "*", "0.0.0.0", "::", "[::]");
     private static final Pattern TCP = Pattern.compile("tcp://(.*):(\\d{1,5})");
     private static final String NO_EVENTS = "The engine publishes no events: start it with --kv-events-config"
@@ -157,6 +160,10 @@ final class ServerInfo {
         }
         if (port < 1 || ranks < 1) {
             return new EventEndpoints.Unknown("The engine publishes events but does not say at which port.");
+        }
+        if (ranks > MOST_RANKS) {
+            return new EventEndpoints.Unknown("The engine says that it has " + ranks
+                    + " data-parallel ranks, which no engine has; their events are not subscribed to.");
         }
         String reachable = WILDCARDS.contains(host) ? base.getHost() : host;
         List<String> endpoints = new ArrayList<>();

@@ -169,6 +169,19 @@ final class SglangReadingsTest {
     }
 
     @Test
+    void ranksThatNoEngineHas_areNotSubscribedTo() {
+        engine.answers(
+                "/server_info",
+                200,
+                "{\"kv_events\":{\"publisher\":\"zmq\",\"endpoint_host\":\"10.0.0.7\",\"endpoint_port_base\":5557,"
+                        + "\"topic\":\"\",\"dp_size\":2000000000}}");
+        assertThat(events())
+                .isEqualTo(new EventEndpoints.Unknown(
+                        "The engine says that it has 2000000000 data-parallel ranks, which no"
+                                + " engine has; their events are not subscribed to."));
+    }
+
+    @Test
     void olderEngine_tellsItsEndpointInItsArguments() {
         engine.answers(
                 "/server_info",

@@ -132,6 +132,8 @@ final class SidecarCommand implements Callable<Integer> {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         Vertx vertx = Sidecar.instrumented(registry);
         try (UntilStopped stop = new UntilStopped()) {
+            // What has not begun to serve reads its configuration when it does.
+            HangUp.handle(() -> {});
             Follower follower =
                     new Follower(effective.config(), () -> Sidecar.start(vertx, sources, showText, registry));
             Optional<Sidecar> started =

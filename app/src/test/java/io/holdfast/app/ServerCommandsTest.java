@@ -94,7 +94,7 @@ class ServerCommandsTest {
     /** With one configuration, port and all. */
     @Test
     @SuppressWarnings("try") // the first has to end before the block does
-    void sidecarOnStandby_servesWhenTheOtherHasEnded_andEndsWhenItIsToldTo() throws IOException {
+    void sidecarOnStandby_servesWhenTheOtherHasEnded_andEndsWhenItIsToldTo() throws Exception {
         try (Child emulator = Child.start("emulate", "--port", "0", "--events", "0");
                 Http engine = new Http(url(JSON.readTree(emulator.line())))) {
             String config = config(engine).toString();
@@ -105,6 +105,8 @@ class ServerCommandsTest {
                     assertThat(second.line()).isEqualTo(STANDS_BY);
                     assertThat(third.line()).isEqualTo(STANDS_BY);
                     assertThat(third.stop()).isEqualTo(new CommandRun(TERMINATED, "", ""));
+                    // There is nothing to reload yet, and nothing to end either.
+                    second.signal("HUP");
                     first.close();
                     assertThat(second.line()).startsWith(LISTENS);
                 }

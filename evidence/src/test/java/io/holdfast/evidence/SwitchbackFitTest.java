@@ -104,4 +104,16 @@ final class SwitchbackFitTest {
         assertThat(fit.strays(new WindowValue(99, false, 3.5, List.of(0.5, 3.0))))
                 .isCloseTo(0, within(0.25));
     }
+
+    @Test
+    void windowsFarApart_haveLessInCommon() {
+        double[] last = {0};
+        Random noise = new Random(8);
+        List<WindowValue> near = windows(40, 8, (i, on, x) -> last[0] = 0.7 * last[0] + noise.nextGaussian());
+        List<WindowValue> far = near.stream()
+                .map(each -> new WindowValue(10 * each.position(), each.on(), each.value(), each.covariates()))
+                .toList();
+        assertThat(SwitchbackFit.of(far).orElseThrow().correlation())
+                .isGreaterThan(SwitchbackFit.of(near).orElseThrow().correlation() + 0.1);
+    }
 }

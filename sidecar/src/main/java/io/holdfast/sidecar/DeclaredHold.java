@@ -45,6 +45,11 @@ public final class DeclaredHold {
         return measured;
     }
 
+    /** By what is seen that something else is declared: what is to be held, and whether that is measured. */
+    String digestOf(PrefixSource source) {
+        return digest(source) + (measured ? " measured" : "");
+    }
+
     /** What the configuration calls it. */
     public String name() {
         return name;
@@ -54,6 +59,7 @@ public final class DeclaredHold {
     public boolean equals(@Nullable Object other) {
         return other instanceof DeclaredHold hold
                 && hold.name.equals(name)
+                && hold.measured == measured
                 && hold.file.equals(file)
                 && hold.written.map(DeclaredHold::digest).equals(written.map(DeclaredHold::digest));
     }

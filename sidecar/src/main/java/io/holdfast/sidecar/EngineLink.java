@@ -432,10 +432,10 @@ final class EngineLink implements AutoCloseable {
 
     /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */
     CompletionStage<Released> releaseAll() {
-        lasting.allReleased();
+        CompletionStage<Boolean> forgotten = lasting.allReleased();
         return answered(
                 () -> controller.releaseAll(PAUSE).thenApply(done -> {
-                    pauseWritten = controller.pauseWritten();
+                    pauseWritten = controller.pauseWritten().thenCombine(forgotten, Boolean::logicalAnd);
                     return done;
                 }),
                 () -> {

@@ -7,8 +7,10 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -43,7 +45,16 @@ final class EngineLock implements AutoCloseable {
 
     private record Refused(String why, long atNanos) {}
 
-    private record Held(Path file, FileChannel channel) {}
+    /** @param key by what the file system knows the locked file, whatever has its name by now */
+    private record Held(Path file, FileChannel channel, Optional<Object> key) {
+        boolean isThere() {
+            try {
+                return key.equals(keyOf(file));
+            } catch (IOException e) {
+                return false;
+            }
+        }
+    }
 
     /** @param engine which one it is; absent while that is not known, and then nothing is pinned either */
     EngineLock(Path directory, Supplier<Optional<EngineIdentity>> engine, LongSupplier clock) {
@@ -66,12 +77,17 @@ final class EngineLock implements AutoCloseable {
         }
         // The name of an engine may lead to another machine one day, where another sidecar may hold.
         Path file = file(here.get());
-        if (held.filter(last -> last.file.equals(file)).isPresent()) {
+        if (held.filter(last -> last.file.equals(file) && last.isThere()).isPresent()) {
             return Optional.empty();
         }
         try {
+            if (held.filter(last -> last.file.equals(file)).isPresent()) {
+                LOG.warn(
+                        "The lock {} was removed or replaced, as by what clears old files away; it is taken anew",
+                        file);
+            }
             close();
-            held = taken(file).map(channel -> new Held(file, channel));
+            held = taken(file);
         } catch (IOException e) {
             // Somebody else's file on a machine of many users: what cannot be known must not stop a lone sidecar.
             unlockable = true;
@@ -97,16 +113,22 @@ final class EngineLock implements AutoCloseable {
         }
     }
 
-    private static Optional<FileChannel> taken(Path file) throws IOException {
-        boolean fresh = !Files.exists(file);
-        FileChannel opened = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    private static Optional<Object> keyOf(Path file) throws IOException {
+        return Optional.ofNullable(Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                .fileKey());
+    }
+
+    private static Optional<Held> taken(Path file) throws IOException {
+        boolean fresh = !Files.exists(file, LinkOption.NOFOLLOW_LINKS);
+        FileChannel opened =
+                FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
         if (fresh && file.getFileSystem().supportedFileAttributeViews().contains("posix")) {
             // Sidecars of other users have to be able to see it, too.
             Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
         }
         try {
             if (opened.tryLock() != null) {
-                return Optional.of(opened);
+                return Optional.of(new Held(file, opened, keyOf(file)));
             }
         } catch (OverlappingFileLockException e) {
             // Another sidecar of this process has it.

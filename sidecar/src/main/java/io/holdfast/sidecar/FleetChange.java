@@ -76,6 +76,9 @@ record FleetChange(List<EngineConfig> added, List<EngineConfig> removed, Map<Eng
         if (!before.stateDirectory().equals(after.stateDirectory())) {
             others.add("stateDirectory");
         }
+        if (!before.snapshots().equals(after.snapshots())) {
+            others.add("snapshotSeconds");
+        }
         if (!before.devices().equals(after.devices())) {
             others.add("devices");
         }

@@ -121,7 +121,7 @@ final class HttpApi implements AutoCloseable {
                 new ProbeRoutes(this, access, engines, thread, registry, closing, operations),
                 new OperationRoutes(this, operations),
                 new EngineRoutes(this, access, engines),
-                new SteeringRoutes(this),
+                new SteeringRoutes(this, closing),
                 new HoldRoutes(this, access, thread, closing),
                 new LeaseRoutes(this),
                 new ExampleRoutes(this),

@@ -333,14 +333,23 @@ final class LastingHolds {
         }
     }
 
-    /** Somebody gave all of them up. Those that are declared are asked for again when holding is resumed. */
-    void allReleased() {
+    /**
+     * Somebody gave all of them up; answered with whether they would stay so after a restart. Those that are declared are
+     * asked for again when holding is resumed.
+     */
+    CompletionStage<Boolean> allReleased() {
         Set<Long> all = new LinkedHashSet<>(known.keySet());
         controller.view().holds().forEach(hold -> all.add(hold.id()));
         all.forEach(this::end);
-        executor.execute(() -> all.forEach(id -> {
-            boolean _ = forget(id);
-        }));
+        return CompletableFuture.supplyAsync(
+                () -> {
+                    boolean written = true;
+                    for (long id : all) {
+                        written &= forget(id);
+                    }
+                    return written;
+                },
+                executor);
     }
 
     private synchronized boolean forget(long id) {
@@ -461,7 +470,7 @@ final class LastingHolds {
             trouble(declared, e.sentence(), AGAIN);
             return;
         }
-        String digest = DeclaredHold.digest(source);
+        String digest = declared.digestOf(source);
         if (due(declared, digest, model)) {
             prefixes.resolve(source, DECLARED_LEASE)
                     .thenCompose(resolved -> controller

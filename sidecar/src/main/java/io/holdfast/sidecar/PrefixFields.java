@@ -8,6 +8,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.ObjectReader;
@@ -36,6 +37,7 @@ final class PrefixFields {
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
+    private static final int MOST_PARTS = 200_000;
     private static final ObjectReader TREES = new ObjectMapper(JSON).readerFor(JsonNode.class);
 
     private final int mostBlocks;
@@ -195,7 +197,7 @@ final class PrefixFields {
 
     private static ArrayNode objects(JsonParser json, String field) throws IOException {
         startArray(json, field);
-        JsonNode read = TREES.readTree(json);
+        JsonNode read = TREES.readTree(new Counted(json, field));
         if (!(read instanceof ArrayNode list) || list.isEmpty()) {
             throw badRequest(field + " is empty; leave it out, or send what the chat route is sent.");
         }
@@ -206,6 +208,26 @@ final class PrefixFields {
             }
         }
         return list;
+    }
+
+    /** Of a small body a tree can take fifty times the room, so its parts are counted while it grows. */
+    private static final class Counted extends JsonParserDelegate {
+        private final String field;
+        private int parts;
+
+        Counted(JsonParser json, String field) {
+            super(json);
+            this.field = field;
+        }
+
+        @Override
+        public JsonToken nextToken() throws IOException {
+            if (++parts > MOST_PARTS) {
+                throw badRequest(field + " have more than " + MOST_PARTS
+                        + " values and names together; send fewer, or the tokens that they become.");
+            }
+            return super.nextToken();
+        }
     }
 
     /** Token ids, at which the parser stands. */

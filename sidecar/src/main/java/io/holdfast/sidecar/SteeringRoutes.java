@@ -7,15 +7,18 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /** The API's routes by which an operator steers: the pause that keeps, its end, and the dry run. */
 final class SteeringRoutes implements HttpApi.Routes {
     private static final String UNTIL_RESTART = "It lasts until it is taken back or the sidecar ends.";
 
     private final HttpApi api;
+    private final BooleanSupplier closing;
 
-    SteeringRoutes(HttpApi api) {
+    SteeringRoutes(HttpApi api, BooleanSupplier closing) {
         this.api = api;
+        this.closing = closing;
     }
 
     @Override
@@ -48,6 +51,9 @@ final class SteeringRoutes implements HttpApi.Routes {
 
     private void resume(RoutingContext context) {
         EngineLink engine = api.engine(context);
+        if (closing.getAsBoolean()) {
+            throw new ApiError(503, "The sidecar is shutting down; ask the next one.");
+        }
         api.await(engine.resume(), HttpApi.OUTCOME_SECONDS, HttpApi.controllerSilent(engine))
                 .onSuccess(was -> api.reply(context, 200, new JsonObject().put("resumed", was)))
                 .onFailure(context::fail);

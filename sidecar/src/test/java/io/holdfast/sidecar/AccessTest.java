@@ -210,4 +210,27 @@ class AccessTest {
     private static Http.Answer as(ServedApi api, String method, String path, String token, String body) {
         return api.http.send(method, path, body, "Authorization", "Bearer " + token);
     }
+
+    @Test
+    void nameOfTheScheme_isReadInAnyCase() throws IOException {
+        try (ServedApi api = beyond(Optional.of("READ"), Optional.of("ACT"))) {
+            for (String scheme : List.of("bearer ", "BEARER  ")) {
+                assertThat(api.http
+                                .send("GET", HOLDS, "", "Authorization", scheme + ServedApi.READ)
+                                .status())
+                        .as(scheme)
+                        .isEqualTo(200);
+            }
+        }
+    }
+
+    @Test
+    void missingToken_isAskedFor() throws IOException {
+        try (ServedApi api = beyond(Optional.of("READ"), Optional.of("ACT"));
+                RawClient raw = new RawClient(api.uri)) {
+            assertThat(raw.exchange(RawClient.get(HOLDS)))
+                    .startsWith("HTTP/1.1 401 ")
+                    .containsIgnoringCase("www-authenticate: Bearer");
+        }
+    }
 }

@@ -8,10 +8,12 @@ import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -77,6 +79,30 @@ final class EngineLockTest {
             here.set(at("10.0.0.1"));
             assertThat(first.refusal()).as("back, where another one holds").isPresent();
             assertThat(third.refusal()).as("what it had is free").isEmpty();
+        }
+    }
+
+    /** As by what clears old files away: who has the file now holds, and nobody else by a file that has no name any more. */
+    @Test
+    void fileThatWasRemoved_isTakenAnewByWhoeverComesFirst() throws IOException {
+        Supplier<EngineIdentity> here = () -> at("10.0.0.1");
+        try (EngineLock first = lock(here);
+                EngineLock second = lock(here)) {
+            assertThat(first.refusal()).isEmpty();
+            removeLocks();
+            assertThat(first.refusal()).as("nobody else came").isEmpty();
+            assertThat(second.refusal()).isPresent();
+            removeLocks();
+            assertThat(second.refusal()).isEmpty();
+            assertThat(first.refusal()).isPresent();
+        }
+    }
+
+    private void removeLocks() throws IOException {
+        try (Stream<Path> files = Files.list(state)) {
+            for (Path file : files.toList()) {
+                Files.delete(file);
+            }
         }
     }
 

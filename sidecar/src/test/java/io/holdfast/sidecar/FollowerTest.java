@@ -12,6 +12,8 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -167,6 +169,21 @@ class FollowerTest {
                                     Duration.ofSeconds(10)));
             assertThat(released.left()).isEmpty();
             assertThat(engine.usedTokens()).isEqualTo(256);
+        }
+    }
+
+    @Test
+    void ledgerThatIsTakenBetweenTheLookAndTheStart_isWaitedForOn() throws IOException {
+        SidecarConfig read = SidecarConfig.load(config("shared"));
+        List<Sidecar> sooner = new ArrayList<>();
+        Follower follower = new Follower(read, () -> {
+            sooner.add(Sidecar.start(vertx, read));
+            return Sidecar.start(vertx, read);
+        });
+        try {
+            assertThat(follower.tryToStart()).isEmpty();
+        } finally {
+            sooner.forEach(Sidecar::close);
         }
     }
 }

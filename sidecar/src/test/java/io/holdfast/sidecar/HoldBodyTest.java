@@ -12,6 +12,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class HoldBodyTest {
     @Test
@@ -48,6 +49,18 @@ class HoldBodyTest {
 
         assertThatThrownBy(() -> parse("{\"tokens\":[" + list + "],\"leaseSeconds\":1}"))
                 .hasMessage("tokens has more than 1048576 elements; no prefix is that long.");
+    }
+
+    /** A tree of them can take fifty times the room of the body. */
+    @ParameterizedTest
+    @ValueSource(strings = {"[%s]", "[{\"content\":[%s]}]"})
+    void messagesOfTooManyParts_areRefused(String messages) {
+        String list = messages.formatted("{},".repeat(100_000) + "{}");
+
+        assertThatThrownBy(() -> parse("{\"messages\":" + list + ",\"leaseSeconds\":1}"))
+                .hasMessage(
+                        "messages have more than 200000 values and names together; send fewer, or the tokens that they"
+                                + " become.");
     }
 
     @ParameterizedTest

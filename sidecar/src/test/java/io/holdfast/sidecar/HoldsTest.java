@@ -277,4 +277,10 @@ class HoldsTest {
                 () -> bed.client.engine().getInteger("blocks"),
                 blocks -> blocks >= before + prefix.length / TestBed.BLOCK);
     }
+
+    @Test
+    void refusedHold_isNamedByItsProblem() {
+        Http.Answer answer = bed.client.hold(EngineClient.prompt(3, 4080), 60);
+        assertThat(answer.json().getString("instance")).startsWith(SidecarClient.HOLDS + "/");
+    }
 }

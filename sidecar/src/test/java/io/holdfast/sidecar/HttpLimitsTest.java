@@ -197,6 +197,9 @@ class HttpLimitsTest {
             assertThat(large.status()).isEqualTo(409);
             assertThat(large.error())
                     .isEqualTo("hashes has more than 65536 elements, which can never fit this engine.");
+
+            assertThat(api.http.delete(SidecarClient.HOLDS + "/1").status()).isEqualTo(200);
+            assertThat(api.http.post(SidecarClient.HOLDS, most).status()).isEqualTo(201);
         }
     }
 

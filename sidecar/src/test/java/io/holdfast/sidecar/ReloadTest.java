@@ -218,12 +218,31 @@ class ReloadTest {
                             + EngineClient.array(PREFIX).encode() + "}]"));
             reload(sidecar);
             Eventually.see("it is held", one::usedTokens, used -> used == 512);
+            assertThat(heldToBeMeasured(a)).containsExactly(false);
+
+            write(engine(
+                    "a",
+                    first.uri(),
+                    ", holds: [{name: rules, measure: true, tokens: "
+                            + EngineClient.array(PREFIX).encode() + "}]"));
+            assertThat(reload(sidecar).getJsonObject("changed").getJsonArray("a"))
+                    .containsExactly("holds");
+            Eventually.see("it may be let go of now", () -> heldToBeMeasured(a), held -> held.equals(List.of(true)));
 
             write(engine("a", first.uri(), ""));
             assertThat(reload(sidecar).getJsonObject("changed").getJsonArray("a"))
                     .containsExactly("holds");
             Eventually.see("it is let go of", one::usedTokens, used -> used == 0);
         }
+    }
+
+    /** Of each hold that is held, whether it may be let go of to be measured. */
+    private static List<Boolean> heldToBeMeasured(SidecarClient client) {
+        return client.http.get("/api/v1/engines/a/holds").json().getJsonArray("holds").stream()
+                .map(JsonObject.class::cast)
+                .filter(hold -> hold.getString("state").equals("held"))
+                .map(hold -> hold.getBoolean("measure", false))
+                .toList();
     }
 
     @Test
@@ -350,6 +369,19 @@ class ReloadTest {
                             + " write it as it was.");
             assertThat(http.get("/api/v1/engines").json().getJsonArray("engines"))
                     .hasSize(1);
+        }
+    }
+
+    @Test
+    void snapshotSeconds_areLeftToARestart() {
+        try (Sidecar sidecar = start(write(engine("a", NOBODY, "")));
+                Http http = new Http(sidecar.uri())) {
+            writeAll("snapshotSeconds: 5\nengines:\n" + engine("a", NOBODY, ""));
+
+            Http.Answer answer = http.post("/api/v1/reload", "");
+
+            assertThat(answer.status()).isEqualTo(422);
+            assertThat(answer.error()).startsWith("snapshotSeconds is taken at a start alone, and nothing was changed");
         }
     }
 
@@ -550,6 +582,31 @@ class ReloadTest {
             assertThat(http.get("/startupz").json()).isEqualTo(new JsonObject().put("started", true));
             assertThat(http.get("/healthz").status()).isEqualTo(200);
             assertThat(http.get("/readyz").status()).isEqualTo(503);
+        }
+    }
+
+    @Test
+    void discoveryThatAReloadBrings_isLookedAtFromThenOn() throws IOException {
+        Path found = Files.createDirectories(directory.resolve("engines.d"));
+        try (Sidecar sidecar =
+                        start(write(engine("a", NOBODY, "")), Seams.none().withPace(20));
+                Http http = new Http(sidecar.uri())) {
+            writeAll("discovery: {file: 'engines.d/*.yaml', everySeconds: 1}\nengines:\n" + engine("a", NOBODY, ""));
+            reload(sidecar);
+            Files.writeString(found.resolve("b.yaml"), engine("b", URI.create("http://127.0.0.1:10"), ""));
+            Eventually.see("it is followed", () -> http.get("/api/v1/engines/b").status(), status -> status == 200);
+        }
+    }
+
+    @Test
+    void pauseOfAPerson_outlivesAnEngineThatIsFollowedAnew() {
+        try (Emulator first = emulator();
+                Sidecar sidecar = start(write(engine("a", first.uri(), "")));
+                SidecarClient a = new SidecarClient(sidecar.uri(), "a")) {
+            assertThat(a.http.post("/api/v1/engines/a/pause", "").status()).isEqualTo(200);
+            write(engine("a", first.uri(), ", automaticLeaseSeconds: 30"));
+            assertThat(reload(sidecar).getJsonArray("followedAnew")).containsExactly("a");
+            Eventually.see("the pause", a::engine, seen -> seen.getBoolean("keepsHeld"));
         }
     }
 }

@@ -228,4 +228,32 @@ class RepeatedCallsTest {
     private static Consumer<Throwable> refused(int status) {
         return thrown -> assertThat(((ApiError) thrown).status()).isEqualTo(status);
     }
+
+    @Test
+    void changesOfLeases_moreThanMayCome_areRefusedWith429() throws IOException {
+        try (ServedApi api = serve(HttpLimits.defaults().withRates(1, 50))) {
+            int status = 0;
+            for (int i = 0; i < 20 && status != 429; i++) {
+                status = api.http
+                        .send("PATCH", SidecarClient.HOLDS + "/1", "{\"leaseSeconds\":1}")
+                        .status();
+            }
+            assertThat(status).isEqualTo(429);
+        }
+    }
+
+    @Test
+    void repeatedAnswer_saysWhereTheHoldIs() throws IOException {
+        String wish = "{\"hashes\":[7],\"leaseSeconds\":60}";
+        String request = "POST " + SidecarClient.HOLDS + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                + "Content-Type: application/json\r\nIdempotency-Key: one\r\nContent-Length: " + wish.length()
+                + "\r\n\r\n" + wish;
+        try (ServedApi api = serve(HttpLimits.defaults());
+                RawClient raw = new RawClient(api.uri)) {
+            assertThat(raw.exchange(request)).startsWith("HTTP/1.1 201 ").contains("location: ");
+            assertThat(raw.exchange(request))
+                    .contains("idempotent-replayed: true")
+                    .contains("location: /api/v1/engines/demo/holds/1");
+        }
+    }
 }

@@ -11,6 +11,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The API on a loopback port, whatever its configuration says, with an engine that nobody asks. */
 final class ServedApi implements AutoCloseable {
@@ -23,6 +24,9 @@ final class ServedApi implements AutoCloseable {
     final URI uri;
     private final Vertx vertx;
     private final Unstarted around;
+    /** Whether it is about to end. */
+    final AtomicBoolean closing = new AtomicBoolean();
+
     private final HttpApi api;
 
     ServedApi(Path state, Listen listen, HttpLimits limits) throws IOException {
@@ -40,7 +44,7 @@ final class ServedApi implements AutoCloseable {
                 around.thread,
                 registry,
                 overviews,
-                () -> false,
+                closing::get,
                 new NoOperations());
         HttpServer server = vertx.createHttpServer(HttpApi.serverOptions("127.0.0.1", 0));
         api.serve(server);

@@ -15,7 +15,9 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.Inet4Address;
 import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
@@ -26,10 +28,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -273,6 +277,24 @@ class SidecarLifeTest {
                     seen -> seen.contains("route=\"/api/v1/engines\""));
 
             assertThat(text).contains("vertx_http_server_requests_total{").contains("holdfast_poll_lag_seconds");
+        }
+    }
+
+    @Test
+    void whoeverListensBeyondThisMachine_isAskedForByItsOwnAddress() throws IOException {
+        Optional<InetAddress> own = NetworkInterface.networkInterfaces()
+                .flatMap(NetworkInterface::inetAddresses)
+                .filter(address -> address instanceof Inet4Address && !address.isLoopbackAddress())
+                .findFirst();
+        Assumptions.assumeTrue(own.isPresent(), "a machine with the loopback address alone");
+        SidecarConfig config = SidecarConfig.parse(
+                TestBed.yaml(state, NOBODY, "").replace("{port: 0}", "{host: 0.0.0.0, port: 0}"), "test");
+        try (Sidecar sidecar = Sidecar.start(vertx, config);
+                Socket socket = new Socket(own.get(), sidecar.uri().getPort())) {
+            RawClient.send(
+                    socket,
+                    "GET /livez HTTP/1.1\r\nHost: " + own.get().getHostAddress() + "\r\nConnection: close\r\n\r\n");
+            assertThat(RawClient.read(socket)).startsWith("HTTP/1.1 200 ");
         }
     }
 }

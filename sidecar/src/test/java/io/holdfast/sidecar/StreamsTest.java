@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.sidecar.Listening.Event;
 import io.holdfast.sidecar.SidecarConfig.Listen;
+import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -330,5 +331,73 @@ class StreamsTest {
         return IntStream.range(0, decisions.size())
                 .mapToObj(i -> decisions.getJsonObject(i).getString("id"))
                 .toList();
+    }
+
+    @Test
+    void decisionStreamOfOneEngine_isOfThatAlone() {
+        Vertx vertx = Vertx.vertx();
+        String yaml = TestBed.yaml(state, URI.create("http://127.0.0.1:9"), "")
+                + "  - {id: other, type: sglang, url: 'http://127.0.0.1:10'}\n";
+        try (Sidecar sidecar = Sidecar.start(vertx, SidecarConfig.parse(yaml, "test.yaml"));
+                SidecarClient demo = new SidecarClient(sidecar.uri());
+                SidecarClient other = new SidecarClient(sidecar.uri(), "other");
+                Listening listening = new Listening(sidecar.uri().resolve(DECISIONS + "/stream?engine=demo"))) {
+            assertThat(other.hold(new long[] {7}, 600).status()).isEqualTo(201);
+            Eventually.see(
+                    "the other one is decided about",
+                    () -> ids(other.http.get(DECISIONS + "?engine=other").json()),
+                    ids -> !ids.isEmpty());
+            assertThat(demo.hold(new long[] {7}, 600).status()).isEqualTo(201);
+            Eventually.see(
+                    "this one is told",
+                    listening::events,
+                    events -> events.stream()
+                            .anyMatch(event -> "demo".equals(event.json().getString("engine"))));
+            assertThat(listening.events())
+                    .extracting(event -> event.json().getString("engine"))
+                    .containsOnly("demo");
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+    }
+
+    @Test
+    void stream_asksProxiesNotToCollectIt() throws IOException {
+        try (ServedApi api = new ServedApi(state, Listen.defaults(), HttpLimits.defaults());
+                Listening listening = new Listening(api.uri.resolve(DECISIONS + "/stream"))) {
+            assertThat(listening.header("x-accel-buffering")).isEqualTo("no");
+        }
+    }
+
+    @Test
+    void sidecarThatEnds_isNotReady() throws IOException {
+        try (ServedApi api = new ServedApi(state, Listen.defaults(), HttpLimits.defaults())) {
+            api.closing.set(true);
+            Http.Answer ready = api.http.get("/readyz");
+            assertThat(ready.status()).isEqualTo(503);
+            assertThat(ready.json().getJsonArray("reasons")).contains("the sidecar is shutting down");
+            assertThat(api.http.get("/livez").status()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void sidecarThatEnds_takesNoHold() throws IOException {
+        try (ServedApi api = new ServedApi(state, Listen.defaults(), HttpLimits.defaults())) {
+            api.closing.set(true);
+            Http.Answer refused = api.http.post(SidecarClient.HOLDS, "{\"hashes\":[7],\"leaseSeconds\":60}");
+            assertThat(refused.status()).isEqualTo(503);
+            assertThat(refused.error()).isEqualTo("The sidecar is shutting down; ask the next one.");
+        }
+    }
+
+    /** What was let go of a moment ago would be held again, and stay so. */
+    @Test
+    void sidecarThatEnds_doesNotResume() throws IOException {
+        try (ServedApi api = new ServedApi(state, Listen.defaults(), HttpLimits.defaults())) {
+            api.closing.set(true);
+            Http.Answer refused = api.http.post("/api/v1/engines/demo/resume", "");
+            assertThat(refused.status()).isEqualTo(503);
+            assertThat(refused.error()).isEqualTo("The sidecar is shutting down; ask the next one.");
+        }
     }
 }

@@ -427,4 +427,25 @@ final class TtftLoopTest {
                 .contains("ttftWindowSeconds");
         assertThat(loop.effect().windows()).as("half of each window counts").isEqualTo(2);
     }
+
+    @Test
+    void queue_inAnOnWindow_countsForNothing() {
+        waiting = 20;
+        windows(10);
+        assertThat(loop.effect().windows()).isZero();
+        assertThat(reason()).endsWith("so holds stay on until the queue is shorter");
+    }
+
+    @Test
+    void slowerTokens_afterProof_areHarmful() {
+        on = 0.05;
+        windows(14);
+        assertThat(state()).isEqualTo(State.PROVEN);
+        itlOn = 0.06;
+        for (int i = 0; i < 400 && state() == State.PROVEN; i++) {
+            windows(1);
+        }
+        assertThat(state()).isEqualTo(State.HARMFUL);
+        assertThat(reason()).isEqualTo("holds lengthen the time between tokens");
+    }
 }

@@ -1012,4 +1012,51 @@ final class PinsTest {
         assertThat(next.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
         assertThat(next.engine.pins).containsEntry(2L, 1);
     }
+
+    @Test
+    void pin_thatMayArriveLate_andWhoseBlockLeft_isKept() {
+        harness.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.stored(1, 2);
+        harness.engine.unpinAnswers.add(Outcome.Kind.MISSING);
+        var unused = harness.ask(Duration.ofSeconds(30), 1, 2);
+        harness.settle();
+        harness.removed(2, 1);
+        harness.stored(1, 2, 3);
+        harness.storedUnder(2, 9);
+        harness.removed(3);
+        harness.settle();
+        harness.takeLog();
+        harness.pass(Duration.ofSeconds(61));
+        harness.stored(50);
+        harness.pass(Duration.ofSeconds(1));
+        assertThat(harness.takeLog()).doesNotContain("unpin 2");
+        assertThat(harness.controller.view().pins().kept()).isEqualTo(1);
+    }
+
+    @Test
+    void pin_thatNeedsNoEnd_whoseBlockLeft_isUnpinnedAtOnce() {
+        harness.engine.traits = BackendTraits.hard().needing(Need.UNAMBIGUOUS_HASH);
+        harness.engine.late = true;
+        harness.stored(1, 2);
+        long id = leftWhileUnderWay();
+        harness.stored(1, 2, 3);
+        harness.engine.late = false;
+        harness.engine.unanswered.remove().run();
+        harness.settle();
+        harness.controller.release(id);
+        harness.settle();
+        assertThat(harness.takeLog()).contains("unpin 2");
+        assertThat(harness.engine.pins).isEmpty();
+    }
+
+    @Test
+    void pin_whoseBlockCameBackInTheMiddleOfWhatIsThere_isUnpinned() {
+        harness.engine.late = true;
+        harness.stored(1, 2);
+        long id = leftWhileUnderWay();
+        harness.stored(1, 2, 3);
+        answered(id);
+        assertThat(harness.takeLog()).contains("unpin 2");
+        assertThat(harness.engine.pins).isEmpty();
+    }
 }
