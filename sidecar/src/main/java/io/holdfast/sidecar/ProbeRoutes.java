@@ -84,7 +84,8 @@ final class ProbeRoutes implements HttpApi.Routes {
         if (reasons.isEmpty()) {
             api.reply(context, 200, said);
         } else {
-            api.refuse(context, 503, "Not ready: " + reasons.getFirst() + ".", said);
+            String first = reasons.getFirst();
+            api.refuse(context, 503, "Not ready: " + first + (first.endsWith(".") ? "" : "."), said);
         }
     }
 
