@@ -1,7 +1,5 @@
 package io.holdfast.core.index;
 
-import java.util.OptionalLong;
-
 /**
  * Whether events come late, by the stamps of their publisher, whose clock is not ours: what counts is by how much more than
  * the least that was seen in the last minutes.
@@ -14,7 +12,8 @@ final class Lateness {
     private long least = UNKNOWN;
     private long leastBefore = UNKNOWN;
     private long slot;
-    private OptionalLong lateNanos = OptionalLong.empty();
+    private boolean wasLate;
+    private long lateNanos;
 
     void heard(long nowNanos, long stampMicros) {
         if (stampMicros <= 0) {
@@ -28,7 +27,8 @@ final class Lateness {
         long onTheWay = nowNanos / 1_000 - stampMicros;
         least = Math.min(least, onTheWay);
         if (onTheWay - Math.min(least, leastBefore) > MOST_MICROS) {
-            lateNanos = OptionalLong.of(nowNanos);
+            wasLate = true;
+            lateNanos = nowNanos;
         }
     }
 
@@ -43,6 +43,6 @@ final class Lateness {
 
     /** Whether a batch came late within so many nanoseconds. */
     boolean late(long nowNanos, long within) {
-        return lateNanos.isPresent() && nowNanos - lateNanos.getAsLong() < within;
+        return wasLate && nowNanos - lateNanos < within;
     }
 }
