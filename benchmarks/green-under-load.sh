@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Does a busy machine change what the tests and the demo say? Starts two busy loops for each core and beside them runs, N times
-# each, the demo and the test classes that start servers or give verdicts; prints a table of what came out.
+# each, the demo and the test classes that start servers or give verdicts, or the whole of ./mvnw verify; prints a table of what
+# came out.
 #
-#   benchmarks/green-under-load.sh [-n TIMES] [-l LOOPS_PER_CORE] [demo | tests | all]
+#   benchmarks/green-under-load.sh [-n TIMES] [-l LOOPS_PER_CORE] [demo | tests | verify | all]
+#
+# all is demo and tests.
 #
 # Exits 0 when every run was green; a demo that says that the machine was too busy (exit code 3) is, twice of ten at most.
 set -euo pipefail
@@ -14,15 +17,15 @@ while getopts 'n:l:' option; do
   case $option in
     n) times=$OPTARG ;;
     l) loops=$OPTARG ;;
-    *) sed -n '2,7p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,10p' "$0" >&2; exit 2 ;;
   esac
 done
 shift $((OPTIND - 1))
 what=${1:-all}
-case $what in demo | tests | all) ;; *) sed -n '2,7p' "$0" >&2; exit 2 ;; esac
+case $what in demo | tests | verify | all) ;; *) sed -n '2,10p' "$0" >&2; exit 2 ;; esac
 
 # A test class that starts servers or child processes, or that waits for what a network brings.
-tests=$(grep -rlE 'Emulator\.start|Sidecar\.start|TestBed|Child\.start|ChildSidecar|StubEngine|HttpServer|ZContext|EventPublisher|VirtualExperiment|SmallDemo|EmulatedUnit|CannedEngine|ServedApi|PinnedEngine|Harness' \
+classes=$(grep -rlE 'Emulator\.start|Sidecar\.start|TestBed|Child\.start|ChildSidecar|StubEngine|HttpServer|ZContext|EventPublisher|VirtualExperiment|SmallDemo|EmulatedUnit|CannedEngine|ServedApi|PinnedEngine|Harness' \
   --include='*Test.java' */src/test examples/*/src/test | xargs -n1 basename | sed 's/\.java$//' | sort -u | paste -sd,)
 modules=kv-events,adapters-http,adapters-sglang,adapters-vllm,emulator,sidecar,loadtest,app,examples/router
 
@@ -36,8 +39,8 @@ trap stop EXIT
 trap 'exit 130' INT TERM
 
 # Built before the load begins: how long a build takes is not the question.
-if [ "$what" != tests ]; then ./holdfast --version >/dev/null; fi
-if [ "$what" != demo ]; then ./mvnw -q -B -DskipTests test-compile; fi
+case $what in demo | all) ./holdfast --version >/dev/null ;; esac
+case $what in tests | all) ./mvnw -q -B -DskipTests test-compile ;; esac
 
 for _ in $(seq $(($(getconf _NPROCESSORS_ONLN) * loops))); do
   (while :; do :; done) &
@@ -62,26 +65,35 @@ run() { # name number command...
   last=$code
 }
 
-if [ "$what" != tests ]; then
-  unsure=0
+demos() {
+  local unsure=0 wrong=0
   for number in $(seq "$times"); do
     run demo "$number" ./holdfast demo
     case $last in
       0) ;;
       3) unsure=$((unsure + 1)) ;;
-      *) bad=$((bad + 1)) ;;
+      *) wrong=$((wrong + 1)) ;;
     esac
   done
-  echo "demo: $((times - bad - unsure)) right, $unsure too busy to tell, $bad wrong"
+  echo "demo: $((times - wrong - unsure)) right, $unsure too busy to tell, $wrong wrong"
+  bad=$((bad + wrong))
   if [ $((unsure * 10)) -gt $((times * 2)) ]; then bad=$((bad + 1)); fi
-fi
-if [ "$what" != demo ]; then
-  red=0
+}
+
+tests() { # name, Maven's arguments
+  local name=$1 red=0
+  shift
   for number in $(seq "$times"); do
-    run tests "$number" ./mvnw -q -B -pl "$modules" -am -Dtest="$tests" -Dsurefire.failIfNoSpecifiedTests=false test
+    run "$name" "$number" ./mvnw -q -B "$@"
     [ "$last" -eq 0 ] || red=$((red + 1))
   done
-  echo "tests: $((times - red)) green, $red red"
+  echo "$name: $((times - red)) green, $red red"
   bad=$((bad + red))
-fi
+}
+
+case $what in demo | all) demos ;; esac
+case $what in
+  tests | all) tests tests -pl "$modules" -am -Dtest="$classes" -Dsurefire.failIfNoSpecifiedTests=false test ;;
+  verify) tests verify verify ;;
+esac
 [ "$bad" -eq 0 ]
