@@ -44,7 +44,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private Tier openTier = Tier.GPU;
     private int openOffsets;
 
-    /* The last block stored, which the next store most likely goes on from; no position once anything went. */
+    /* The last block stored, which the next store most likely goes on from; no position once it may have gone. */
     private long lastHash;
     private int lastPosition;
 
@@ -137,7 +137,11 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     @Override
     public final void removed(long[] hashes, int from, int to, Tier tier, int group) {
         if (group == mainGroup) {
-            lastPosition = 0;
+            for (int i = from; i < to; i++) {
+                if (hashes[i] == lastHash) {
+                    lastPosition = 0;
+                }
+            }
             for (int next = from; next < to; next += AHEAD) {
                 remove(hashes, next, Math.min(to, next + AHEAD), tier);
             }
