@@ -162,13 +162,14 @@ public final class BlockTree {
     private boolean walk(long[] path, int from, int count, Matches into) {
         Strips.Page[] pages = strips.pages();
         int[][] lists = holders.pages();
+        boolean byBit = into.deepestTier() == 0 && into.caches() <= Holders.BY_BIT;
         int above = Strips.ROOT;
         int done = 0;
         while (done < count) {
             int at = from + done;
             int strip = child(pages, above, path[at]);
             if (strip == Strips.NO_STRIP) {
-                return true;
+                break;
             }
             Strips.Page page = Strips.page(pages, strip);
             int version = awaitStable(page, strip);
@@ -180,7 +181,9 @@ public final class BlockTree {
             if (same <= 0 || Strips.parent(page, strip) != above) {
                 return false;
             }
-            int further = holders(page, strip, done, same, lists, into);
+            int further = byBit
+                    ? holdersByBit(page, strip, done, same, lists, into)
+                    : holders(page, strip, done, same, lists, into);
             if (further < 0) {
                 return false;
             }
@@ -190,6 +193,7 @@ public final class BlockTree {
             done += same;
             above = (strip << Strips.OFFSET_BITS) | (same - 1);
         }
+        into.reached(into.along(), done);
         return true;
     }
 
@@ -234,20 +238,12 @@ public final class BlockTree {
         }
     }
 
-    /** Counts for each holder how far it goes on; how many of them hold all of it, or -1 for nonsense. */
+    /** Finds out for each holder how far it goes on; more than 0 if any of them holds all of it, -1 for nonsense. */
     private int holders(Strips.Page page, int strip, int done, int same, int[][] lists, Matches into) {
         int count = Strips.holderCount(page, strip);
         int list = Strips.holders(page, strip);
         int tiers = into.deepestTier();
         int caches = into.caches();
-        if (count == 1 && tiers == 0 && done > 0) {
-            // Nearly every strip, and long paths have hundreds.
-            int holder = Holders.holderOf(list);
-            return into.mayHold(holder >>> Holders.TIER_BITS)
-                            && into.advance(holder, done, same, Holders.presenceOf(list))
-                    ? 1
-                    : 0;
-        }
         if (count > 1 && !Holders.within(lists, list, count)) {
             return -1;
         }
@@ -284,6 +280,50 @@ public final class BlockTree {
             }
         }
         return further;
+    }
+
+    /**
+     * The same where there is one tier and each cache has a bit. Those that hold all of the strip, as most do of what all
+     * requests share, go on together; only the others are looked up. How far a cache goes is written when it goes no further.
+     */
+    private static int holdersByBit(Strips.Page page, int strip, int done, int same, int[][] lists, Matches into) {
+        int count = Strips.holderCount(page, strip);
+        int list = Strips.holders(page, strip);
+        if (count > 1 && !Holders.within(lists, list, count)) {
+            return -1;
+        }
+        long along = done == 0 ? -1L : into.along();
+        long full = count > 1 && done > 0 ? along & Strips.full(page, strip) : 0;
+        long further = full;
+        long open = along & ~full;
+        for (int index = 0; index < count && open != 0; index++) {
+            int entry = count == 1 ? list : Holders.entry(lists, list, index);
+            int holder = Holders.holderOf(entry);
+            int cache = holder >>> Holders.TIER_BITS;
+            if (cache >= into.caches() || (holder & Holders.TIERS - 1) != Tier.GPU.rank) {
+                return -1;
+            }
+            long bit = 1L << cache;
+            if ((open & bit) == 0) {
+                continue;
+            }
+            open &= ~bit;
+            int held = Math.min(Integer.numberOfTrailingZeros(~Holders.presenceOf(entry)), same);
+            if (done == 0 && held > 0) {
+                into.makeRoom(cache);
+                into.found(cache);
+            }
+            if (held == same) {
+                further |= bit;
+            } else if (done + held > 0) {
+                into.reached(bit, done + held);
+            }
+        }
+        if (done > 0) {
+            into.reached(open, done);
+        }
+        into.along(further);
+        return further == 0 ? 0 : 1;
     }
 
     private boolean unchanged(Matches seen) {

@@ -9,11 +9,16 @@ import java.util.Arrays;
  * A strip that one holder holds blocks of, which is nearly every one, keeps the entry in itself; of more it keeps a list,
  * sorted by holder and without empty entries, so that the tiers of one cache stand side by side. Lists have room for a power
  * of two, and come from pages that never move.
+ *
+ * <p>A prompt that all requests share is held whole by most caches, so the first {@value #BY_BIT} caches that hold all sixteen
+ * blocks of a strip on the GPU have a bit in it as well, and a reader goes on with all of them at once.
  */
 final class Holders {
     static final int TIER_BITS = 2;
     static final int TIERS = 1 << TIER_BITS;
     static final int MOST = 1 << 16;
+    /** Caches that have a bit of their own in a strip. */
+    static final int BY_BIT = Long.SIZE;
 
     private static final int PRESENCE_BITS = 16;
     private static final int PRESENCE = 0xFFFF;
@@ -96,14 +101,17 @@ final class Holders {
         int holders = Strips.holders(page, strip);
         int fresh = holder << PRESENCE_BITS | offsets;
         if (count == 0) {
+            turnFull(strip, 0, fresh);
             strips.holders(strip, fresh, 1, 0);
             return 0;
         }
         if (count == 1) {
             if (holderOf(holders) == holder) {
+                turnFull(strip, holders, holders | offsets);
                 strips.holders(strip, holders | offsets, 1, 0);
                 return holders & offsets;
             }
+            turnFull(strip, 0, fresh);
             int list = allocate(1);
             boolean first = holder < holderOf(holders);
             set(list, 0, first ? fresh : holders);
@@ -114,9 +122,11 @@ final class Holders {
         int index = index(holders, count, holder);
         int entry = index < count ? entry(pages, holders, index) : 0;
         if (index < count && holderOf(entry) == holder) {
+            turnFull(strip, entry, entry | offsets);
             set(holders, index, entry | offsets);
             return entry & offsets;
         }
+        turnFull(strip, 0, fresh);
         int list = holders;
         int sizeClass = Strips.holderClass(page, strip);
         if (count == 1 << sizeClass) {
@@ -142,6 +152,7 @@ final class Holders {
             }
             strips.touch(strip);
             int left = holders & ~offsets;
+            turnFull(strip, holders, left);
             strips.holders(strip, left, presenceOf(left) == 0 ? 0 : 1, 0);
             return holders & offsets;
         }
@@ -152,6 +163,7 @@ final class Holders {
         }
         strips.touch(strip);
         int left = entry & ~offsets;
+        turnFull(strip, entry, left);
         if (presenceOf(left) != 0) {
             set(holders, index, left);
             return entry & offsets;
@@ -166,6 +178,17 @@ final class Holders {
             strips.holders(strip, holders, count - 1, sizeClass);
         }
         return entry & offsets;
+    }
+
+    /** Keeps the strip's bits right when an entry becomes another of the same holder; 0 is none. */
+    private void turnFull(int strip, int before, int after) {
+        boolean was = presenceOf(before) == PRESENCE;
+        boolean is = presenceOf(after) == PRESENCE;
+        int cache = holderOf(was ? before : after) >>> TIER_BITS;
+        boolean onGpu = (holderOf(was ? before : after) & TIERS - 1) == Tier.GPU.rank;
+        if (was != is && onGpu && cache < BY_BIT) {
+            strips.turnFull(strip, cache);
+        }
     }
 
     /** Where the holder is in a list, or would have to be. */

@@ -11,6 +11,9 @@ public final class Matches {
     /** By holder: how many leading blocks. */
     private int[] reach = new int[16 << Holders.TIER_BITS];
 
+    /** Caches that hold all of the path that was walked; only where each has a bit. */
+    private long along;
+
     private int[] caches = new int[16];
     private int count;
     private int deepestTier;
@@ -52,6 +55,7 @@ public final class Matches {
         }
         count = 0;
         visited = 0;
+        along = 0;
         deepestTier = deepest;
         cacheLimit = limit;
     }
@@ -85,6 +89,22 @@ public final class Matches {
 
     int version(int index) {
         return versions[index];
+    }
+
+    long along() {
+        return along;
+    }
+
+    /** Which caches hold all of the path up to here. */
+    void along(long bits) {
+        along = bits;
+    }
+
+    /** These caches hold so many leading blocks, and no more. */
+    void reached(long bits, int blocks) {
+        for (long left = bits; left != 0; left &= left - 1) {
+            reach[Long.numberOfTrailingZeros(left) << Holders.TIER_BITS] = blocks;
+        }
     }
 
     /** Makes room for a cache that may hold the first block. */

@@ -53,6 +53,8 @@ final class Strips {
     static final class Page {
         final long[] names = new long[PER_PAGE << OFFSET_BITS];
         final int[] fields = new int[PER_PAGE << FIELD_BITS];
+        /** By strip: a bit for each of the first caches that hold all sixteen blocks on the GPU. */
+        final long[] full = new long[PER_PAGE];
     }
 
     private volatile Page[] shared = {new Page()};
@@ -115,6 +117,10 @@ final class Strips {
 
     static int holderClass(Page page, int strip) {
         return page.fields[fields(strip) + HOLDER_COUNT] >>> 24;
+    }
+
+    static long full(Page page, int strip) {
+        return page.full[strip & PAGE_MASK];
     }
 
     private static int fields(int strip) {
@@ -273,6 +279,11 @@ final class Strips {
         int[] fields = page(strip).fields;
         fields[fields(strip) + HOLDERS] = holders;
         fields[fields(strip) + HOLDER_COUNT] = count | sizeClass << 24;
+    }
+
+    /** Adds or takes the bit of a cache that holds all blocks, or does no more. */
+    void turnFull(int strip, int cache) {
+        page(strip).full[strip & PAGE_MASK] ^= 1L << cache;
     }
 
     /** Says that this strip changes in this batch: readers wait for {@link #publish} from now on. */
