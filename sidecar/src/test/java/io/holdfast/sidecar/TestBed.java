@@ -40,14 +40,9 @@ final class TestBed implements AutoCloseable {
     }
 
     static TestBed with(EmulatorSettings settings, Path state, String engineKeys) {
-        TestBed bed = unmet(settings, state, engineKeys);
+        TestBed bed = new TestBed(settings, state, engineKeys);
         bed.meet();
         return bed;
-    }
-
-    /** Before the engine has served anything; {@link #meet} is still to come. */
-    static TestBed unmet(EmulatorSettings settings, Path state, String engineKeys) {
-        return new TestBed(settings, state, engineKeys);
     }
 
     /** With the three keys that an engine needs, and this backend. */
