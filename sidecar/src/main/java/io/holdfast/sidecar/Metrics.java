@@ -29,6 +29,7 @@ import io.vertx.micrometer.MicrometerMetricsOptions;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
@@ -55,6 +56,8 @@ final class Metrics {
     static MicrometerMetricsOptions http() {
         return new MicrometerMetricsOptions()
                 .setEnabled(true)
+                // Vert.x keeps registries by name for the whole process, and gives the first one to all that share its.
+                .setRegistryName(UUID.randomUUID().toString())
                 .addLabels(Label.HTTP_CODE, Label.HTTP_ROUTE)
                 .setServerRequestTagsProvider(
                         request -> Tags.of("method", method(request.method().name())));

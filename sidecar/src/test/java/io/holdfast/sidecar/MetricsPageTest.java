@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -36,8 +37,7 @@ class MetricsPageTest {
     void documentedMetrics_areThoseOfARunningSidecar() throws IOException {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         Vertx vertx = Sidecar.instrumented(registry);
-        SidecarConfig config = TestBed.config(state, URI.create("http://127.0.0.1:1"), "");
-        try (Sidecar sidecar = Sidecar.start(vertx, config, registry, Seams.none());
+        try (Sidecar sidecar = sidecar(vertx, state, registry);
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             client.hold(new long[] {1}, 1);
             // Vert.x counts an answer after it was sent, so the page lists it a moment later.
@@ -49,6 +49,33 @@ class MetricsPageTest {
         } finally {
             vertx.close().toCompletionStage().toCompletableFuture().join();
         }
+    }
+
+    @Test
+    void sidecarsOfOneProcess_countTheirOwnRequests() {
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        Vertx vertx = Sidecar.instrumented(registry);
+        PrometheusMeterRegistry other = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        Vertx others = Sidecar.instrumented(other);
+        try (Sidecar sidecar = sidecar(vertx, state.resolve("one"), registry);
+                Sidecar beside = sidecar(others, state.resolve("other"), other);
+                SidecarClient client = new SidecarClient(sidecar.uri());
+                SidecarClient asked = new SidecarClient(beside.uri())) {
+            for (SidecarClient one : List.of(client, asked)) {
+                Eventually.see(
+                        "the page counts what was asked",
+                        () -> one.http.get("/metrics").text(),
+                        text -> text.contains("vertx_http_server_requests_total{code=\"200\",method=\"GET\""));
+            }
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+            others.close().toCompletionStage().toCompletableFuture().join();
+        }
+    }
+
+    private static Sidecar sidecar(Vertx vertx, Path state, PrometheusMeterRegistry registry) {
+        SidecarConfig config = TestBed.config(state, URI.create("http://127.0.0.1:1"), "");
+        return Sidecar.start(vertx, config, registry, Seams.none());
     }
 
     private static Map<String, Metric> documented() throws IOException {
