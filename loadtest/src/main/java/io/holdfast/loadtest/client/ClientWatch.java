@@ -20,6 +20,7 @@ final class ClientWatch {
 
     private final Vertx vertx;
     private final LongSupplier nanos;
+    private final LongSupplier dateMillis;
     private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     private final List<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans().stream()
             .filter(collector -> !collector.getName().endsWith(BESIDE))
@@ -30,9 +31,10 @@ final class ClientWatch {
     private long ticked;
     private long still;
 
-    ClientWatch(Vertx vertx, LongSupplier nanos) {
+    ClientWatch(Vertx vertx, LongSupplier nanos, LongSupplier dateMillis) {
         this.vertx = vertx;
         this.nanos = nanos;
+        this.dateMillis = dateMillis;
     }
 
     /** Forgets what it saw. */
@@ -80,7 +82,7 @@ final class ClientWatch {
     private Mark mark() {
         return new Mark(
                 nanos.getAsLong(),
-                TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()),
+                TimeUnit.MILLISECONDS.toNanos(dateMillis.getAsLong()),
                 Math.max(0, threads.getCurrentThreadCpuTime()),
                 ProcessHandle.current()
                         .info()

@@ -83,11 +83,20 @@ final class EngineClient implements AutoCloseable {
     private int load;
 
     EngineClient(Vertx vertx, URI engine, HttpSettings settings, LongSupplier nanos) {
-        this(vertx, engine, settings, true, nanos);
+        this(vertx, engine, settings, true, nanos, System::currentTimeMillis);
     }
 
-    /** @param streams whether answers come in streams */
-    EngineClient(Vertx vertx, URI engine, HttpSettings settings, boolean streams, LongSupplier nanos) {
+    /**
+     * @param streams whether answers come in streams
+     * @param dateMillis the date, which is watched beside the monotonic clock
+     */
+    EngineClient(
+            Vertx vertx,
+            URI engine,
+            HttpSettings settings,
+            boolean streams,
+            LongSupplier nanos,
+            LongSupplier dateMillis) {
         this.vertx = vertx;
         this.streams = streams;
         this.engine = engine;
@@ -97,7 +106,7 @@ final class EngineClient implements AutoCloseable {
         this.timeoutMillis = settings.requestTimeout().toMillis();
         this.nanos = nanos;
         this.context = vertx.getOrCreateContext();
-        this.watch = new ClientWatch(vertx, nanos);
+        this.watch = new ClientWatch(vertx, nanos, dateMillis);
         HttpClientOptions options = new HttpClientOptions()
                 .setProtocolVersion(HttpVersion.HTTP_1_1)
                 .setKeepAlive(true)

@@ -14,6 +14,7 @@ import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.testing.SteadyClock;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.Salt;
@@ -67,7 +68,7 @@ final class ControlsOverHttpTest {
         for (EmulatorSettings settings : new EmulatorSettings[] {SGLANG, VLLM}) {
             try (Emulator emulator = Emulator.start(vertx, settings);
                     HttpEngine engine = engine(emulator, route, "")) {
-                RunEnvironment environment = new RunEnvironment(engine, Arms.none(), RunClock.system());
+                RunEnvironment environment = new RunEnvironment(engine, Arms.none(), new SteadyClock());
                 RunPlan plan = RunPlan.ofControls(environment, WORKLOAD, SETTINGS);
                 ControlResult result = LoadTestRun.controls(
                         environment,
@@ -106,7 +107,7 @@ final class ControlsOverHttpTest {
     }
 
     private HttpEngine engine(Emulator emulator, CompletionRoute route, String model) {
-        RunClock clock = RunClock.system();
+        RunClock clock = new SteadyClock();
         HttpSettings http = HttpSettings.defaults().withRoute(route);
         String asked = model.isEmpty()
                 ? HttpEngine.firstModel(emulator.uri(), http, clock).orElseThrow()

@@ -12,6 +12,7 @@ import io.holdfast.loadtest.client.ExistingServer;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.testing.SteadyClock;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
@@ -221,7 +222,7 @@ final class ControlRunTest {
     }
 
     private <T> T with(HttpSettings http, Function<RunEnvironment, T> task) {
-        RunClock clock = RunClock.system();
+        RunClock clock = new SteadyClock();
         try (HttpEngine tested = new HttpEngine(vertx, new ExistingServer(engine.uri()), http, clock)) {
             return task.apply(new RunEnvironment(tested, Arms.none(), clock));
         }

@@ -13,6 +13,7 @@ import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.Step;
+import io.holdfast.loadtest.testing.SteadyClock;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.holdfast.loadtest.testing.StubHolder;
 import io.holdfast.loadtest.workload.FloodShape;
@@ -39,7 +40,7 @@ final class LegProtocolTest {
     private final Vertx vertx = Vertx.vertx();
     private final StubEngine engine = StubEngine.start(vertx, 64);
     private final StubHolder holder = new StubHolder(engine);
-    private final RunClock clock = RunClock.system();
+    private final RunClock clock = new SteadyClock();
     private final HttpEngine tested = new HttpEngine(
             vertx,
             new ExistingServer(engine.uri()),

@@ -16,6 +16,7 @@ import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.testing.SteadyClock;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.holdfast.loadtest.testing.StubHolder;
 import io.holdfast.loadtest.workload.FloodShape;
@@ -315,7 +316,7 @@ final class LoadTestRunTest {
     }
 
     private Result run(LoadTestSettings settings, ArmSwitch with, ServerUnit unit) {
-        RunClock clock = RunClock.system();
+        RunClock clock = new SteadyClock();
         try (HttpEngine tested = new HttpEngine(vertx, unit, HttpSettings.defaults(), clock)) {
             return LoadTestRun.run(
                     new RunEnvironment(tested, with, clock),
