@@ -76,7 +76,12 @@ public final class HttpEngine implements EngineUnderTest {
         this.control = new EngineControl(unit.uri(), settings, clock, waiting, unit::ended);
         this.engines = new EngineControls(unit.engines(), settings, clock);
         this.client = new EngineClient(
-                vertx, unit.uri(), settings, streams, clock::nanos, () -> clock.now().toEpochMilli());
+                vertx,
+                unit.uri(),
+                settings,
+                streams,
+                clock::nanos,
+                () -> clock.now().toEpochMilli());
         this.streams = streams;
         this.waiting = waiting;
     }
