@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class BlockTreeModelTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     /** For each naming. */
-    private static final int SEEDS = DEEP ? 100 : 6;
+    private static final int SEEDS = DEEP ? 100 : 7;
 
     private static final int STEPS = DEEP ? 20_000 : 600;
     private static final int MOST_ATTEMPTS = 4_000;
@@ -35,18 +35,26 @@ final class BlockTreeModelTest {
     @ParameterizedTest
     @EnumSource(Naming.class)
     void tree_manyBlocks_equalsOracle(Naming naming) {
-        play(naming, 0, DEEP ? 2_000 : 60, new Temper(2, 400_000, 4_000, 0.002, 0.0005, 0, 1), new SplittableRandom(1));
+        play(
+                naming,
+                0,
+                DEEP ? 2_000 : 60,
+                new Temper(2, 400_000, 4_000, 0.05, 0.002, 0.0005, 0, 1),
+                new SplittableRandom(1));
     }
 
     private static Temper temper(int seed, SplittableRandom random) {
         double nonsense = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 0.02 : 0.2;
-        return switch (seed % 6) {
-            case 0 -> new Temper(5, random.nextInt(3, 24), 24, 0.3, 0.2, nonsense, 60);
-            case 1 -> new Temper(2, random.nextInt(24, 120), 60, 0.1, 0.05, nonsense, 30);
-            case 2 -> new Temper(4, random.nextInt(100, 400), 400, 0.05, 0.01, nonsense, 10);
-            case 3 -> new Temper(3, random.nextInt(400, 4_000), 100, 0.03, 0.02, nonsense, 4);
-            case 4 -> new Temper(60, random.nextInt(50, 300), 20, 0.1, 0.02, nonsense, 30);
-            default -> new Temper(2, random.nextInt(20_000, 60_000), 700, 0.004, 0.004, nonsense, 1);
+        double tiered = new double[] {0, 0.05, 0.4}[random.nextInt(3)];
+        return switch (seed % 7) {
+            case 0 -> new Temper(5, random.nextInt(3, 24), 24, tiered, 0.3, 0.2, nonsense, 60);
+            case 1 -> new Temper(2, random.nextInt(24, 120), 60, tiered, 0.1, 0.05, nonsense, 30);
+            case 2 -> new Temper(4, random.nextInt(100, 400), 400, tiered, 0.05, 0.01, nonsense, 10);
+            case 3 -> new Temper(3, random.nextInt(400, 4_000), 100, tiered, 0.03, 0.02, nonsense, 4);
+            case 4 -> new Temper(60, random.nextInt(50, 300), 20, tiered, 0.1, 0.02, nonsense, 30);
+            // More caches than there are bits for, in one tier.
+            case 5 -> new Temper(200, random.nextInt(50, 300), 20, 0, 0.1, 0.02, nonsense, 1);
+            default -> new Temper(2, random.nextInt(20_000, 60_000), 700, tiered, 0.004, 0.004, nonsense, 1);
         };
     }
 

@@ -55,8 +55,10 @@ final class BlockTreeReadersTest {
         for (int seed = 1; seed <= RUNS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
             int blocks = seed % 3 == 0 ? 40 : seed % 3 == 1 ? 400 : 3_000;
-            ScriptWriter.Temper temper =
-                    new ScriptWriter.Temper(seed % 3 == 0 ? 24 : 3, blocks, 200, 0.03, 0.02, seed % 2 * 0.05, 5);
+            // Where there is one tier, caches that hold a whole strip are told by bits.
+            double tiered = seed % 2 == 0 ? 0.4 : 0;
+            ScriptWriter.Temper temper = new ScriptWriter.Temper(
+                    seed % 3 == 0 ? 24 : 3, blocks, 200, tiered, 0.03, 0.02, seed % 2 * 0.05, 5);
             Universe universe = new Universe(naming, blocks, temper.branching(), temper.rooting(), random.split());
             Twins rehearsal = new Twins(naming);
             ScriptWriter writer = new ScriptWriter(universe, temper, random.split(), rehearsal.naives());

@@ -24,9 +24,20 @@ import java.util.SplittableRandom;
 
 /** Invents what engines do next, knowing what they hold, and how strange they are. */
 final class ScriptWriter {
-    /** How many caches and blocks there are, how long one announcement may be, and how much goes wrong. */
+    /**
+     * How many caches and blocks there are, how long one announcement may be, and how much goes wrong.
+     *
+     * @param tiered how many announcements may be of another tier than the GPU's
+     */
     record Temper(
-            int caches, int blocks, int longest, double branching, double rooting, double nonsense, int upheavals) {}
+            int caches,
+            int blocks,
+            int longest,
+            double tiered,
+            double branching,
+            double rooting,
+            double nonsense,
+            int upheavals) {}
 
     private static final Tier[] TIERS = Tier.values();
     private static final Gap.Cause[] CAUSES = Gap.Cause.values();
@@ -36,7 +47,6 @@ final class ScriptWriter {
     private final SplittableRandom random;
     private final Map<Integer, NaiveCache> caches;
     private final int mainGroup;
-    private final double tiered;
     private final List<Integer> stored = new ArrayList<>();
     private int target;
     private int phase;
@@ -49,7 +59,6 @@ final class ScriptWriter {
         this.random = random;
         this.caches = caches;
         mainGroup = random.nextInt(5) == 0 ? 1 : 0;
-        tiered = random.nextBoolean() ? 0.05 : 0.4;
     }
 
     /** The block that the last step was about. */
@@ -223,7 +232,7 @@ final class ScriptWriter {
     }
 
     private Tier tier() {
-        return random.nextDouble() < tiered ? TIERS[random.nextInt(TIERS.length)] : Tier.GPU;
+        return random.nextDouble() < temper.tiered() ? TIERS[random.nextInt(TIERS.length)] : Tier.GPU;
     }
 
     private int group() {
