@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Does a busy machine change what the tests and the demo say? Starts two busy loops for each core and beside them runs, N times
 # each, the demo and the test classes that start servers or give verdicts, or the whole of ./mvnw verify; prints a table of what
-# came out.
+# came out. With -s each run is also stopped, all its processes together, for a second at times that nobody foresees: what a
+# machine that gives its cores to others does to a program, and what finds tests that count on a moment.
 #
-#   benchmarks/green-under-load.sh [-n TIMES] [-l LOOPS_PER_CORE] [demo | tests | verify | all]
+#   benchmarks/green-under-load.sh [-n TIMES] [-l LOOPS_PER_CORE] [-s] [demo | tests | verify | all]
 #
 # all is demo and tests.
 #
@@ -11,18 +12,25 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+usage() {
+  sed -n '2,12p' "$0" >&2
+  exit 2
+}
+
 times=10
 loops=2
-while getopts 'n:l:' option; do
+stops=
+while getopts 'n:l:s' option; do
   case $option in
     n) times=$OPTARG ;;
     l) loops=$OPTARG ;;
-    *) sed -n '2,10p' "$0" >&2; exit 2 ;;
+    s) stops=yes ;;
+    *) usage ;;
   esac
 done
 shift $((OPTIND - 1))
 what=${1:-all}
-case $what in demo | tests | verify | all) ;; *) sed -n '2,10p' "$0" >&2; exit 2 ;; esac
+case $what in demo | tests | verify | all) ;; *) usage ;; esac
 
 # A test class that starts servers or child processes, or that waits for what a network brings.
 classes=$(grep -rlE 'Emulator\.start|Sidecar\.start|TestBed|Child\.start|ChildSidecar|StubEngine|HttpServer|ZContext|EventPublisher|VirtualExperiment|SmallDemo|EmulatedUnit|CannedEngine|ServedApi|PinnedEngine|Harness' \
@@ -31,8 +39,15 @@ modules=kv-events,adapters-http,adapters-sglang,adapters-vllm,emulator,sidecar,l
 
 work=$(mktemp -d)
 busy=()
+running=
+stopper=
 stop() {
   if [ ${#busy[@]} -gt 0 ]; then kill "${busy[@]}" 2>/dev/null || true; fi
+  if [ -n "$stopper" ]; then kill "$stopper" 2>/dev/null || true; fi
+  if [ -n "$running" ]; then
+    kill -CONT -- "-$running" 2>/dev/null || true
+    kill -- "-$running" 2>/dev/null || true
+  fi
   rm -rf "$work"
 }
 trap stop EXIT
@@ -52,10 +67,32 @@ bad=0
 row() { printf '%-6s %4s  %6s  %5s s  %s\n' "$@"; }
 row what run code time outcome
 
+# Further apart than the five seconds in which nothing is pinned after events came late, or else nothing ever is.
+stopping() { # process group
+  while sleep $((8 + RANDOM % 12)); do
+    kill -STOP -- "-$1" 2>/dev/null || return 0
+    sleep 1
+    kill -CONT -- "-$1"
+  done
+}
+
 run() { # name number command...
   local name=$1 number=$2 code=0 began=$SECONDS
   shift 2
-  "$@" >"$work/out" 2>&1 || code=$?
+  # In a process group of its own, which can be stopped.
+  setsid "$@" >"$work/out" 2>&1 &
+  running=$!
+  if [ -n "$stops" ]; then
+    stopping "$running" >/dev/null 2>&1 &
+    stopper=$!
+  fi
+  wait "$running" || code=$?
+  running=
+  if [ -n "$stopper" ]; then
+    kill "$stopper" 2>/dev/null || true
+    wait "$stopper" 2>/dev/null || true
+    stopper=
+  fi
   local outcome
   case $name in
     demo) outcome=$(grep -E '^\([ab]\) [A-Z]' "$work/out" | tr -s ' ' | paste -sd';' || true) ;;
