@@ -79,14 +79,16 @@ stopping() { # process group
 run() { # name number command...
   local name=$1 number=$2 code=0 began=$SECONDS
   shift 2
-  # In a process group of its own, which can be stopped.
-  setsid "$@" >"$work/out" 2>&1 &
+  # A job: it has a process group of its own, which can be stopped, and takes the interrupts that some tests send.
+  set -m
+  "$@" >"$work/out" 2>&1 &
   running=$!
+  set +m
   if [ -n "$stops" ]; then
     stopping "$running" >/dev/null 2>&1 &
     stopper=$!
   fi
-  wait "$running" || code=$?
+  wait -f "$running" || code=$?
   running=
   if [ -n "$stopper" ]; then
     kill "$stopper" 2>/dev/null || true
