@@ -15,20 +15,16 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a sidecar finds out about its holds beside an emulated engine, as its API tells it. */
-@Timeout(value = 20, unit = TimeUnit.MINUTES)
 final class TtftStatesTest {
     /*
      * Engine and sidecar live by a clock that goes so many times as fast as the machine's, so that a window takes a second
      * or two. What the machine takes for itself weighs as many times more; so holds that help save a
-     * quarter of all prefill, those that harm double it, and a gain that is missed is one of a third. How busy the machine
-     * is decides how many windows that takes, and not what is found; so rounds are what bounds it, and time only where it hangs.
+     * quarter of all prefill, those that harm double it, and a gain that is missed is one of a third: nothing here hangs on how busy the machine is.
      */
     private static final double PACE = 20;
     private static final int MOST_ROUNDS = 5_000;
