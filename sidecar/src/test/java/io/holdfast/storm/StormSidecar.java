@@ -24,6 +24,7 @@ import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.RankLoad;
 import io.holdfast.core.reading.Reading;
@@ -187,7 +188,7 @@ final class StormSidecar {
                                                 OptionalInt.of(written.longest()), written.longestAnswer()))
                                         : Optional.empty(),
                                 "--context-length"),
-                        written.automatic(),
+                        written.automatic() ? AutomaticHolds.ON : AutomaticHolds.OFF,
                         written.automaticLease(),
                         ControllerSettings.LEAST_SAVING,
                         written.tick(),
