@@ -225,6 +225,8 @@ final class SharedPrefixesTest {
         assertThat(seen().orElseThrow().losses()).as("nothing was evicted").isZero();
         assertThat(prefixes.sharing().lost()).isZero();
         loseAll();
+        // Both copies.
+        loseAll();
         user(20, 5);
         computedAgain(20, 5);
         assertThat(seen().orElseThrow().losses())
