@@ -343,7 +343,7 @@ record EngineOverview(
                 .findFirst()
                 .or(() -> view.alarms().stream().map(Budget.Alarm::sentence).findFirst())
                 .or(view::paused)
-                .or(() -> capabilities.filter(found -> !found.canPin()).map(Capabilities::why))
+                .or(() -> capabilities.filter(found -> !found.canPin()).map(Capabilities::shortly))
                 .or(() -> view.budget().hardUnknown())
                 .or(() -> nothingHeld(view))
                 .or(() -> view.ttft().state() == TtftEffect.State.UNPROVEN
