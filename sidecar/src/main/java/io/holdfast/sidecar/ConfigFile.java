@@ -110,7 +110,7 @@ final class ConfigFile {
         Optional<List<EngineConfig>> engines = root.mappings("engines", ENGINE, ConfigFile::engine);
         return new SidecarConfig(
                 listen,
-                state.orElse(home.directory()),
+                state.orElseGet(home::directory),
                 root.wholeNumber("snapshotSeconds").stream()
                         .mapToObj(Duration::ofSeconds)
                         .findFirst()

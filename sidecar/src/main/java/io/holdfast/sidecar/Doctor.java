@@ -588,7 +588,7 @@ public final class Doctor {
 
     private String configuration() {
         ObjectNode engine = contact.target().mapping(contact.type());
-        ObjectNode root = JsonNodeFactory.instance.objectNode().put("stateDirectory", "holdfast-state");
+        ObjectNode root = JsonNodeFactory.instance.objectNode();
         root.putArray("engines").add(engine);
         try {
             return YAMLMapper.builder(YAMLFactory.builder()
