@@ -80,13 +80,13 @@ public final class SweepHtml {
     }
 
     private Optional<String> objection() {
-        return sweep.doseResponse().flatMap(dose -> dose.objection(delta));
+        return sweep.doseResponse().flatMap(dose -> dose.refutation(delta));
     }
 
     /** Whether the levels bear out that kept cache is the cause: it could have been refuted, and was not. */
     private boolean isBorneOut() {
         return sweep.doseResponse()
-                .filter(dose -> dose.objection(delta).isEmpty() && dose.lacks().isEmpty())
+                .filter(dose -> dose.refutation(delta).isEmpty() && dose.lacks().isEmpty())
                 .isPresent();
     }
 
