@@ -53,7 +53,7 @@ public final class ControlAnalysis {
         Gates.shortages(run.legs().stream().filter(LegRecord::isMeasured).toList())
                 .ifPresent(warnings::add);
         UntoldZeros zeros = UntoldZeros.of(header, run.legs());
-        zeros.note().ifPresent(warnings::add);
+        zeros.noteOfProbes().ifPresent(warnings::add);
         double[] ratios = pairs(zeros.legs()).values().stream()
                 .flatMapToDouble(pair -> logRatio(pair).stream())
                 .toArray();

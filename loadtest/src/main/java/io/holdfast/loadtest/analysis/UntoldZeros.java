@@ -110,6 +110,14 @@ public final class UntoldZeros {
         return note;
     }
 
+    /** The same where it is about a probe: of the counts of other requests nothing is told. */
+    Optional<String> noteOfProbes() {
+        return note.filter(sentence -> legs.stream()
+                .flatMap(leg -> leg.probes().stream())
+                .anyMatch(probe ->
+                        probe.isOk() && probe.cachedTokens().orElse(0) == 0));
+    }
+
     /** What a leg's counters say of the rule. */
     private enum Proof {
         FOR,
