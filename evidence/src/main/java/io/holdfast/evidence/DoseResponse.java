@@ -11,11 +11,11 @@ import java.util.function.ToDoubleFunction;
  * What levels say of each other
  * =============================
  *
- * The placebo. Where nothing is evicted a hold has nothing to win, so a gain there has another cause. Three cases. A gain that is
- * shown and matters: another cause is at work, of unknown size elsewhere, and no level is REAL. An effect shown to be none that
- * matters: nothing stands against any level. All else: the placebo cannot tell. Then its bound says how large a gain from another
- * cause may be, and that takes REAL only from those levels whose interval does not lie beyond the bound: from these a cause of
- * that size would leave nothing. Both a gain and the bound are held to 1 % on their side, since a false REAL may be that frequent. A
+ * The placebo. Where nothing is evicted a hold has nothing to win, so a gain there has another cause. A gain that is shown and
+ * matters: another cause is at work, of unknown size elsewhere, and no level is REAL. Otherwise the placebo's bound says how
+ * large a gain of another cause may be, and that takes REAL only from those levels whose interval does not lie beyond the bound:
+ * from these a cause of that size would leave nothing. A placebo that is sure has a bound near 0, one that cannot tell a far one,
+ * and asks for its own missing pairs. Both a gain and the bound are held to 1 % on their side, since a false REAL may be that frequent. A
  * loss at the placebo explains no gain.
  *
  * The trend. A full cache loses what it is asked for at once, which is a step at a pressure of 1; elsewhere the effect may grow
@@ -182,7 +182,7 @@ public record DoseResponse(List<Level> levels) {
      */
     public Optional<String> objection(double delta, Interval of) {
         return refutation(delta).or(() -> placebo()
-                .filter(level -> level.asked(delta) == PlaceboAnswer.UNKNOWN && of.high() >= level.mostGain())
+                .filter(level -> of.high() >= level.mostGain())
                 .map(level -> room(level)
                         + ", and another cause of that size would leave nothing of this one; "
                         + advice(

@@ -40,6 +40,65 @@ final class DoseResponseTest {
                         assertThat(objection).contains("with memory to spare (pressure 0.50) there is a gain as well, of -24.6 %"));
     }
 
+    /** Measured on an H200: -4.4 % with 90 % interval -21.6 to +16.7 % at the placebo, and -66.9 % beyond a full cache. */
+    @Test
+    void placeboThatCannotTell_takesNothingFromALevelBeyondItsBound() {
+        DoseResponse sweep = new DoseResponse(List.of(
+                new DoseResponse.Level(0.42, -0.0447, 0.1024, 6),
+                new DoseResponse.Level(0.79, -0.124, 0.08, 6),
+                new DoseResponse.Level(1.07, -1.19, 0.057, 6),
+                new DoseResponse.Level(1.63, -1.105, 0.072, 6)));
+        DoseResponse.Level placebo = sweep.placebo().orElseThrow();
+        assertThat(placebo.asked(DELTA)).isEqualTo(DoseResponse.PlaceboAnswer.UNKNOWN);
+        assertThat(placebo.mostGain()).isCloseTo(Math.log(1 - 0.307), within(0.005));
+        assertThat(sweep.trend()).isEqualTo(DoseResponse.Trend.STEP);
+        assertThat(sweep.refutation(DELTA)).isEmpty();
+        assertThat(sweep.objection(DELTA, new Interval(-1.28, -0.929))).isEmpty();
+        assertThat(sweep.caution(DELTA).orElseThrow())
+                .startsWith("With memory to spare (pressure 0.42) the effect of -4.4 % may be a gain of up to -30.")
+                .contains("not shown to be nothing; run about 140 pairs of each order at that level");
+    }
+
+    @Test
+    void placeboThatCannotTell_takesALevelThatItsBoundWouldExplain_andAsksForItsPairs() {
+        DoseResponse sweep = new DoseResponse(List.of(
+                new DoseResponse.Level(0.4, 0.01, 0.1, 6),
+                new DoseResponse.Level(0.9, 0, 0.02, 6),
+                new DoseResponse.Level(1.5, -0.3, 0.02, 6),
+                new DoseResponse.Level(2, -0.3, 0.02, 6)));
+        assertThat(sweep.objection(DELTA, new Interval(-0.35, -0.25)).orElseThrow())
+                .contains("another cause of that size would leave nothing of this one; run about 6 pairs of each order");
+        assertThat(sweep.objection(DELTA, new Interval(-0.45, -0.35))).isEmpty();
+    }
+
+    /** A loss with memory to spare explains no gain elsewhere. */
+    @Test
+    void placeboThatShowsALoss_objectsToNothing() {
+        DoseResponse sweep = sweep(0.2, 0, -0.2, -0.4);
+        assertThat(sweep.placebo().orElseThrow().mostGain()).isZero();
+        assertThat(sweep.objection(DELTA, LARGE)).isEmpty();
+    }
+
+    @Test
+    void ofSeveralPlacebos_thatWhichIsKnownBestGivesTheBound_andAnyMayShowAGain() {
+        DoseResponse.Level wide = new DoseResponse.Level(0.3, 0, 0.2, 6);
+        DoseResponse.Level narrow = new DoseResponse.Level(0.4, 0, 0.01, 6);
+        assertThat(new DoseResponse(List.of(wide, narrow)).placebo()).contains(narrow);
+        assertThat(new DoseResponse(List.of(narrow, level(0.3, -0.3, 0.02))).refutation(DELTA)).isPresent();
+    }
+
+    @Test
+    void effectThatGrowsEvenly_isALine() {
+        DoseResponse sweep = new DoseResponse(List.of(
+                level(0.5, 0, 0.2),
+                level(1, -0.1, 0.2),
+                level(2, -0.2, 0.2),
+                level(4, -0.3, 0.2),
+                level(8, -0.4, 0.2)));
+        assertThat(sweep.step().orElseThrow().pFalling()).isGreaterThan(0.05);
+        assertThat(sweep.trend()).isEqualTo(DoseResponse.Trend.LINE);
+    }
+
     @Test
     void effectThatDoesNotGrow_isObjectedTo() {
         assertThat(sweep(0, -0.2, 0.01, -0.19).objection(DELTA, LARGE))
