@@ -25,6 +25,8 @@ public final class ErrorSpending {
 
     /** When error is spent. */
     public enum Shape {
+        /** Most at the first looks, with the root of the data: for what is mostly plain at once and may be looked at for long. */
+        EARLY,
         /** About as much at each look: for what has to be noticed soon. */
         EVEN,
         /** With the square of the data: for what may take its time. */
@@ -32,6 +34,7 @@ public final class ErrorSpending {
 
         private double spent(double part) {
             return switch (this) {
+                case EARLY -> Math.sqrt(part);
                 case EVEN -> Math.log1p((Math.E - 1) * part);
                 case LATE -> part * part;
             };

@@ -25,6 +25,7 @@ final class TtftLoopTest {
 
     private EffectSettings settings = EffectSettings.DEFAULTS.withWindow(Duration.ofSeconds(WINDOW));
     private Optional<Duration> residence = Optional.of(Duration.ofSeconds(10));
+    private Optional<Duration> reuse = Optional.empty();
     private PrefillCost prefill = new PrefillCost.Unknown(0, "nothing was measured");
     private TtftLoop loop = make();
     /** Whether each window that is over was one with holds. */
@@ -53,6 +54,11 @@ final class TtftLoopTest {
             @Override
             public Optional<Duration> residence() {
                 return residence;
+            }
+
+            @Override
+            public Optional<Duration> reuse() {
+                return reuse;
             }
 
             @Override
@@ -356,7 +362,7 @@ final class TtftLoopTest {
         assertThat(state()).isEqualTo(State.NO_BENEFIT);
         assertThat(reason()).isEqualTo("holds do not shorten time to first token by 3.00 % or more");
         assertThat(loop.off().map(Why::code)).contains(Reason.NO_BENEFIT);
-        settings = new EffectSettings(Duration.ofSeconds(WINDOW), 0.05, 0.01);
+        settings = new EffectSettings(Optional.of(Duration.ofSeconds(WINDOW)), 0.05, 0.01);
         loop = make();
         now = 0;
         windows(14);
@@ -370,7 +376,7 @@ final class TtftLoopTest {
         arms.clear();
         windows(200);
         assertThat(arms.stream().filter(arm -> !arm).count()).isEqualTo(10);
-        settings = new EffectSettings(Duration.ofSeconds(WINDOW), 0, 0.03);
+        settings = new EffectSettings(Optional.of(Duration.ofSeconds(WINDOW)), 0, 0.03);
         loop = make();
         now = 0;
         windows(14);
