@@ -26,7 +26,6 @@ public final class SequentialComparison {
     /** No look is made before there are so many. */
     public static final int FIRST_WINDOWS = FIRST * EVERY;
 
-    private static final ErrorSpending.Shape EARLY = ErrorSpending.Shape.EARLY;
     private static final double ROUNDING = 1e-9;
 
     /**
@@ -69,9 +68,9 @@ public final class SequentialComparison {
                         + leastGain + "; write 0.03 for 3 %.");
             }
             this.leastGain = -Math.log1p(-leastGain);
-            this.interval = new ErrorSpending(errors.interval, LOOKS, FIRST, EARLY);
-            this.gain = new ErrorSpending(errors.gain, LOOKS, FIRST, EARLY);
-            this.noGain = new ErrorSpending(errors.noGain, LOOKS, FIRST, EARLY);
+            this.interval = new ErrorSpending(errors.interval, LOOKS, FIRST);
+            this.gain = new ErrorSpending(errors.gain, LOOKS, FIRST);
+            this.noGain = new ErrorSpending(errors.noGain, LOOKS, FIRST);
         }
     }
 
