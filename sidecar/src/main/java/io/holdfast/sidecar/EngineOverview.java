@@ -193,6 +193,7 @@ record EngineOverview(
         }
         said.append("; whether holding helps: ").append(verdict.word().said());
         verdict.shortly(effect).ifPresent(numbers -> said.append(", ").append(numbers));
+        effect.expected().ifPresent(when -> said.append(", ").append(when));
         needs.ifPresent(what -> said.append("; it would need this: ").append(what));
         return said.append('.').toString();
     }
