@@ -106,8 +106,8 @@ final class ServerInfo {
     /** Why nothing can be kept by requests of one's own, whatever they have beside their tokens; absent where it can. */
     Optional<Capabilities> hindrance() {
         if (flag("disable_radix_cache")) {
-            return Optional.of(new Capabilities(
-                    false, "The engine caches no prefixes: start it without --disable-radix-cache."));
+            return Optional.of(
+                    new Capabilities(false, "The engine caches no prefixes: start it without --disable-radix-cache."));
         }
         return caches() > 1
                 ? Optional.of(new Capabilities(

@@ -553,6 +553,11 @@ public final class Controller {
         });
     }
 
+    /** Answers a number for a hold that waits elsewhere, until it can be {@linkplain #restore(long, HoldRequest, Supplier, String) restored}. */
+    public CompletionStage<Long> newHoldId() {
+        return ask(answer -> holds.complete(answer, holds.takeId()));
+    }
+
     /**
      * Takes a hold up again under the number and with the claims that it had in an earlier life of this process; any thread.
      * It waits for its prefix as any other, a pause included, and is nothing where there is a living hold of that number or

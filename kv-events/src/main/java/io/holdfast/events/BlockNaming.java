@@ -47,8 +47,16 @@ public interface BlockNaming {
     final class UnknownRule extends IllegalStateException {
         private static final long serialVersionUID = 1;
 
-        UnknownRule(String sentence) {
+        private final boolean yet;
+
+        UnknownRule(String sentence, boolean yet) {
             super(sentence);
+            this.yet = yet;
+        }
+
+        /** Whether the engine may still show it. */
+        public boolean yet() {
+            return yet;
         }
     }
 }

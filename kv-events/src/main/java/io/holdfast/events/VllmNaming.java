@@ -49,7 +49,7 @@ final class VllmNaming implements BlockNaming {
 
     @Override
     public long[] of(int[] tokens, int blockTokens) {
-        VllmHashing hashing = known.orElseThrow(() -> new UnknownRule(unknown()));
+        VllmHashing hashing = known.orElseThrow(() -> new UnknownRule(unknown(), tried.get() == 0));
         return new VllmBlockNames(hashing).of(tokens, blockTokens);
     }
 

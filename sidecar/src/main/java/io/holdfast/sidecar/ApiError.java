@@ -5,11 +5,26 @@ final class ApiError extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     private final int status;
+    private final boolean yet;
 
     ApiError(int status, String sentence) {
+        this(status, sentence, false);
+    }
+
+    private ApiError(int status, String sentence, boolean yet) {
         // No stack trace: nothing is broken here.
         super(sentence, null, false, false);
         this.status = status;
+        this.yet = yet;
+    }
+
+    /** What cannot be told yet, since the engine has not shown it or does not answer now. */
+    static ApiError notYet(int status, String sentence) {
+        return new ApiError(status, sentence, true);
+    }
+
+    boolean yet() {
+        return yet;
     }
 
     static ApiError badRequest(String sentence) {

@@ -124,13 +124,12 @@ final class CommonStart {
         return switch (rendered) {
             case RenderedPrompt.Tokens tokens -> tokens.ids();
             case Refused refused ->
-                throw new CompletionException(new ApiError(
+                throw new CompletionException(
                         switch (refused.cause()) {
-                            case ENGINE_SILENT -> 503;
-                            case ENGINE_CANNOT -> 409;
-                            case PROMPT -> 400;
-                        },
-                        refused.sentence()));
+                            case ENGINE_SILENT -> ApiError.notYet(503, refused.sentence());
+                            case ENGINE_CANNOT -> new ApiError(409, refused.sentence());
+                            case PROMPT -> ApiError.badRequest(refused.sentence());
+                        });
         };
     }
 

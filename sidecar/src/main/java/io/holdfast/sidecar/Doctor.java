@@ -104,13 +104,13 @@ public final class Doctor {
                 contact.family() + contact.version().map(text -> " " + text).orElse("") + " at "
                         + contact.target().url();
         return mayAsk()
-                ? new Diagnosis(name, findings, levers.chosen(), why(levers), configuration())
+                ? new Diagnosis(name, findings, levers.chosen(), why(levers), configuration(levers))
                 : new Diagnosis(
                         name,
                         findings,
                         Diagnosis.UNKNOWN,
                         "What the sidecar would hold with cannot be told before the engine is given its key.",
-                        configuration());
+                        configuration(levers));
     }
 
     private void key() {
@@ -267,8 +267,7 @@ public final class Doctor {
         }
         switch (where) {
             case Events.Unknown unknown ->
-                findings.add(
-                        Finding.missing("events", firstClause(unknown.why()), eventsFlag(contact.type())));
+                findings.add(Finding.missing("events", firstClause(unknown.why()), eventsFlag(contact.type())));
             case Events.At at -> {
                 BlockNaming naming = contact.config().family().naming(contact.config());
                 EventTrial.Heard heard = new EventTrial(at.source(), naming, wall).listen(patience, () -> {
@@ -337,7 +336,8 @@ public final class Doctor {
         if (heard.ranks() > 1) {
             findings.add(
                     levers.best().isPresent()
-                            ? Finding.ok("ranks", heard.ranks() + ", each a cache of its own; a pin reaches all of them")
+                            ? Finding.ok(
+                                    "ranks", heard.ranks() + ", each a cache of its own; a pin reaches all of them")
                             : Finding.note("ranks", heard.ranks() + ", each a cache of its own; all are followed"));
         }
     }
@@ -462,8 +462,7 @@ public final class Doctor {
                 .filter(last -> mayAsk() && !last.works() && levers.best().isEmpty())
                 .map(Lever::why);
         if (hindrance.isPresent() && !cachesNothing()) {
-            findings.add(
-                    Finding.missing("a way to hold", firstClause(hindrance.get()), mend(hindrance.get())));
+            findings.add(Finding.missing("a way to hold", firstClause(hindrance.get()), mend(hindrance.get())));
         }
         for (Lever lever : levers.levers()) {
             if (hindrance.filter(lever.why()::equals).isPresent()) {
@@ -539,8 +538,8 @@ public final class Doctor {
             findings.add(Finding.note("kvcached", "not in use: this host has no segment of it"));
         } else if (findings.stream()
                 .anyMatch(each -> each.subject().equals("event format") && each.status() == Status.OK)) {
-            findings.add(Finding.note(
-                    "kvcached", "not in use: an engine under it publishes no events, and this one does"));
+            findings.add(
+                    Finding.note("kvcached", "not in use: an engine under it publishes no events, and this one does"));
         } else {
             findings.add(Finding.warning(
                     "kvcached",
@@ -581,13 +580,21 @@ public final class Doctor {
 
     private static String why(Levers levers) {
         return levers.best()
-                .map(Lever::why)
+                .map(lever -> lever.why()
+                        + (lever.takesMemory()
+                                ? " Automatic holds are off by default, since such pins take memory for good:"
+                                        + " automaticHolds: true switches them on; without it only what is asked for is"
+                                        + " held."
+                                : " Automatic holds are on by default, since the engine can evict what is held:"
+                                        + " automaticHolds: false switches them off."))
                 .orElse("Nothing that this version can hold with works on this engine as it runs, so the sidecar would"
                         + " follow it and say what it would hold.");
     }
 
-    private String configuration() {
+    /** Holding without being asked is on by default where the engine can evict what is held: said, so that it can be changed. */
+    private String configuration(Levers levers) {
         ObjectNode engine = contact.target().mapping(contact.type());
+        levers.best().ifPresent(lever -> engine.put("automaticHolds", !lever.takesMemory()));
         ObjectNode root = JsonNodeFactory.instance.objectNode();
         root.putArray("engines").add(engine);
         try {

@@ -159,8 +159,8 @@ final class EngineContact implements AutoCloseable {
                 .filter(Reply.Answer::wantsKey)
                 .findFirst()
                 .map(refusal -> new SidecarException(target.apiKeyEnv()
-                        .map(variable -> target.url() + " refuses the key in " + variable + " (HTTP "
-                                + refusal.status() + "): put its --api-key there.")
+                        .map(variable -> target.url() + " refuses the key in " + variable + " (HTTP " + refusal.status()
+                                + "): put its --api-key there.")
                         .orElseGet(() -> target.url() + " asks for a key (HTTP " + refusal.status()
                                 + "): put its --api-key into an environment variable and name that with"
                                 + " --api-key-env.")))

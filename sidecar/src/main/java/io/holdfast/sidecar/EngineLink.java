@@ -45,6 +45,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -320,7 +321,10 @@ final class EngineLink implements AutoCloseable {
     }
 
     private List<HoldView> holds(EngineView view) {
-        List<HoldView> seen = view.holds();
+        List<HoldView> unnamed = lasting.unnamed();
+        List<HoldView> seen = unnamed.isEmpty()
+                ? view.holds()
+                : Stream.concat(view.holds().stream(), unnamed.stream()).toList();
         return emergency
                 .reason()
                 .map(why -> seen.stream().map(hold -> afterTheFault(hold, why)).toList())
@@ -384,15 +388,9 @@ final class EngineLink implements AutoCloseable {
 
     /** Asks for a hold; turned away while everything is let go of. */
     CompletionStage<HoldView> hold(HoldRequest request) {
-        Optional<String> failed = emergency.reason();
-        if (failed.isPresent()) {
-            return CompletableFuture.failedFuture(new ApiError(
-                    503,
-                    "Engine " + id() + " is not looked after any more (" + failed.get() + "), so nothing is held."));
-        }
-        if (view().paused().isPresent()) {
-            return CompletableFuture.failedFuture(new ApiError(
-                    409, "Holding is " + view().paused().get() + ", by POST /api/v1/engines/" + id() + "/resume."));
+        Optional<ApiError> refusal = takesNone();
+        if (refusal.isPresent()) {
+            return CompletableFuture.failedFuture(refusal.get());
         }
         return controller.request(request).thenApply(hold -> {
             if (hold.state() == HoldState.RELEASED) {
@@ -402,8 +400,37 @@ final class EngineLink implements AutoCloseable {
         });
     }
 
+    private Optional<ApiError> takesNone() {
+        return emergency
+                .reason()
+                .map(failed -> new ApiError(
+                        503, "Engine " + id() + " is not looked after any more (" + failed + "), so nothing is held."))
+                .or(() -> view().paused()
+                        .map(paused -> new ApiError(
+                                409, "Holding is " + paused + ", by POST /api/v1/engines/" + id() + "/resume.")));
+    }
+
+    /** Has a hold wait whose blocks cannot be told yet; refused for that reason where no more may wait. */
+    CompletionStage<HoldView> holdUnnamed(HoldBody asked, ApiError why) {
+        Optional<ApiError> refusal = takesNone();
+        return refusal.<CompletionStage<HoldView>>map(CompletableFuture::failedFuture)
+                .orElseGet(() -> lasting.keepUnnamed(asked, why.sentence())
+                        .thenCompose(hold -> hold.<CompletionStage<HoldView>>map(CompletableFuture::completedStage)
+                                .orElseGet(() -> CompletableFuture.failedStage(why))));
+    }
+
+    /** The hold of this number as it is after its release, where it waited for its blocks to be known. */
+    private Optional<HoldView> unnamed(long holdId) {
+        return lasting.unnamed().stream().filter(hold -> hold.id() == holdId).findFirst();
+    }
+
     /** Gives a hold up; absent when there is none of this id. */
     CompletionStage<Optional<HoldView>> release(long holdId) {
+        Optional<HoldView> unnamed = unnamed(holdId);
+        if (unnamed.isPresent()) {
+            return lasting.released(holdId)
+                    .thenApply(written -> unnamed.map(hold -> hold.abandoned(false, "released on request")));
+        }
         // Releasing waits for no disk; what is said of it does, for a moment.
         CompletionStage<Boolean> forgotten =
                 lasting.released(holdId).toCompletableFuture().completeOnTimeout(false, 1, TimeUnit.SECONDS);
@@ -412,6 +439,13 @@ final class EngineLink implements AutoCloseable {
 
     /** Ends what one requester wants of a hold; absent when it wants nothing of one of this id. */
     CompletionStage<Optional<HoldView>> leave(long holdId, String requester) {
+        Optional<HoldView> unnamed = unnamed(holdId);
+        if (unnamed.isPresent()) {
+            return unnamed.get().claims().stream()
+                            .anyMatch(claim -> claim.requester().equals(requester))
+                    ? release(holdId)
+                    : CompletableFuture.completedStage(Optional.empty());
+        }
         return answered(
                         () -> controller.leave(holdId, requester),
                         () -> emergency.releaseAll().thenApply(done -> hold(holdId)))

@@ -35,6 +35,11 @@ final class HoldBody {
         return lease;
     }
 
+    /** The wish without its prefix, which is not known yet. */
+    HoldRequest wish() {
+        return asked(new HoldRequest(new long[] {0}, lease));
+    }
+
     /** The same wish for whoever asks. */
     HoldRequest asked(HoldRequest prefix) {
         HoldRequest weighed = measure ? prefix.withWeight(weight).toBeMeasured() : prefix.withWeight(weight);

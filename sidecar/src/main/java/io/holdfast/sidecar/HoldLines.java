@@ -186,7 +186,7 @@ final class HoldLines {
         boolean whole = isWhole(json.path("hold"))
                 && !claims.isEmpty()
                 && json.path("blocks").isArray()
-                && !json.get("blocks").isEmpty();
+                && (!json.get("blocks").isEmpty() || json.has("tokens") || json.has("text") || json.has("messages"));
         if (!whole) {
             return new Line.Unreadable();
         }
@@ -199,7 +199,9 @@ final class HoldLines {
         }
         Optional<int[]> tokens = tokens(json.path("tokens"));
         if (json.has("tokens")
-                && (tokens.isEmpty() || tokens.get().length == 0 || tokens.get().length % blocks.length != 0)) {
+                && (tokens.isEmpty()
+                        || tokens.get().length == 0
+                        || (blocks.length > 0 && tokens.get().length % blocks.length != 0))) {
             return new Line.Unreadable();
         }
         return new Line.Kept(new KeptHold(

@@ -91,15 +91,30 @@ final class HoldRoutes implements HttpApi.Routes {
     private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
         api.work(() -> HoldBody.parse(body.bytes(), engine.mostBlocks()))
                 .compose(asked -> api.resolved(engine, asked.source(), asked.lease())
-                        .map(resolved -> {
-                            body.becomes((long) resolved.request().blocks() * Long.BYTES);
-                            return resolved;
-                        })
-                        .compose(resolved -> firstOutcome(engine, asked.asked(resolved.request()), body)
-                                .compose(hold -> kept(engine, hold, asked, resolved)
-                                        .onSuccess(json -> replyHeld(context, engine, hold, json)))))
+                        .compose(
+                                resolved -> {
+                                    body.becomes((long) resolved.request().blocks() * Long.BYTES);
+                                    return firstOutcome(engine, asked.asked(resolved.request()), body)
+                                            .compose(hold -> kept(engine, hold, asked, resolved)
+                                                    .onSuccess(json -> replyHeld(context, engine, hold, json)));
+                                },
+                                refused -> refused instanceof ApiError error && error.yet()
+                                        ? waits(context, engine, asked, error, body)
+                                        : Future.failedFuture(refused)))
                 .onFailure(refused -> body.close())
                 .onFailure(context::fail);
+    }
+
+    /** What cannot be told yet is no refusal: the hold waits with the reason, and is met as soon as it can be. */
+    private Future<JsonObject> waits(
+            RoutingContext context, EngineLink engine, HoldBody asked, ApiError why, RequestBodies.Body body) {
+        return api.await(engine.holdUnnamed(asked, why), HttpApi.OUTCOME_SECONDS, HttpApi.controllerSilent(engine))
+                .map(hold -> {
+                    body.close();
+                    JsonObject json = ApiJson.hold(engine.id(), hold, true);
+                    replyHeld(context, engine, hold, json);
+                    return json;
+                });
     }
 
     /** A hold that is not refused is answered when it would outlive this process, or is known not to. */

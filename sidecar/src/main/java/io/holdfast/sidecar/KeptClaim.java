@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.hold.ClaimView;
+import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.Lease;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,6 +27,17 @@ record KeptClaim(String requester, Lease lease, int weight, boolean measured, In
     /** The same of one who may let it be measured. */
     static KeptClaim until(Instant end, boolean measured) {
         return new KeptClaim("", Lease.absolute(Lease.LONGEST), 1, measured, end, end.plus(Lease.LONGEST));
+    }
+
+    /** What this asks for from now on. */
+    static KeptClaim of(HoldRequest asked, Instant now) {
+        return new KeptClaim(
+                asked.requester(),
+                asked.lease(),
+                asked.weight(),
+                asked.measured(),
+                now.plus(asked.lease().length()),
+                now.plus(asked.lease().atMost()));
     }
 
     static KeptClaim of(ClaimView claim, Instant now) {

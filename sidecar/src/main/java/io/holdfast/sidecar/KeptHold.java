@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param declaration what the configuration said then, as a digest; empty where there is no name
  * @param claims who wants it, and until when; at least one
  * @param model the model whose tokens and blocks these are, where the engine told
- * @param blocks the engine's hashes, root first
+ * @param blocks the engine's hashes, root first; none while they are not known yet
  * @param tokens what fills the blocks, where that is known
  * @param asked by what it was asked for, for whoever may see that
  */
@@ -38,6 +38,11 @@ record KeptHold(
 
     KeptHold claimedBy(List<KeptClaim> others) {
         return new KeptHold(id, name, declaration, others, model, blocks, tokens, asked);
+    }
+
+    /** Whether it waits until the engine shows how it names the blocks of what was asked for. */
+    boolean unnamed() {
+        return blocks.length == 0;
     }
 
     boolean declared() {

@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import io.holdfast.core.Controller;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.hold.ClaimView;
+import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
@@ -25,6 +26,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
@@ -45,6 +47,12 @@ final class LastingHolds {
      * A hold is kept with all its claims. What is asked of one is written at once; what uses prolong is compared with each
      * look, and written when it has moved by more than a grain, since a disk is no place for each use. So after a crash a
      * lease that is prolonged all the time may end a twentieth of its length too early, a minute at most.
+     *
+     * Not named yet
+     * -------------
+     * What is asked for before the engine has shown how it names blocks, or while it makes no tokens of a text, has no
+     * blocks yet. Such a hold is kept without them, is shown as requested with the reason, and is looked at again and again:
+     * it goes to the controller under its number as soon as its blocks are known.
      *
      * Another model
      * -------------
@@ -68,7 +76,9 @@ final class LastingHolds {
 
     private static final Logger LOG = LoggerFactory.getLogger(LastingHolds.class);
     private static final Lease DECLARED_LEASE = Lease.absolute(Lease.LONGEST);
+    private static final int MOST_UNNAMED = 256;
     private static final int MOST_CHARACTERS = 8 << 20;
+    private static final String RESTARTED = "asked for before the sidecar was started again";
     private static final Duration ANSWER = Duration.ofSeconds(90);
     private static final Duration AGAIN = Duration.ofSeconds(1);
     private static final Duration REFUSED_AGAIN = Duration.ofMinutes(1);
@@ -98,6 +108,9 @@ final class LastingHolds {
     /** Claims of holds that were changed before they were written. */
     private final Map<Long, List<KeptClaim>> early = new HashMap<>();
 
+    /** Why holds that are not named yet wait. */
+    private final Map<Long, String> waits = new ConcurrentHashMap<>();
+
     private final Map<String, Instant> notBefore = new HashMap<>();
     private final Map<String, String> troubles = new LinkedHashMap<>();
     private volatile Map<Long, KeptHold> known = Map.of();
@@ -122,18 +135,20 @@ final class LastingHolds {
 
     /** Hands what was kept to the controller, before anybody else asks it for a hold. */
     synchronized void begin() {
-        file.kept().forEach(this::restore);
+        file.kept().forEach(hold -> restore(hold, RESTARTED));
         publish();
     }
 
-    private void restore(KeptHold hold) {
+    private void restore(KeptHold hold, String why) {
+        if (hold.unnamed()) {
+            return;
+        }
         if (!claimsNow(hold).isEmpty() && active.add(hold.id())) {
             HoldRequest request = request(hold);
             if (hold.asked() instanceof PrefixSource.Text || hold.asked() instanceof PrefixSource.Messages) {
                 controller.hasToken(request.largestToken());
             }
-            controller.restore(
-                    hold.id(), request, () -> claimsNow(hold), "asked for before the sidecar was started again");
+            controller.restore(hold.id(), request, () -> claimsNow(hold), why);
         }
     }
 
@@ -156,6 +171,136 @@ final class LastingHolds {
         return hold.tokens()
                 .map(tokens -> new HoldRequest(hold.blocks(), tokens, DECLARED_LEASE))
                 .orElseGet(() -> new HoldRequest(hold.blocks(), DECLARED_LEASE));
+    }
+
+    /**
+     * Keeps a hold whose blocks are not known yet, or renews its requester's; answered with the hold as it waits, absent where
+     * no more may wait.
+     */
+    CompletionStage<Optional<HoldView>> keepUnnamed(HoldBody asked, String why) {
+        return controller.newHoldId().thenApplyAsync(id -> keepUnnamed(id, asked, why), executor);
+    }
+
+    private synchronized Optional<HoldView> keepUnnamed(long id, HoldBody asked, String why) {
+        HoldRequest wish = asked.wish();
+        KeptClaim claim = KeptClaim.of(wish, wall.instant());
+        String digest = DeclaredHold.digest(asked.source());
+        Optional<KeptHold> before = known.values().stream()
+                .filter(hold -> hold.unnamed() && !wish.requester().isEmpty())
+                .filter(hold -> hold.claims().getFirst().requester().equals(wish.requester()))
+                .filter(hold -> DeclaredHold.digest(hold.asked()).equals(digest))
+                .findFirst();
+        if (before.isEmpty() && !unnamedFits(asked.source())) {
+            return Optional.empty();
+        }
+        KeptHold hold = before.map(known -> known.claimedBy(List.of(claim)))
+                .orElseGet(() -> new KeptHold(
+                        id,
+                        "",
+                        "",
+                        List.of(claim),
+                        engine.get().flatMap(EngineIdentity::model),
+                        new long[0],
+                        asked.source() instanceof PrefixSource.Tokens tokens
+                                ? Optional.of(tokens.ids())
+                                : Optional.empty(),
+                        asked.source()));
+        waits.put(hold.id(), why);
+        boolean _ = write(hold);
+        active.remove(hold.id());
+        return Optional.of(waiting(hold));
+    }
+
+    private boolean unnamedFits(PrefixSource source) {
+        List<KeptHold> unnamed =
+                known.values().stream().filter(KeptHold::unnamed).toList();
+        long tokens = unnamed.stream()
+                .mapToLong(hold -> hold.tokens().map(ids -> ids.length).orElse(0))
+                .sum();
+        return unnamed.size() < MOST_UNNAMED
+                && switch (source) {
+                    case PrefixSource.Tokens more -> tokens + more.ids().length <= HoldBody.MOST_TOKENS;
+                    case PrefixSource.Text text -> fits(text.text().length());
+                    case PrefixSource.Messages talk ->
+                        fits(talk.messages().toString().length());
+                    case PrefixSource.Hashes hashes -> false;
+                    case PrefixSource.Example example -> false;
+                };
+    }
+
+    /** Holds that wait until their blocks are known. */
+    List<HoldView> unnamed() {
+        return known.values().stream()
+                .filter(KeptHold::unnamed)
+                .map(this::waiting)
+                .toList();
+    }
+
+    private HoldView waiting(KeptHold hold) {
+        Instant now = wall.instant();
+        List<ClaimView> claims =
+                hold.claims().stream().map(claim -> claim.left(now)).toList();
+        return new HoldView(
+                hold.id(),
+                HoldOrigin.REQUESTED,
+                HoldState.REQUESTED,
+                0,
+                0,
+                0,
+                0,
+                0,
+                1,
+                hold.claims().getFirst().weight(),
+                claims.getFirst().left(),
+                claims,
+                Optional.empty(),
+                waits.getOrDefault(hold.id(), RESTARTED),
+                0);
+    }
+
+    /** Asks once more how the engine names what an unnamed hold is about. */
+    private void name(KeptHold hold) {
+        String key = "unnamed " + hold.id();
+        Instant now = wall.instant();
+        if (notBefore.getOrDefault(key, now).isAfter(now)) {
+            return;
+        }
+        notBefore.put(key, now.plus(ANSWER));
+        prefixes.resolve(hold.asked(), DECLARED_LEASE)
+                .whenCompleteAsync(
+                        (resolved, failure) -> {
+                            if (failure == null) {
+                                named(hold, resolved.request());
+                            } else {
+                                waits.put(hold.id(), sentence(failure));
+                            }
+                            notBefore.put(key, wall.instant().plus(failure == null ? REFUSED_AGAIN : AGAIN));
+                        },
+                        executor);
+    }
+
+    private synchronized void named(KeptHold unnamed, HoldRequest request) {
+        Optional<KeptHold> hold = Optional.ofNullable(known.get(unnamed.id())).filter(KeptHold::unnamed);
+        if (hold.isEmpty() || isEnded(unnamed.id())) {
+            return;
+        }
+        long[] blocks = new long[request.blocks()];
+        for (int i = 0; i < blocks.length; i++) {
+            blocks[i] = request.block(i);
+        }
+        KeptHold named = new KeptHold(
+                unnamed.id(),
+                "",
+                "",
+                hold.get().claims(),
+                hold.get().model(),
+                blocks,
+                request.tokens(),
+                remembered(unnamed.asked(), request, blocks));
+        waits.remove(unnamed.id());
+        boolean _ = write(named);
+        active.remove(named.id());
+        restore(named, "asked for before the engine had shown how it names its blocks");
     }
 
     /**
@@ -359,6 +504,8 @@ final class LastingHolds {
         }
         boolean written = true;
         active.remove(id);
+        waits.remove(id);
+        notBefore.remove("unnamed " + id);
         try {
             file.end(id);
         } catch (IOException e) {
@@ -457,7 +604,11 @@ final class LastingHolds {
                                 + hold.model().orElseThrow() + ", and it serves " + model.orElseThrow()
                                 + " now: ask for it again");
             } else if (!foreign && !hold.declared() && !active.contains(hold.id())) {
-                restore(hold);
+                if (hold.unnamed()) {
+                    name(hold);
+                } else {
+                    restore(hold, RESTARTED);
+                }
             }
         }
     }
@@ -548,7 +699,9 @@ final class LastingHolds {
         file.kept().forEach(hold -> now.put(hold.id(), hold));
         known = now;
         List<String> all = new ArrayList<>();
-        long asleep = now.keySet().stream().filter(id -> !active.contains(id)).count();
+        long asleep = now.values().stream()
+                .filter(hold -> !hold.unnamed() && !active.contains(hold.id()))
+                .count();
         if (asleep > 0) {
             all.add(asleep + " kept holds are of a model that the engine does not serve, and wait for it");
         }

@@ -104,7 +104,8 @@ final class PrefixResolver {
         try {
             return names.of(tokens, blockTokens);
         } catch (BlockNaming.UnknownRule e) {
-            throw new ApiError(409, String.valueOf(e.getMessage()));
+            String sentence = String.valueOf(e.getMessage());
+            throw e.yet() ? ApiError.notYet(409, sentence) : new ApiError(409, sentence);
         }
     }
 
@@ -125,7 +126,7 @@ final class PrefixResolver {
         return switch (view.get().readings().blockTokens()) {
             case Reading.Known known -> (int) known.value();
             case Reading.Unknown unknown ->
-                throw new ApiError(
+                throw ApiError.notYet(
                         409,
                         "The engine's block size is not known yet (" + unknown.why()
                                 + "); try again when it answers, or send hashes.");

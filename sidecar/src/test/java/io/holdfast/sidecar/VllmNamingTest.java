@@ -53,15 +53,20 @@ class VllmNamingTest {
     }
 
     private Sidecar sidecar(Emulator engine, String keys) {
+        return sidecar(engine, "dry_run", keys);
+    }
+
+    private Sidecar sidecar(Emulator engine, String backend, String keys) {
         return Sidecar.start(
                 vertx,
-                SidecarConfig.parse("""
-                    listen: {port: 0}
-                    stateDirectory: '%s'
-                    engines:
-                      - {id: demo, type: vllm, url: '%s', events: '%s', backend: dry_run, maxOutputTokens: 16,
-                         largestPromptTokens: 256, readingsMillis: 50, tickMillis: 10%s}
-                    """.formatted(state, engine.uri(), engine.eventsEndpoint(), keys), "test.yaml"));
+                SidecarConfig.parse(
+                        """
+                        listen: {port: 0}
+                        stateDirectory: '%s'
+                        engines:
+                          - {id: demo, type: vllm, url: '%s', events: '%s', backend: %s, maxOutputTokens: 16,
+                             largestPromptTokens: 256, readingsMillis: 50, tickMillis: 10%s}
+                        """.formatted(state, engine.uri(), engine.eventsEndpoint(), backend, keys), "test.yaml"));
     }
 
     private static void followed(SidecarClient client) {
@@ -101,19 +106,65 @@ class VllmNamingTest {
     }
 
     @Test
-    void hold_byTokensBeforeAnyEvent_isRefusedWithTheReason() {
+    void hold_byTokensBeforeAnyEvent_waits_andIsMetWithTheFirstBlock() {
         try (Emulator emulator = engine(Algorithm.SHA256_CBOR, "0");
-                Sidecar sidecar = sidecar(emulator, "");
+                EngineClient engine = new EngineClient(emulator.uri());
+                Sidecar sidecar = sidecar(emulator, "keep_warm", "");
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             followed(client);
-            Http.Answer answer = Eventually.see(
-                    "the engine was asked for its block size",
-                    () -> client.hold(EngineClient.prompt(1, 64), 60),
-                    said -> !said.error().contains("block size is not known yet"));
+            String id = requested(client, EngineClient.prompt(1, 64));
+            String given = requested(client, EngineClient.prompt(2, 64));
+            waitsForItsName(client, id);
+            assertThat(client.http.get(SidecarClient.HOLDS).text()).contains("\"id\":\"" + id + "\"");
+            assertThat(client.http
+                            .delete(SidecarClient.HOLDS + "/" + given)
+                            .json()
+                            .getString("state"))
+                    .isEqualTo("released");
+            assertThat(client.http.get(SidecarClient.HOLDS + "/" + given).status())
+                    .isEqualTo(404);
 
-            assertThat(answer.status()).isEqualTo(409);
-            assertThat(answer.error()).startsWith("How this vLLM engine names its blocks is not known before");
+            engine.complete(RULES);
+
+            client.holdIn(id, "held");
         }
+    }
+
+    @Test
+    void hold_thatWaitsForItsName_waitsOnAfterARestart() {
+        try (Emulator emulator = engine(Algorithm.SHA256_CBOR, "0");
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            String id;
+            try (Sidecar first = sidecar(emulator, "keep_warm", "");
+                    SidecarClient client = new SidecarClient(first.uri())) {
+                followed(client);
+                id = requested(client, EngineClient.prompt(1, 64));
+                waitsForItsName(client, id);
+            }
+            try (Sidecar next = sidecar(emulator, "keep_warm", "");
+                    SidecarClient client = new SidecarClient(next.uri())) {
+                followed(client);
+                waitsForItsName(client, id);
+                engine.complete(RULES);
+                client.holdIn(id, "held");
+            }
+        }
+    }
+
+    private static String requested(SidecarClient client, int[] tokens) {
+        Http.Answer answer = client.hold(tokens, 600);
+        assertThat(answer.status()).as(answer.text()).isEqualTo(201);
+        assertThat(answer.json().getString("state")).isEqualTo("requested");
+        return answer.json().getString("id");
+    }
+
+    private static void waitsForItsName(SidecarClient client, String id) {
+        Eventually.see(
+                "the reason is that nothing was announced",
+                () -> client.http.get(SidecarClient.HOLDS + "/" + id).json(),
+                hold -> hold.getString("state").equals("requested")
+                        && hold.getString("reason")
+                                .startsWith("How this vLLM engine names its blocks is not known before"));
     }
 
     @Test

@@ -178,9 +178,8 @@ public final class AutoBackend implements Backend {
     /** Each reason once. */
     private static String said(List<PassedOver> passedOver) {
         SequencedMap<String, List<String>> byReason = new LinkedHashMap<>();
-        passedOver.forEach(
-                each -> byReason.computeIfAbsent(each.why(), why -> new ArrayList<>())
-                        .add(each.name()));
+        passedOver.forEach(each ->
+                byReason.computeIfAbsent(each.why(), why -> new ArrayList<>()).add(each.name()));
         return byReason.entrySet().stream()
                 .map(each -> "Not " + String.join(", ", each.getValue()) + ": " + each.getKey())
                 .collect(Collectors.joining(" "));

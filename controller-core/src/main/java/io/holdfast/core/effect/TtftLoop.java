@@ -141,7 +141,8 @@ public final class TtftLoop {
         }
         if (holding) {
             heldNanos += Math.max(
-                    0, Math.min(nowNanos, startedNanos + windowNanos) - Math.max(lookedNanos, startedNanos + skipNanos));
+                    0,
+                    Math.min(nowNanos, startedNanos + windowNanos) - Math.max(lookedNanos, startedNanos + skipNanos));
         }
         lookedNanos = nowNanos;
         trouble = stall.or(queue::trouble);

@@ -63,6 +63,11 @@ public final class Holds {
         return nextId;
     }
 
+    /** Takes a number for a hold that is {@linkplain #restore restored} under it later. */
+    public long takeId() {
+        return nextId++;
+    }
+
     public Hold register(HoldOrigin origin, HoldRequest request, String reason) {
         return add(Hold.requested(nextId++, origin, request, nowNanos, reason));
     }

@@ -153,8 +153,18 @@ final class SweepCharacteristicsTest {
                                     || level.pressure().capacity().orElseThrow() >= FULL)
                     ? 1
                     : 0;
-            unsure += sweep.levels().getFirst().result().estimate().ci90().orElseThrow()
-                            .within(sweep.levels().getFirst().result().header().criteria().delta())
+            unsure += sweep.levels()
+                            .getFirst()
+                            .result()
+                            .estimate()
+                            .ci90()
+                            .orElseThrow()
+                            .within(sweep.levels()
+                                    .getFirst()
+                                    .result()
+                                    .header()
+                                    .criteria()
+                                    .delta())
                     ? 0
                     : 1;
         }
@@ -175,8 +185,8 @@ final class SweepCharacteristicsTest {
         public String toString() {
             return String.format(
                     Locale.ROOT,
-                    "%s, %s placebo: at the top level %s; sweeps with a false REAL %d, with a placebo that cannot tell %d,"
-                            + " of %d",
+                    "%s, %s placebo: at the top level %s; sweeps with a false REAL %d, with a placebo that cannot tell"
+                            + " %d, of %d",
                     truth,
                     placebo,
                     top,
