@@ -474,6 +474,10 @@ final class VirtualEngine {
 
     private void publish(long of, List<CacheEvent> events) {
         for (CacheEvent event : events) {
+            if (!oracle.watching()) {
+                unwatched(event);
+                continue;
+            }
             switch (event) {
                 case CacheEvent.Stored stored -> {
                     Optional<Long> parent = stored.parent().map(BlockName::hash);
@@ -515,6 +519,23 @@ final class VirtualEngine {
                 List.copyOf(ears).forEach(ear -> ear.batch(frame));
             }
         });
+    }
+
+    private void unwatched(CacheEvent event) {
+        switch (event) {
+            case CacheEvent.Stored stored -> encoder.stored(chain(stored));
+            case CacheEvent.Removed removed -> {
+                long[] blocks =
+                        removed.blocks().stream().mapToLong(BlockName::hash).toArray();
+                encoder.removed(blocks, 0, blocks.length, removed.tier(), 0);
+            }
+            case CacheEvent.Cleared _ -> encoder.cleared();
+        }
+    }
+
+    /** When the pass that is under way ends: what it says is said then. */
+    long passEnds() {
+        return Math.max(clock.now, time.now());
     }
 
     private void forgetOldest() {
