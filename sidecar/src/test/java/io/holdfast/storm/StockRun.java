@@ -75,9 +75,13 @@ final class StockRun {
         untilAnswered();
     }
 
-    /** Without waiting for the answer. */
-    void send(Request request, Served served) {
-        submit(request, served, () -> {});
+    /** After a while, whatever else is under way. */
+    void sendAfter(Duration wait, Request request, Served served) {
+        underWay++;
+        time.after(wait.toNanos(), () -> {
+            underWay--;
+            submit(request, served, () -> {});
+        });
     }
 
     /** Until nothing that clients sent is without an answer. */
