@@ -36,6 +36,7 @@ import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
 import io.holdfast.core.pin.Pins;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.PlanInput;
 import io.holdfast.core.plan.Planner;
@@ -76,6 +77,7 @@ public final class Controller {
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
     private static final String DRY = "decided, and not asked of the engine: dry run";
     private static final long IDLE_TICK_NANOS = 500_000_000;
+    private static final int GAPS_A_LEASE = 3;
     /** Of what events alone changed. */
     private static final long PICTURE_NANOS = 100_000_000;
 
@@ -175,16 +177,17 @@ public final class Controller {
                 () -> planNow = true,
                 this::probeAgain);
         this.pins = outcomes.pins();
-        this.runner = new PlanRunner(holds, pins, priming, events, tree, settings.automaticLease());
+        this.runner = new PlanRunner(holds, pins, priming, events, tree, this::automaticLease);
+        events.prefixes().gapsEvery(settings.automaticLease().dividedBy(GAPS_A_LEASE));
         this.keepWarm = new KeepWarm(
                 holds, events.tree(), own, acting, mailbox::outcome, settings.ownRequestsAnHour(), outcomes);
         this.probing = new Probing(
                 backends, acting, mailbox::outcome, () -> outcomes.changeOver(keepWarm::rests), () -> planNow = true);
         this.suspended = ledger.paused();
-        this.byRank = settings.automaticHolds()
+        this.byRank = settings.automaticHolds() != AutomaticHolds.OFF
                 ? Optional.of(new HoldsByRank(events, holds, backends, settings.automaticLease()))
                 : Optional.empty();
-        this.explainer = new Explainer(events, tree, byRank);
+        this.explainer = new Explainer(events, tree, byRank, this::holdsAutomatically);
         this.learning = new Learning(observers);
         this.ttft = settings.effect().map(effect -> new TtftLoop(effect, random, measuredCache()));
         this.view = picture(lastReadings);
@@ -297,9 +300,9 @@ public final class Controller {
     public CompletionStage<Boolean> change(ControllerSettings next) {
         return ask(answer -> {
             settings = next;
-            if (next.automaticHolds() && byRank.isEmpty()) {
+            if (next.automaticHolds() != AutomaticHolds.OFF && byRank.isEmpty()) {
                 byRank = Optional.of(new HoldsByRank(events, holds, backends, next.automaticLease()));
-                explainer = new Explainer(events, tree, byRank);
+                explainer = new Explainer(events, tree, byRank, this::holdsAutomatically);
             }
             planNow = true;
             holds.complete(answer, true);
@@ -811,6 +814,7 @@ public final class Controller {
         priming.notice(this::pinnable, nowNanos);
         outcomes.tellOfQueued();
         silent.ifPresent(cache -> cache.keepOnly(heldEnds()));
+        holds.automaticLeases(this::automaticLease);
         holds.age(own.busyNanos());
         if (backends.chosen().traits().needs(Need.TOKENS)) {
             holds.learnTokens(events::withKnownTokens);
@@ -820,7 +824,7 @@ public final class Controller {
         if (backends.chosen().room(room(readings, clockNanos, candidates))) {
             probing.again();
         }
-        Ranking ranking = byRank.filter(rank -> settings.automaticHolds())
+        Ranking ranking = byRank.filter(rank -> holdsAutomatically())
                 .map(rank -> rank.ranking(readings, budget, tree.several(), nowNanos))
                 .orElse(Ranking.NONE);
         plan = Planner.plan(new PlanInput(
@@ -829,7 +833,7 @@ public final class Controller {
                 tree,
                 budget,
                 guard.stalled(nowNanos),
-                settings.automaticHolds(),
+                holdsAutomatically(),
                 (long) readings.capacityTokens().number().orElse(0),
                 blockTokens(readings),
                 hindrance(),
@@ -843,6 +847,7 @@ public final class Controller {
                 holds.living(),
                 events.prefixes(),
                 candidates,
+                Lease.longestAutomatic(settings.automaticLease()),
                 ranking,
                 new Saving(events.prefill(), settings.leastSaving()),
                 holds.nextId(),
@@ -871,7 +876,45 @@ public final class Controller {
 
     /** Whether there is nothing that a plan could be about: it is made for its budget then, when readings come. */
     private boolean idle() {
-        return !settings.automaticHolds() && holds.living().isEmpty() && pins.quiet();
+        return !holdsAutomatically() && holds.living().isEmpty() && pins.quiet();
+    }
+
+    private boolean holdsAutomatically() {
+        return settings.automaticHolds().with(backends.chosen().traits());
+    }
+
+    private EngineView.Automatic automatic() {
+        String backend = backends.chosen().name();
+        if (silent.isPresent()) {
+            return new EngineView.Automatic(
+                    false,
+                    "nothing is held automatically at an engine without KV events, whatever automaticHolds says");
+        }
+        boolean on = holdsAutomatically();
+        return new EngineView.Automatic(
+                on,
+                switch (settings.automaticHolds()) {
+                    case OFF -> "automatic holds are off (automaticHolds: false)";
+                    case ON -> "automatic holds are on (automaticHolds: true)";
+                    case WHERE_EVICTABLE ->
+                        on
+                                ? "automatic holds are on (automaticHolds: auto), since the engine can evict what "
+                                        + backend + " holds"
+                                : probing.found().filter(Capabilities::canPin).isEmpty()
+                                        ? "automatic holds wait for a way to hold (automaticHolds: auto)"
+                                        : "automatic holds are off (automaticHolds: auto), since what " + backend
+                                                + " pins takes memory for good: automaticHolds: true switches them on";
+                });
+    }
+
+    /** That of a prefix whose uses come as far apart as they did lately; one that nobody shares has no gaps of its own. */
+    private Lease automaticLease(long lastBlock) {
+        return Lease.automatic(
+                settings.automaticLease(),
+                events.prefixes()
+                        .find(lastBlock)
+                        .map(prefix -> Duration.ofNanos(prefix.gapNanos()))
+                        .orElse(Duration.ZERO));
     }
 
     /** That of the tightest cache. What is pinned counts in each as if all of it were there. */
@@ -881,7 +924,11 @@ public final class Controller {
             EngineObserver cache = observers.rank(rank);
             budgets.add(BudgetRule.compute(
                     settings.budget(),
-                    ofRank(readings, rank),
+                    ofRank(readings, rank)
+                            .but()
+                            .ttftCount(readings.ttftCount())
+                            .itlCount(readings.itlCount())
+                            .build(),
                     guard.rank(rank).observed(cache.prompts(), need(cache, readings), cache.answers(), nowNanos),
                     pins.pinnedBlocks(),
                     hardPins,
@@ -939,12 +986,14 @@ public final class Controller {
     }
 
     private List<SharedPrefix> candidates() {
-        if (!settings.automaticHolds()) {
+        if (!holdsAutomatically()) {
             return List.of();
         }
         Map<Long, SharedPrefix> candidates = new LinkedHashMap<>();
         events.prefixes()
-                .worthHolding(settings.automaticLease().toNanos())
+                .worthHolding(prefix -> Lease.automatic(settings.automaticLease(), Duration.ofNanos(prefix.gapNanos()))
+                        .length()
+                        .toNanos())
                 .forEach(prefix -> candidates.put(prefix.lastBlock(), prefix));
         holds.living().stream()
                 .filter(Hold::automatic)
@@ -1128,7 +1177,8 @@ public final class Controller {
                 plan,
                 measured().map(TtftLoop::effect).orElse(TtftEffect.unproven(whyNotMeasured())),
                 events.prefixes().sharing(),
-                byRank.filter(rank -> settings.automaticHolds())
+                automatic(),
+                byRank.filter(rank -> holdsAutomatically())
                         .map(HoldsByRank::view)
                         .orElse(EngineView.ByRank.OFF),
                 holds.hints(),

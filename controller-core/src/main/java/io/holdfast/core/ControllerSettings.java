@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.effect.EffectSettings;
+import io.holdfast.core.plan.AutomaticHolds;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -9,8 +10,9 @@ import java.util.Optional;
  * What the operator decided about one engine.
  *
  * @param budget how much may be pinned
- * @param automaticHolds whether the planner may hold on its own
- * @param automaticLease how long an automatic hold lasts without a new touch
+ * @param automaticHolds when the planner may hold without being asked
+ * @param automaticLease least time that an automatic hold lasts without a use; a shared prefix that is used more rarely is
+ *     held longer, as {@link io.holdfast.core.hold.Lease#automatic} says
  * @param leastSaving what an automatic hold has to save a request that finds it, where that was measured
  * @param tick how often the planner runs
  * @param ownRequestsAnHour how long requests of our own may take within an hour, where a backend makes many
@@ -19,7 +21,7 @@ import java.util.Optional;
 public record ControllerSettings(
         String engineId,
         BudgetSettings budget,
-        boolean automaticHolds,
+        AutomaticHolds automaticHolds,
         Duration automaticLease,
         Duration leastSaving,
         Duration tick,
@@ -49,7 +51,7 @@ public record ControllerSettings(
         return new ControllerSettings(
                 engineId,
                 BudgetSettings.defaults(),
-                false,
+                AutomaticHolds.WHERE_EVICTABLE,
                 Duration.ofMinutes(5),
                 LEAST_SAVING,
                 Duration.ofMillis(100),

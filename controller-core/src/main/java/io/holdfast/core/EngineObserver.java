@@ -231,6 +231,8 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
                 invisible.requests(),
                 times.residence(),
                 times.gaps(),
+                times.laterThanResidence(),
+                prefixes.sharing(),
                 costs.cost(),
                 prefixes.demand(atOnce.requests(nowNanos), blockTokens),
                 prefixes.lengths(blockTokens));

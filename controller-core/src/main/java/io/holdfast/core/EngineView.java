@@ -30,6 +30,7 @@ import java.util.Optional;
  * @param dryRun whether everything is decided and nothing asked of the engine
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
  * @param sharing what became of requests that went over a shared prefix
+ * @param automatic whether anything is held without being asked for
  * @param byRank whether anything is held by its rank
  * @param hints how often each was given; one that never was is not in it
  * @param own what became of our own requests to the engine
@@ -58,6 +59,7 @@ public record EngineView(
         Plan lastPlan,
         TtftEffect ttft,
         Sharing sharing,
+        Automatic automatic,
         ByRank byRank,
         Map<Hint, Long> hints,
         OwnRequests own,
@@ -68,6 +70,14 @@ public record EngineView(
         alarms = List.copyOf(alarms);
         holds = List.copyOf(holds);
     }
+
+    /**
+     * Automatic holds.
+     *
+     * @param on whether they are on with the backend that is chosen now
+     * @param why one clause: which of the two it is, by which key, and what switches them on where they are off
+     */
+    public record Automatic(boolean on, String why) {}
 
     /**
      * Holds by rank.

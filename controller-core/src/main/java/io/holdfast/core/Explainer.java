@@ -7,6 +7,7 @@ import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.rank.PrefixRank;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -15,12 +16,18 @@ final class Explainer {
     private final EngineObserver events;
     private final EngineCaches tree;
     private final Optional<HoldsByRank> byRank;
+    private final BooleanSupplier holdsAutomatically;
 
     /** @param byRank absent where automatic holds are switched off */
-    Explainer(EngineObserver events, EngineCaches tree, Optional<HoldsByRank> byRank) {
+    Explainer(
+            EngineObserver events,
+            EngineCaches tree,
+            Optional<HoldsByRank> byRank,
+            BooleanSupplier holdsAutomatically) {
         this.events = events;
         this.tree = tree;
         this.byRank = byRank;
+        this.holdsAutomatically = holdsAutomatically;
     }
 
     PrefixReport report(SharedPrefix prefix, Plan plan, long blockTokens) {
@@ -99,8 +106,8 @@ final class Explainer {
             return "seen before " + prefix.ways() + " continuations and by " + prefix.requests()
                     + " requests: from 3 of each on it is worth a hold";
         }
-        return byRank.isPresent()
-                ? "not touched within the lease of automatic holds"
-                : "worth a hold, and automatic holds are switched off: ask for it, or switch them on";
+        return holdsAutomatically.getAsBoolean()
+                ? "not used within the lease of automatic holds"
+                : "worth a hold, and automatic holds are off: ask for it, or write automaticHolds: true";
     }
 }

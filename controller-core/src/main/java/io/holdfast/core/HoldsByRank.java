@@ -4,6 +4,7 @@ import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.budget.Budget;
+import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldState;
@@ -14,6 +15,7 @@ import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Ranking;
 import io.holdfast.core.plan.Reason;
 import io.holdfast.core.prefix.SharedPrefix;
+import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.rank.HoldPace;
 import io.holdfast.core.rank.PrefixRank;
 import io.holdfast.core.rank.RankSettings;
@@ -49,7 +51,13 @@ final class HoldsByRank {
     }
 
     EngineView.ByRank view() {
-        return new EngineView.ByRank(whyNone, ranked.evidence());
+        return new EngineView.ByRank(whyNone, backendCan() ? ranked.evidence() : Evidence.NONE);
+    }
+
+    /** Whether holds can be taken back as soon as others rank higher. */
+    private boolean backendCan() {
+        BackendTraits traits = backends.chosen().traits();
+        return traits.releasable() && !traits.fading() && !traits.outside();
     }
 
     /** What was learned of the longest prefix of this one that a request went over; absent where none did. */
@@ -94,6 +102,7 @@ final class HoldsByRank {
             return Ranking.NONE;
         }
         ranked.capacity((int) (capacity / block));
+        ranked.freePrompts(budget.leavesRoom() ? BudgetRule.RESERVED_PROMPTS : 0);
         long mayHold = (long) (budget.automaticBesideReserve() / block) - requestedBlocks();
         LongPredicate mayEnd = mayEnd();
         if (ranked.tick(Math.max(0, mayHold), (long) (budget.room() / block), first(), mayEnd)) {
@@ -133,8 +142,7 @@ final class HoldsByRank {
     }
 
     private Optional<String> whyNone(boolean severalCaches) {
-        BackendTraits traits = backends.chosen().traits();
-        if (!traits.releasable() || traits.fading() || traits.outside()) {
+        if (!backendCan()) {
             return Optional.of("nothing is held by its rank with "
                     + backends.chosen().name() + ", whose holds cannot be taken back as soon as others rank higher");
         }
@@ -146,8 +154,9 @@ final class HoldsByRank {
         return blind
                 ? Optional.of(String.format(
                         Locale.ROOT,
-                        "nothing is held by its rank: %.0f %% of the engine's last requests show in no event, and above"
-                                + " %.0f %% nobody knows whether holds would harm them",
+                        "nothing is held by its rank: %.0f %% of the engine's last requests show in no event, and"
+                            + " above %.0f %% nobody knows whether holds would harm them; a router that reports uses"
+                            + " by POST …/touches makes them known",
                         100 * blindTo,
                         100 * MOST_INVISIBLE))
                 : Optional.empty();

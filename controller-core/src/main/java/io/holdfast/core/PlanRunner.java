@@ -10,8 +10,8 @@ import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.pin.Pins;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Reason;
-import java.time.Duration;
 import java.util.Set;
+import java.util.function.LongFunction;
 
 /** Carries plans out: changes the holds as their lines say, and has the engine asked for what that takes. */
 final class PlanRunner {
@@ -24,22 +24,22 @@ final class PlanRunner {
     private final Priming priming;
     private final EngineObserver events;
     private final EngineCaches tree;
-    private final Duration automaticLease;
+    private final LongFunction<Lease> leases;
 
-    /** {@code events} are those of the cache where automatic holds are found. */
+    /** {@code events} are those of the cache where automatic holds are found, {@code leases} what those last by their last block. */
     PlanRunner(
             Holds holds,
             Pins pins,
             Priming priming,
             EngineObserver events,
             EngineCaches tree,
-            Duration automaticLease) {
+            LongFunction<Lease> leases) {
         this.holds = holds;
         this.pins = pins;
         this.priming = priming;
         this.events = events;
         this.tree = tree;
-        this.automaticLease = automaticLease;
+        this.leases = leases;
     }
 
     void run(Plan plan, long nowNanos) {
@@ -116,7 +116,7 @@ final class PlanRunner {
     }
 
     private Hold automatic(Plan.Line line) {
-        HoldRequest path = new HoldRequest(tree.path(line.prefix()), new Lease(automaticLease, true, Lease.LONGEST));
+        HoldRequest path = new HoldRequest(tree.path(line.prefix()), leases.apply(line.prefix()));
         return holds.register(HoldOrigin.AUTOMATIC, events.withKnownTokens(path), line.reason());
     }
 

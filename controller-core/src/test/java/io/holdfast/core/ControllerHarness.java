@@ -19,6 +19,7 @@ import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.reading.Samples;
 import io.holdfast.core.requests.RequestRules;
 import java.io.IOException;
@@ -42,7 +43,7 @@ public final class ControllerHarness {
     public static final ControllerSettings SETTINGS = new ControllerSettings(
             "e",
             new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-            false,
+            AutomaticHolds.OFF,
             Duration.ofSeconds(60),
             ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),

@@ -22,6 +22,7 @@ import io.holdfast.core.hold.Holds;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Reason;
 import io.holdfast.core.reading.EngineReadings;
@@ -42,7 +43,7 @@ final class ControllerTest {
     private static final ControllerSettings AUTOMATIC = new ControllerSettings(
             "e",
             new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-            true,
+            AutomaticHolds.ON,
             Duration.ofSeconds(60),
             ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),
@@ -461,7 +462,7 @@ final class ControllerTest {
         ControllerHarness own = ControllerHarness.ready(new ControllerSettings(
                 "e",
                 new BudgetSettings(0.5, Optional.of(RequestSizes.measured(100)), "--context-length"),
-                false,
+                AutomaticHolds.OFF,
                 Duration.ofSeconds(60),
                 ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),
@@ -669,7 +670,7 @@ final class ControllerTest {
     }
 
     @Test
-    void automatic_sharedPrefixLostAndBack_isHeldUntilUntouchedForItsLease() {
+    void automatic_sharedPrefixLostAndBack_isHeldForThreeOfItsGaps() {
         ControllerHarness own = ControllerHarness.ready(AUTOMATIC);
         shareAndLose(own);
         assertThat(own.controller.view().holds()).isEmpty();
@@ -686,9 +687,14 @@ final class ControllerTest {
         own.storedUnder(2, 35);
         own.pass(Duration.ofSeconds(50));
         assertThat(own.holdNow(1).state()).as("touched by another text").isEqualTo(HoldState.HELD);
-        own.pass(Duration.ofSeconds(11));
+        own.pass(Duration.ofSeconds(99));
+        assertThat(own.holdNow(1).state())
+                .as("used every 50 s, so for 150 s and not for the 60 s of automaticLease")
+                .isEqualTo(HoldState.HELD);
+        own.pass(Duration.ofSeconds(2));
         assertThat(own.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
-        assertThat(own.holdNow(1).reason()).isEqualTo("not touched for 60 s");
+        assertThat(own.holdNow(1).reason())
+                .isEqualTo("not used for 150 s, as long as an automatic hold of this prefix lasts");
         assertThat(own.engine.pins).isEmpty();
     }
 
@@ -1064,7 +1070,7 @@ final class ControllerTest {
         ControllerHarness own = ControllerHarness.ready(new ControllerSettings(
                 "e",
                 new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-                true,
+                AutomaticHolds.ON,
                 Duration.ofHours(1),
                 ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),

@@ -12,6 +12,7 @@ import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Plan.Action;
 import io.holdfast.core.plan.Reason;
@@ -35,7 +36,7 @@ final class HoldsByRankTest {
     private static final ControllerSettings SETTINGS = new ControllerSettings(
             "e",
             new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-            true,
+            AutomaticHolds.ON,
             Duration.ofMinutes(5),
             ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),

@@ -10,6 +10,7 @@ import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.prefix.LearnedPrefix;
 import io.holdfast.core.rank.EvictingEngine;
 import io.holdfast.core.rank.LearnedRank;
@@ -26,7 +27,7 @@ final class LearningTest {
     private static final ControllerSettings SETTINGS = new ControllerSettings(
             "e",
             new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-            true,
+            AutomaticHolds.ON,
             Duration.ofMinutes(5),
             ControllerSettings.LEAST_SAVING,
             Duration.ofMillis(100),

@@ -15,6 +15,7 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Released;
+import io.holdfast.core.plan.AutomaticHolds;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -39,7 +40,7 @@ final class PinsThatEndInTimeTest {
         ControllerSettings settings = new ControllerSettings(
                 "e",
                 new BudgetSettings(0.01, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-                false,
+                AutomaticHolds.OFF,
                 Duration.ofSeconds(60),
                 SETTINGS.leastSaving(),
                 Duration.ofMillis(100),

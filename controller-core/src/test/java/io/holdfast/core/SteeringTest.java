@@ -12,6 +12,7 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.index.Matches;
 import io.holdfast.core.index.Tier;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.reading.Samples;
 import java.time.Duration;
@@ -235,7 +236,7 @@ final class SteeringTest {
         return ControllerHarness.ready(new ControllerSettings(
                 "e",
                 new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-                true,
+                AutomaticHolds.ON,
                 Duration.ofSeconds(60),
                 ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),

@@ -9,6 +9,7 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.index.Gap;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.reading.Samples;
 import java.time.Duration;
 import java.util.Optional;
@@ -40,7 +41,7 @@ final class TouchesTest {
         ControllerHarness automatic = ControllerHarness.ready(new ControllerSettings(
                 "e",
                 new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-                true,
+                AutomaticHolds.ON,
                 Duration.ofSeconds(60),
                 ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),
@@ -63,7 +64,8 @@ final class TouchesTest {
         assertThat(automatic.controller.view().holds())
                 .singleElement()
                 .satisfies(hold -> assertThat(hold.state()).isEqualTo(HoldState.HELD));
-        automatic.pass(Duration.ofSeconds(91));
+        // Three of its gaps of 45 s, and what it was taught of the last touch half a minute later.
+        automatic.pass(Duration.ofSeconds(165));
         automatic.pass(Duration.ofSeconds(1));
         assertThat(automatic.controller.view().holds())
                 .singleElement()

@@ -7,6 +7,7 @@ import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.plan.AutomaticHolds;
 import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -71,7 +72,7 @@ final class ValidationTest {
         return new ControllerSettings(
                 "e",
                 new BudgetSettings(share, Optional.empty(), "--context-length"),
-                false,
+                AutomaticHolds.OFF,
                 lease,
                 ControllerSettings.LEAST_SAVING,
                 tick,

@@ -17,6 +17,7 @@ import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.plan.AutomaticHolds;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
@@ -42,7 +43,7 @@ final class WithoutUnpinTest {
         ControllerSettings settings = new ControllerSettings(
                 "e",
                 new BudgetSettings(0.01, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-                false,
+                AutomaticHolds.OFF,
                 Duration.ofSeconds(60),
                 SETTINGS.leastSaving(),
                 Duration.ofMillis(100),

@@ -18,8 +18,10 @@ import java.util.OptionalInt;
  * @param lengths prompts are of different lengths
  */
 public record Conditions(Condition pressure, Condition models, Condition lengths) {
-    /** Above this no block is evicted before it is used again but by chance. */
-    private static final double AMPLE_RHO = 5;
+    /** Of all reuses: fewer that come too late are chance. */
+    private static final double LATE_BY_CHANCE = 0.02;
+    /** A cache that has removed nothing for so long is not short of room; for less, nobody knows. */
+    private static final Duration LONG_ENOUGH = Duration.ofMinutes(30);
 
     private static final int FEW_PROMPTS = 20;
     private static final double VARYING = 2;
@@ -51,20 +53,36 @@ public record Conditions(Condition pressure, Condition models, Condition lengths
     private static Condition pressure(Traffic traffic, OptionalDouble capacity) {
         Optional<Duration> residence = traffic.residence().median();
         String demand = demand(traffic.demand(), capacity);
-        if (residence.isEmpty()) {
-            return new Condition(Answer.NO, "no untouched block was removed for want of room" + demand);
+        if (traffic.sharing().lost() > 0) {
+            return new Condition(
+                    Answer.YES,
+                    String.format(
+                            Locale.ROOT,
+                            "of %,d requests that share a prefix %,d found it lost, wholly or in part%s",
+                            traffic.sharing().found() + traffic.sharing().lost(),
+                            traffic.sharing().lost(),
+                            demand));
         }
-        if (traffic.rho().isEmpty()) {
+        if (residence.isEmpty()) {
+            boolean longEnough = traffic.span().compareTo(LONG_ENOUGH) >= 0;
+            return new Condition(
+                    longEnough ? Answer.NO : Answer.UNKNOWN,
+                    "no untouched block was removed for want of room in the "
+                            + traffic.span().toSeconds() + " s that were seen"
+                            + (longEnough ? "" : ", and half an hour tells") + demand);
+        }
+        if (traffic.lateReuse().isEmpty()) {
             return new Condition(
                     Answer.UNKNOWN, "blocks were removed, and no prefix was seen to be used twice yet" + demand);
         }
-        double rho = traffic.rho().getAsDouble();
+        double late = traffic.lateReuse().getAsDouble();
         return new Condition(
-                rho <= AMPLE_RHO ? Answer.YES : Answer.NO,
+                late > LATE_BY_CHANCE ? Answer.YES : Answer.NO,
                 String.format(
                         Locale.ROOT,
-                        "an untouched block stays %.1f times as long as it takes until a prefix is used again%s",
-                        rho,
+                        "%.0f %% of the reuses come later than half of the untouched blocks stay, which is %.1f s%s",
+                        100 * late,
+                        residence.get().toMillis() / 1e3,
                         demand));
     }
 

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.effect.EffectSettings;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.kvcached.LimitSettings;
 import io.holdfast.sidecar.EngineConfig.EngineType;
@@ -231,7 +232,10 @@ final class ConfigFile {
                 mapping.text("topic"),
                 backend,
                 mapping.wholeNumber("clientPriorityMax"),
-                mapping.flag("automaticHolds", defaults.automaticHolds()),
+                mapping.flagOr("automaticHolds", "auto")
+                        .map(flag -> flag.map(on -> on ? AutomaticHolds.ON : AutomaticHolds.OFF)
+                                .orElse(AutomaticHolds.WHERE_EVICTABLE))
+                        .orElse(defaults.automaticHolds()),
                 mapping.wholeNumber("automaticLeaseSeconds").stream()
                         .mapToObj(Duration::ofSeconds)
                         .findFirst()

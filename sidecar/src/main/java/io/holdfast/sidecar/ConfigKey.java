@@ -32,6 +32,8 @@ record ConfigKey(
         WHOLE,
         NUMBER,
         FLAG,
+        /** A flag or a word. */
+        FLAG_OR_WORD,
         /** A number of bytes, or a size such as 8G. */
         BYTES,
         /** A whole number or a word. */

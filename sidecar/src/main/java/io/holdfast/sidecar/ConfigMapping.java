@@ -140,6 +140,19 @@ final class ConfigMapping {
         return bytes;
     }
 
+    /** A flag, or a word for neither: absent where none is written, an empty flag where the word is. */
+    Optional<Optional<Boolean>> flagOr(String key, String word) {
+        return value(key).map(value -> {
+            if (value.isTextual() && value.textValue().equals(word)) {
+                return Optional.empty();
+            }
+            if (!value.isBoolean()) {
+                throw wrongType(key, value, "true, false or " + word);
+            }
+            return Optional.of(value.booleanValue());
+        });
+    }
+
     boolean flag(String key, boolean otherwise) {
         return value(key)
                 .map(value -> {

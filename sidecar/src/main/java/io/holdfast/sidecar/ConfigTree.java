@@ -292,6 +292,10 @@ final class ConfigTree {
                 }
                 yield NODES.booleanNode(text.equals("true"));
             }
+            case FLAG_OR_WORD ->
+                text.equals("true") || text.equals("false")
+                        ? NODES.booleanNode(text.equals("true"))
+                        : NODES.textNode(text);
             case BYTES, WHOLE_OR_WORD ->
                 text.matches("-?[0-9]{1,18}") ? NODES.numberNode(Long.parseLong(text)) : NODES.textNode(text);
             case MAPPING, LIST, YAML -> {

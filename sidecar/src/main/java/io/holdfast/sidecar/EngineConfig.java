@@ -9,6 +9,7 @@ import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.effect.EffectSettings;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.lmcache.LmcacheBackend;
 import java.net.URI;
@@ -32,8 +33,8 @@ import java.util.regex.Pattern;
  * @param topic the topic it publishes under; absent: what the engine says, else the empty one
  * @param backend the way in which prefixes are held, by its name
  * @param clientPriorityMax the highest priority that clients send with their requests; absent: not known
- * @param automaticHolds whether the planner may hold on its own
- * @param automaticLease how long an automatic hold lasts without a new touch
+ * @param automaticHolds when the planner may hold without being asked
+ * @param automaticLease least time that an automatic hold lasts without a use
  * @param leastSaving what an automatic hold has to save a request that finds it, where that was measured
  * @param priming whether a requested prefix that is gone may be stored by a request of the sidecar's own
  * @param ownRequestsAnHour how long requests of the sidecar's own may take within an hour, where a backend makes many
@@ -65,7 +66,7 @@ public record EngineConfig(
         Optional<String> topic,
         String backend,
         OptionalInt clientPriorityMax,
-        boolean automaticHolds,
+        AutomaticHolds automaticHolds,
         Duration automaticLease,
         Duration leastSaving,
         boolean priming,
@@ -235,7 +236,7 @@ public record EngineConfig(
                 Optional.empty(),
                 BackendRegistry.names(type.family()).getFirst(),
                 OptionalInt.empty(),
-                false,
+                AutomaticHolds.WHERE_EVICTABLE,
                 Duration.ofMinutes(5),
                 ControllerSettings.LEAST_SAVING,
                 true,
@@ -273,7 +274,12 @@ public record EngineConfig(
         return new ControllerSettings(
                 id,
                 new BudgetSettings(share, requestSizes, family().contextFlag()),
-                automaticHolds && publishes(),
+                !publishes()
+                        ? AutomaticHolds.OFF
+                        // What is decided and not done harms nobody, and shows what would be held.
+                        : dryRun() && automaticHolds == AutomaticHolds.WHERE_EVICTABLE
+                                ? AutomaticHolds.ON
+                                : automaticHolds,
                 automaticLease,
                 leastSaving,
                 tick,

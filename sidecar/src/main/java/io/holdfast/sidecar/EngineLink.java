@@ -611,6 +611,7 @@ final class EngineLink implements AutoCloseable {
         capabilities()
                 .filter(found -> !found.canPin())
                 .ifPresent(found -> notes.add("follows, cannot hold: " + found.why()));
+        notes.add(view().automatic().why());
         view().paused().ifPresent(notes::add);
         if (view().dryRun()) {
             notes.add("decides, and asks the engine for nothing: dry run, switched on through the API");
@@ -707,7 +708,8 @@ final class EngineLink implements AutoCloseable {
                 .put("holds", holdsJson(view, why))
                 .put("pins", ApiJson.pins(pins()))
                 .put("calls", ApiJson.guards(http.guards()))
-                .put("automaticHolds", config.automaticHolds())
+                .put("automaticHolds", view.automatic().on())
+                .put("automaticHoldsWhy", view.automatic().why())
                 .put("paused", view.paused().isPresent())
                 .put("keepsHeld", view.keepsHeld())
                 .put("dryRun", view.dryRun() || config.dryRun())

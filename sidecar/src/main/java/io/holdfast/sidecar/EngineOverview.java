@@ -7,6 +7,7 @@ import io.holdfast.core.budget.Budget;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.plan.Plan;
 import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.reading.EngineReadings;
@@ -28,6 +29,7 @@ import java.util.function.ToLongFunction;
  *
  * @param unready why it cannot be looked after; empty when it can
  * @param notes what a person should know of it all the same
+ * @param automatic whether holds are made without being asked for, and by which key
  * @param paused why nothing is held; absent while holding goes on
  * @param limit what is known of its kvcached limit; absent where it has none
  * @param conditions whether holds or moves of memory can pay here; absent before anything was measured
@@ -37,7 +39,7 @@ record EngineOverview(
         String id,
         String url,
         boolean dryRun,
-        boolean automaticHolds,
+        EngineView.Automatic automatic,
         Verdict verdict,
         TtftEffect effect,
         List<String> unready,
@@ -113,7 +115,7 @@ record EngineOverview(
                 link.id(),
                 link.config().url().toString(),
                 link.config().dryRun(),
-                link.config().automaticHolds(),
+                view.automatic(),
                 Verdict.of(view.ttft()),
                 view.ttft(),
                 unready,
@@ -174,6 +176,7 @@ record EngineOverview(
                                             / pressure.capacityTokens.number().getAsDouble())
                             : ""));
         }
+        said.append("; ").append(automatic.why());
         if (hits.cachedShare.number().isPresent()) {
             said.append(String.format(
                     Locale.ROOT,
@@ -316,6 +319,25 @@ record EngineOverview(
                         : hits.promptTokens);
     }
 
+    /** Why nothing is held or waits to be, by the reason that decided; absent where something is. */
+    private static Optional<String> nothingHeld(EngineView view) {
+        if (view.holds().stream().anyMatch(hold -> hold.state() != HoldState.RELEASED)) {
+            return Optional.empty();
+        }
+        if (!view.automatic().on()) {
+            return Optional.of(
+                    "nobody asked for a hold, and " + view.automatic().why());
+        }
+        Optional<Plan.Line> first = view.lastPlan().lines().stream()
+                .filter(line -> line.action() == Plan.Action.WAIT)
+                .findFirst();
+        return first.map(line -> "a prefix of " + line.blocks() + " blocks waits: " + line.reason())
+                .or(() -> Optional.of(
+                        view.sharing().lost() == 0
+                                ? "traffic that loses a prefix it shares; no request has yet"
+                                : "nothing now: no prefix that was lost is used still"));
+    }
+
     private static Optional<String> needs(EngineView view, List<String> unready, Optional<Capabilities> capabilities) {
         return unready.stream()
                 .findFirst()
@@ -323,6 +345,7 @@ record EngineOverview(
                 .or(view::paused)
                 .or(() -> capabilities.filter(found -> !found.canPin()).map(Capabilities::why))
                 .or(() -> view.budget().hardUnknown())
+                .or(() -> nothingHeld(view))
                 .or(() -> view.ttft().state() == TtftEffect.State.UNPROVEN
                         ? Optional.of(view.ttft().reason())
                         : Optional.empty())

@@ -101,7 +101,8 @@ record Overview(
                 .put("effect", ApiJson.ttft(engine.effect()))
                 .put("ready", engine.unready().isEmpty())
                 .put("alarms", engine.alarms())
-                .put("automaticHolds", engine.automaticHolds())
+                .put("automaticHolds", engine.automatic().on())
+                .put("automaticHoldsWhy", engine.automatic().why())
                 .put("dryRun", engine.dryRun())
                 .put("paused", engine.paused().isPresent())
                 .put(

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.EngineView;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.evidence.Interval;
@@ -111,7 +112,7 @@ final class CannedPage implements AutoCloseable {
                 id,
                 "http://10.0.3.7:30000",
                 false,
-                true,
+                new EngineView.Automatic(true, "automatic holds are on (automaticHolds: true)"),
                 Verdict.of(effect),
                 effect,
                 List.of(),
@@ -172,7 +173,7 @@ final class CannedPage implements AutoCloseable {
                 engine.id(),
                 engine.url(),
                 engine.dryRun(),
-                engine.automaticHolds(),
+                engine.automatic(),
                 engine.verdict(),
                 engine.effect(),
                 engine.unready(),

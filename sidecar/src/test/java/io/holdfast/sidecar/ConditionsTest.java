@@ -6,6 +6,7 @@ import io.holdfast.core.Traffic;
 import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.prefix.Demand;
 import io.holdfast.core.prefix.Lengths;
+import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.reuse.Durations;
 import io.holdfast.sidecar.Conditions.Answer;
 import java.time.Duration;
@@ -28,7 +29,7 @@ class ConditionsTest {
 
         assertThat(found.pressure().answer()).isEqualTo(Answer.YES);
         assertThat(found.pressure().why())
-                .isEqualTo("an untouched block stays 0.8 times as long as it takes until a prefix is used again; 64"
+                .isEqualTo("100 % of the reuses come later than half of the untouched blocks stay, which is 3.0 s; 64"
                         + " prompts at once ask for 13,048 tokens, 59 % of the cache (28,672 if none were shared)");
         Conditions alone =
                 Conditions.of(traffic(3_000, 4_000, new Demand(1, 448, 448), Lengths.NONE), CAPACITY, NO_SEGMENT);
@@ -40,8 +41,8 @@ class ConditionsTest {
         // residence and reuse in ms, segments, median and ninetieth length: what each condition is
         "3000, 4000, 3, 500, 510, YES, YES, NO",
         "30000, 4000, 3, 500, 1000, NO, YES, YES",
-        "20000, 4000, 1, 500, 999, YES, NO, NO",
-        "0, 4000, 0, 500, 1000, NO, NO, YES",
+        "3999, 4000, 1, 500, 999, YES, NO, NO",
+        "0, 4000, 0, 500, 1000, UNKNOWN, NO, YES",
         "3000, 0, -1, 0, 0, UNKNOWN, UNKNOWN, UNKNOWN",
     })
     void conditions_areWhatWasMeasured(
@@ -61,6 +62,40 @@ class ConditionsTest {
         assertThat(found.pressure().answer()).isEqualTo(pressure);
         assertThat(found.models().answer()).isEqualTo(models);
         assertThat(found.lengths().answer()).isEqualTo(lengths);
+    }
+
+    @Test
+    void lossesThatWereMeasured_areAYes_whateverTheTimesSay() {
+        Traffic lost = traffic(Duration.ofSeconds(3), 0, 4_000, OptionalDouble.empty(), new Sharing(44, 3, 96));
+
+        assertThat(Conditions.of(lost, CAPACITY, NO_SEGMENT).pressure())
+                .isEqualTo(new Conditions.Condition(
+                        Answer.YES, "of 47 requests that share a prefix 3 found it lost, wholly or in part"));
+    }
+
+    @Test
+    void nothingRemoved_isUnknownAfterSeconds_andANoAfterHalfAnHour() {
+        assertThat(pressureWithoutRemovals(Duration.ofSeconds(3)))
+                .isEqualTo(new Conditions.Condition(
+                        Answer.UNKNOWN,
+                        "no untouched block was removed for want of room in the 3 s that were seen, and half an hour"
+                                + " tells"));
+        assertThat(pressureWithoutRemovals(Duration.ofMinutes(30)).answer()).isEqualTo(Answer.NO);
+    }
+
+    private static Conditions.Condition pressureWithoutRemovals(Duration span) {
+        return Conditions.of(traffic(span, 0, 4_000, OptionalDouble.empty(), Sharing.NONE), CAPACITY, NO_SEGMENT)
+                .pressure();
+    }
+
+    /** Of a pair of requests every six seconds half of the reuses come within the pair, in no time. */
+    @ParameterizedTest
+    @CsvSource({"0.5, YES", "0.03, YES", "0.02, NO", "0, NO"})
+    void bursts_hideNoReuseThatComesTooLate(double late, Answer answer) {
+        Traffic bursts = traffic(Duration.ofMinutes(1), 4_000, 130, OptionalDouble.of(late), Sharing.NONE);
+
+        assertThat(Conditions.of(bursts, CAPACITY, NO_SEGMENT).pressure().answer())
+                .isEqualTo(answer);
     }
 
     @ParameterizedTest
@@ -83,14 +118,38 @@ class ConditionsTest {
 
     /** 0 for what was not measured. */
     private static Traffic traffic(int residenceMillis, int reuseMillis, Demand demand, Lengths lengths) {
-        return new Traffic(
+        Traffic measured = traffic(
                 Duration.ofMinutes(1),
+                residenceMillis,
+                reuseMillis,
+                residenceMillis == 0 || reuseMillis == 0
+                        ? OptionalDouble.empty()
+                        : OptionalDouble.of(reuseMillis > residenceMillis ? 1 : 0),
+                Sharing.NONE);
+        return new Traffic(
+                measured.span(),
+                measured.counted(),
+                measured.residence(),
+                measured.reuse(),
+                measured.lateReuse(),
+                measured.sharing(),
+                measured.prefill(),
+                demand,
+                lengths);
+    }
+
+    private static Traffic traffic(
+            Duration span, int residenceMillis, int reuseMillis, OptionalDouble late, Sharing sharing) {
+        return new Traffic(
+                span,
                 100,
                 durations(residenceMillis),
                 durations(reuseMillis),
+                late,
+                sharing,
                 new PrefillCost.Unknown(0, "nothing was measured"),
-                demand,
-                lengths);
+                Demand.NONE,
+                Lengths.NONE);
     }
 
     private static Durations durations(int millis) {

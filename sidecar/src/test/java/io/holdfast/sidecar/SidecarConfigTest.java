@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.effect.EffectSettings;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.kvcached.LimitSettings;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import java.io.IOException;
@@ -91,7 +92,7 @@ class SidecarConfigTest {
         assertThat(demo.topic()).contains("kv");
         EngineConfig shared = config.engines().getLast();
         assertThat(shared.kvcachedSegment()).contains("kvcached_1");
-        assertThat(shared.controllerSettings().automaticHolds()).isFalse();
+        assertThat(shared.controllerSettings().automaticHolds()).isEqualTo(AutomaticHolds.OFF);
         assertThat(shared.limit())
                 .isEqualTo(new LimitConfig(
                         Optional.of("gpu0"),
@@ -116,7 +117,7 @@ class SidecarConfigTest {
                 .returns(
                         RequestSizes.of(8192, 512),
                         settings -> settings.budget().written().orElseThrow())
-                .returns(true, settings -> settings.automaticHolds())
+                .returns(AutomaticHolds.ON, settings -> settings.automaticHolds())
                 .returns(Duration.ofSeconds(30), settings -> settings.automaticLease())
                 .returns(Duration.ofMillis(12), settings -> settings.leastSaving())
                 .returns(Duration.ofMillis(10), settings -> settings.tick())
@@ -176,7 +177,7 @@ class SidecarConfigTest {
         {E}, ttftOffShare: 0.6}]      | engines[0].ttftOffShare is '0.6'; write a number from 0, for none, to 0.5
         {E}, ttftLeastGain: 3}]       | engines[0].ttftLeastGain is '3.0'; write a part of the time to first token, from 0
         {E}, ttftLoop: never}]        | engines[0].ttftLoop is the text 'never'; write true or false
-        {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true or false
+        {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true, false or auto
         {E}, backend: pin_block}]     | engines[0].backend is 'pin_block'; did you mean pin_blocks?
         {E}, backend: magic}]         | engines[0].backend is 'magic'; write auto or session_hold or pin_blocks or priority_touch or keep_warm or pin_prefix or lmcache or dry_run
         {E}, clientPriorityMax: -1}]  | engines[0].clientPriorityMax is '-1'; write the highest priority that clients send, 0 to

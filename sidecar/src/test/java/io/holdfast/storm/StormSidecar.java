@@ -25,6 +25,7 @@ import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.RankLoad;
 import io.holdfast.core.reading.Reading;
@@ -137,7 +138,7 @@ final class StormSidecar {
         Written(ControllerSettings settings, Way way) {
             this(
                     settings.tick(),
-                    settings.automaticHolds(),
+                    settings.automaticHolds() != AutomaticHolds.OFF,
                     settings.automaticLease(),
                     way,
                     0,
@@ -162,7 +163,7 @@ final class StormSidecar {
                                     ? Optional.of(new RequestSizes(OptionalInt.of(longest), longestAnswer))
                                     : Optional.empty(),
                             "--context-length"),
-                    automatic,
+                    automatic ? AutomaticHolds.ON : AutomaticHolds.OFF,
                     automaticLease,
                     ControllerSettings.LEAST_SAVING,
                     tick,

@@ -109,10 +109,16 @@ public record Budget(
                 .orElse(0);
     }
 
-    /** What running requests leave of the cache. */
+    /** Whether automatic holds have to leave room for prompts, as pins that take memory for good have. */
+    public boolean leavesRoom() {
+        return terms.stream().anyMatch(term -> term.name().equals(ROOM));
+    }
+
+    /** What running requests leave of the cache to pins that take memory for good; all of it where pins can be evicted. */
     public long room() {
+        String name = leavesRoom() ? ROOM : HARD_GUARD;
         return terms.stream()
-                .filter(term -> term.name().equals(ROOM))
+                .filter(term -> term.name().equals(name))
                 .mapToLong(term -> term.tokens().orElse(0))
                 .findFirst()
                 .orElse(0);

@@ -7,6 +7,7 @@ import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 
 /** How many tokens may be pinned, from what was measured; a pure function. */
@@ -61,12 +62,18 @@ public final class BudgetRule {
      * goes last, so the share that the operator wrote for automatic holds bounds all pins of such a backend, requested ones
      * too.
      *
-     * The automatic bound
-     * -------------------
+     * The automatic bound of hard pins
+     * --------------------------------
      * It is tighter: holding must also pay, and a cache without room for what passes through serves nobody. Its room leaves
-     * out what running requests hold, and what those may still add, by the 99th percentile of measured answers times the
-     * most requests that ran together in the last minute: a number that jumps with every request would hold and let go by
-     * turns.
+     * out what running requests hold, and what those may still add, by the length of measured answers times the most
+     * requests that ran together in the last minute: a number that jumps with every request would hold and let go by turns.
+     * The length is the 99th percentile where events showed enough answers; else twice the mean by the engine's own
+     * counters, which know of short answers too, and of all ranks together, and outlive the sidecar.
+     *
+     * The automatic bound of what can be evicted
+     * ------------------------------------------
+     * The engine takes back what it needs by itself, so no room has to be left for requests: only the operator's share
+     * bounds, for the sake of what others find in the rest of the cache.
      *
      * Unknown is not zero
      * -------------------
@@ -75,6 +82,7 @@ public final class BudgetRule {
      */
     static final long STALE_NANOS = 10_000_000_000L;
     private static final int ENOUGH_ANSWERS = 100;
+    private static final int ENOUGH_COUNTED = 20;
 
     /** So many prompts beyond what is held have to find room beside automatic holds. */
     public static final int RESERVED_PROMPTS = 8;
@@ -152,10 +160,12 @@ public final class BudgetRule {
         terms.add(term(Budget.SHARE, this::share));
         long beside = Math.min(hard, allowed(terms.get(1)));
         long fresh = releasable ? beside : Math.min(beside, allowed(terms.get(2)));
-        terms.add(term("0.8 of the room", () -> eightTenths(pinned)));
-        terms.add(term(Budget.ROOM, () -> new Bound(room(pinned), "capacity less what running requests take")));
-        terms.add(term(Budget.RESERVE, () -> reserve(pinned)));
-        terms.add(term("room less growth", () -> growth(pinned)));
+        if (hardPins) {
+            terms.add(term("0.8 of the room", () -> eightTenths(pinned)));
+            terms.add(term(Budget.ROOM, () -> new Bound(room(pinned), "capacity less what running requests take")));
+            terms.add(term(Budget.RESERVE, () -> reserve(pinned)));
+            terms.add(term("room less growth", () -> growth(pinned)));
+        }
         long automatic = terms.stream().mapToLong(BudgetRule::allowed).min().orElse(0);
         return new Budget(hard, fresh, automatic, pinned, observed.foreignTokens(), terms, alarms);
     }
@@ -302,6 +312,15 @@ public final class BudgetRule {
             return new Bound(
                     observed.answers().p99(), "the p99 of " + observed.answers().count() + " answers");
         }
+        OptionalDouble mean = countedMean();
+        if (mean.isPresent()) {
+            long twice = (long) Math.ceil(2 * mean.getAsDouble());
+            return new Bound(
+                    settings.written()
+                            .map(sizes -> Math.min(twice, sizes.maxOutputTokens()))
+                            .orElse(twice),
+                    "twice the mean answer by the engine's counters");
+        }
         if (settings.written().isPresent()) {
             return new Bound(settings.written().get().maxOutputTokens(), "maxOutputTokens");
         }
@@ -310,7 +329,18 @@ public final class BudgetRule {
         }
         return new Bound(
                 known("contextTokens", readings.contextTokens()),
-                "the context, since fewer than " + ENOUGH_ANSWERS + " answers were seen in an hour");
+                "the context, since fewer than " + ENOUGH_ANSWERS
+                        + " answers were seen in an hour, and the engine counted" + " fewer than " + ENOUGH_COUNTED
+                        + "; write largestPromptTokens and maxOutputTokens to bound it");
+    }
+
+    /** Each answer has one token more than it has gaps between tokens. */
+    private OptionalDouble countedMean() {
+        double answers = readings.ttftCount().number().orElse(0);
+        OptionalDouble gaps = readings.itlCount().number();
+        return answers >= ENOUGH_COUNTED && gaps.isPresent()
+                ? OptionalDouble.of(1 + gaps.getAsDouble() / answers)
+                : OptionalDouble.empty();
     }
 
     private long known(String name, Reading reading) throws MissingReading {

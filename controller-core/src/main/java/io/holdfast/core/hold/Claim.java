@@ -55,6 +55,16 @@ record Claim(
         return lease.refreshOnHit() ? runsAtLeast(lease.length(), nowNanos) : this;
     }
 
+    /** The same for another lease from the last use on, and never for less time than it has. */
+    Claim lasting(Lease other) {
+        if (other.equals(lease)) {
+            return this;
+        }
+        long last = Math.max(endNanos, lastNanos);
+        long end = Math.max(endNanos, Math.min(setNanos + other.length().toNanos(), last));
+        return new Claim(requester, other, weight, measured, other.length(), setNanos, end, last);
+    }
+
     /** Asked for once more: the newest word counts, but nobody gets less than was promised. */
     Claim renewed(Lease newLease, int newWeight, boolean nowMeasured, long nowNanos) {
         Claim fresh = of(requester, newLease, newWeight, nowMeasured, nowNanos);

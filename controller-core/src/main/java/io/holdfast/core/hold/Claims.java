@@ -68,6 +68,10 @@ public final class Claims {
                 claim -> claim.extended(length, nowNanos));
     }
 
+    Claims lasting(Lease lease) {
+        return each(claim -> true, claim -> claim.lasting(lease));
+    }
+
     /** Without the claims that are over; empty where all are. */
     Optional<Claims> living(long nowNanos) {
         return all.stream().noneMatch(claim -> claim.over(nowNanos))

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import java.util.function.LongFunction;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -211,6 +212,13 @@ public final class Holds {
                 .orElse(nowNanos);
     }
 
+    /** Gives each automatic hold the lease that its prefix has now. */
+    public void automaticLeases(LongFunction<Lease> leases) {
+        living.replaceAll((id, hold) -> hold.automatic() && hold.state() != HoldState.EXPIRING
+                ? hold.claimedBy(hold.claims().lasting(leases.apply(hold.end())))
+                : hold);
+    }
+
     private Stream<Hold> wanted() {
         return living.values().stream().filter(hold -> hold.state() != HoldState.EXPIRING);
     }
@@ -328,13 +336,16 @@ public final class Holds {
                 Claim last = hold.claims().last();
                 update(hold.expiring(
                         hold.automatic()
-                                ? "not touched for " + last.lease().length().toSeconds() + " s"
+                                ? "not used for " + last.lease().length().toSeconds()
+                                        + " s, as long as an automatic hold of this prefix lasts"
                                 : last.whyOver()));
             } else if (hold.automatic() && hold.waits() && !tree.resident(hold.end())) {
                 update(hold.expiring(
                         hold.state() == HoldState.LOST
                                 ? "lost: " + hold.evidence()
-                                : "evicted before it could be pinned"));
+                                : hold.retryNanos() > hold.sinceNanos()
+                                        ? "evicted while it waited: " + hold.reason()
+                                        : "evicted before it could be pinned"));
             } else {
                 living.put(hold.id(), hold.claimedBy(left.get()));
             }
@@ -342,14 +353,11 @@ public final class Holds {
     }
 
     /**
-     * A requested hold is prolonged by requests of users, not by ours. What is stored under its prefix is a sign of one even
+     * A hold is prolonged by requests of users, not by ours. What is stored under its prefix is a sign of one even
      * where nobody can tell whether it belongs to a request that was seen to begin before.
      */
     private long lastUse(Hold hold, long ownNanos) {
         long touched = tree.lastTouch(hold.end());
-        if (hold.automatic()) {
-            return touched;
-        }
         return Math.max(prefixes.lastPassed(hold.end()), touched > ownNanos ? touched : Long.MIN_VALUE);
     }
 

@@ -43,6 +43,25 @@ public record Lease(Duration length, boolean refreshOnHit, Duration atMost) {
         return new Lease(length, true, atLeast(length, REFRESHED_AT_MOST));
     }
 
+    /** Uses that come so far apart are what an automatic hold can still span, as a multiple of its least lease. */
+    private static final int LONGEST_AUTOMATIC = 12;
+
+    private static final int GAPS = 3;
+
+    /** Returns that of an automatic hold: three of its prefix's gaps, at least and at most as {@code least} allows. */
+    public static Lease automatic(Duration least, Duration gap) {
+        Duration gaps = gap.multipliedBy(GAPS);
+        Duration most = longestAutomatic(least);
+        return new Lease(
+                gaps.compareTo(least) < 0 ? least : gaps.compareTo(most) > 0 ? most : gaps, true, Lease.LONGEST);
+    }
+
+    /** Returns how long an automatic hold waits for a use at most. */
+    public static Duration longestAutomatic(Duration least) {
+        Duration most = least.multipliedBy(LONGEST_AUTOMATIC);
+        return most.compareTo(LONGEST) > 0 ? LONGEST : most;
+    }
+
     private static Duration atLeast(Duration least, Duration otherwise) {
         return least.compareTo(otherwise) > 0 ? least : otherwise;
     }

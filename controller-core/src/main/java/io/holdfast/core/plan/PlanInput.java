@@ -4,9 +4,11 @@ import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.hold.Hold;
+import io.holdfast.core.hold.Lease;
 import io.holdfast.core.index.TreeView;
 import io.holdfast.core.prefix.PrefixView;
 import io.holdfast.core.prefix.SharedPrefix;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -30,6 +32,7 @@ import java.util.Set;
  * @param holds every hold that is not over, oldest first
  * @param prefixes the shared prefixes that are followed
  * @param candidates those of them that are worth a hold, and those that are held automatically
+ * @param longestLease how long an automatic hold waits for a use at most
  * @param ranking what is to be held by its rank
  * @param saving what holds save, and what is worth one
  * @param nextHoldId the id of the first automatic hold that the plan may make
@@ -55,6 +58,7 @@ public record PlanInput(
         List<Hold> holds,
         PrefixView prefixes,
         List<SharedPrefix> candidates,
+        Duration longestLease,
         Ranking ranking,
         Saving saving,
         long nextHoldId,
@@ -102,6 +106,7 @@ public record PlanInput(
                 holds,
                 prefixes,
                 candidates,
+                Lease.LONGEST,
                 Ranking.NONE,
                 saving,
                 nextHoldId,

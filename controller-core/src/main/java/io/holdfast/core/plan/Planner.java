@@ -373,7 +373,7 @@ public final class Planner {
                 .orElseGet(() -> in.budget()
                         .automaticUnknown()
                         .map(why -> new Why(Reason.AUTOMATIC_UNKNOWN, "no automatic hold: " + why))
-                        .orElseGet(() -> new Why(Reason.AUTOMATIC_OFF, "automatic holds are switched off")));
+                        .orElseGet(() -> new Why(Reason.AUTOMATIC_OFF, AutomaticHolds.off(in.traits()))));
     }
 
     public static String pinReason(BackendTraits traits, int end, int wanted) {

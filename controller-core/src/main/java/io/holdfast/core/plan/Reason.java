@@ -43,6 +43,10 @@ public enum Reason {
     AUTOMATIC_UNKNOWN,
     /** Hotter prefixes take the room that automatic holds have. */
     HOTTER_FIRST,
+    /** The room that automatic holds have is less than the prefix takes by itself. */
+    NO_ROOM_AUTOMATIC,
+    /** The prefix is used so rarely that an automatic hold would end before the next use. */
+    USED_TOO_RARELY,
     /** It was held by its rank, and others rank before it. */
     OUTRANKED,
     /** The shadows of the cache do not say that holding by rank pays. */

@@ -29,7 +29,7 @@ final class Selection {
      *
      * Room
      * ----
-     * What prompts need beside the held prefixes depends on what is held: five system prompts before short texts need
+     * What can be evicted is bounded by a share alone. For pins that take memory for good: what prompts need beside the held prefixes depends on what is held: five system prompts before short texts need
      * nearly the whole cache while none is held, and little once all are. A rule that adds one after the other never gets
      * there. So the longest run of that order is taken whose own reserve leaves it room, and then whatever still fits. Room
      * of what is not in the cache now is lent to what is, until that comes back.
@@ -49,6 +49,7 @@ final class Selection {
     private final Set<Long> chosen = new LinkedHashSet<>();
     private final List<Choice> order = new ArrayList<>();
     private final List<SharedPrefix> savingTooLittle = new ArrayList<>();
+    private final List<SharedPrefix> usedTooRarely = new ArrayList<>();
     private long othersTokens;
     private long chosenTokens;
 
@@ -80,8 +81,27 @@ final class Selection {
                 return new Why(Reason.SAVES_TOO_LITTLE, in.saving().tooLittle(tokens(prefix.blocks())));
             }
         }
+        for (SharedPrefix prefix : usedTooRarely) {
+            if (prefix.lastBlock() == lastBlock) {
+                return new Why(
+                        Reason.USED_TOO_RARELY,
+                        "its uses come " + seconds(prefix.gapNanos())
+                                + " apart, and an automatic hold waits for one at most "
+                                + seconds(in.longestLease().toNanos()) + ", 12 times automaticLeaseSeconds: a larger"
+                                + " number spans them, or a requested hold with a lease of its own");
+            }
+        }
         for (Choice choice : order) {
             if (choice.prefix.lastBlock() == lastBlock) {
+                long alone = Math.max(0, in.budget().automaticBesideReserve() - othersTokens);
+                if (tokens(choice.costBlocks) > Math.min(alone, bound(Set.of(lastBlock)))) {
+                    return new Why(
+                            Reason.NO_ROOM_AUTOMATIC,
+                            "automatic holds have no room for its " + tokens(choice.costBlocks) + " tokens"
+                                    + (othersTokens == 0 ? "" : " beside requested holds of " + othersTokens)
+                                    + ": " + in.budget().automaticWhy() + "; a larger share allows it, and a requested"
+                                    + " hold is not bound by it");
+                }
                 return new Why(
                         Reason.HOTTER_FIRST,
                         "no room for it among automatic holds: it takes " + tokens(choice.costBlocks)
@@ -115,8 +135,11 @@ final class Selection {
 
     private void order() {
         in.candidates().stream().filter(this::savesTooLittle).forEach(savingTooLittle::add);
+        in.candidates().stream()
+                .filter(prefix -> prefix.gapNanos() > in.longestLease().toNanos())
+                .forEach(usedTooRarely::add);
         List<SharedPrefix> left = new ArrayList<>(in.candidates().stream()
-                .filter(prefix -> !savingTooLittle.contains(prefix))
+                .filter(prefix -> !savingTooLittle.contains(prefix) && !usedTooRarely.contains(prefix))
                 .filter(prefix ->
                         automatic.containsKey(prefix.lastBlock()) || !in.tree().pinned(prefix.lastBlock()))
                 .sorted(Comparator.comparingDouble((SharedPrefix prefix) -> prefix.heat() * prefix.blocks())
@@ -259,9 +282,16 @@ final class Selection {
     private long bound(Set<Long> ends) {
         Set<Long> held = new HashSet<>(requested);
         held.addAll(ends);
+        if (!in.budget().leavesRoom()) {
+            return in.budget().automaticBesideReserve();
+        }
         long need = tokens(in.prefixes().needBeside(held).orElse(0));
         long reserve = in.budget().room() - BudgetRule.RESERVED_PROMPTS * need;
         return Math.max(0, Math.min(in.budget().automaticBesideReserve(), reserve));
+    }
+
+    private static String seconds(long nanos) {
+        return nanos / 1_000_000_000 + " s";
     }
 
     private long tokens(long blocks) {

@@ -14,6 +14,7 @@ import java.util.OptionalLong;
  * @param losses how often a request found it lost, wholly or in part, after another had passed it
  * @param lostBlocks blocks of it that were computed again for that
  * @param heat requests that passed it, each counting half as much after every half-life
+ * @param gapNanos usual time between two uses, bursts counted as one use; 0 while unknown
  */
 public record SharedPrefix(
         long lastBlock,
@@ -24,9 +25,24 @@ public record SharedPrefix(
         long hits,
         long losses,
         long lostBlocks,
-        double heat) {
+        double heat,
+        long gapNanos) {
     private static final int ENOUGH_WAYS = 3;
     private static final int ENOUGH_REQUESTS = 3;
+
+    /** A prefix whose gap is unknown. */
+    public SharedPrefix(
+            long lastBlock,
+            int blocks,
+            OptionalLong above,
+            int ways,
+            long requests,
+            long hits,
+            long losses,
+            long lostBlocks,
+            double heat) {
+        this(lastBlock, blocks, above, ways, requests, hits, losses, lostBlocks, heat, 0);
+    }
 
     /** Whether it is worth a hold: several requests share it, not the turns of one conversation, and the cache lost it. */
     public boolean worthHolding() {

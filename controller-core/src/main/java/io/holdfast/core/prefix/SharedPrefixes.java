@@ -4,6 +4,7 @@ import io.holdfast.core.index.BlockTokens;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.requests.VisibleRequest;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -15,6 +16,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.LongPredicate;
+import java.util.function.ToLongFunction;
 
 /**
  * Finds the prefixes that requests of one engine share, and follows them.
@@ -62,6 +64,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     private final EngineBlocks tree;
     private final BlockTokens blockTokens;
     private final double halfLifeNanos;
+    private long gapsEveryNanos;
     private final Map<Long, Entry> entries = new HashMap<>();
     private final Prompt[] prompts = new Prompt[PROMPTS];
     private int promptCount;
@@ -98,6 +101,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         long heatNanos = nowNanos;
         long passedNanos = nowNanos;
         long hitNanos = NEVER;
+        final Gaps gaps = new Gaps();
 
         Entry(long lastBlock, int blocks) {
             this.lastBlock = lastBlock;
@@ -117,6 +121,9 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         }
 
         void passed(int hitBlocks) {
+            if (requests > 0) {
+                gaps.add(nowNanos - passedNanos, nowNanos, gapsEveryNanos);
+            }
             if (hitBlocks >= blocks) {
                 hits++;
                 hitNanos = nowNanos;
@@ -132,6 +139,9 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
 
         /** That it was found is no proof of what is held: nobody saw the engine answer. */
         void used(long nanos) {
+            if (requests > 0) {
+                gaps.add(Math.max(0, nanos - passedNanos), nowNanos, gapsEveryNanos);
+            }
             hits++;
             requests++;
             heat = heatNow() + 1;
@@ -191,7 +201,8 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
 
         SharedPrefix seen() {
             OptionalLong over = above.isPresent() ? OptionalLong.of(above.get().lastBlock) : OptionalLong.empty();
-            return new SharedPrefix(lastBlock, blocks, over, ways, requests, hits, losses, lostBlocks, heatNow());
+            return new SharedPrefix(
+                    lastBlock, blocks, over, ways, requests, hits, losses, lostBlocks, heatNow(), gaps.usual());
         }
     }
 
@@ -204,6 +215,11 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
 
     public void now(long nanos) {
         nowNanos = nanos;
+    }
+
+    /** Keeps at most one gap of a prefix in so long. */
+    public void gapsEvery(Duration time) {
+        gapsEveryNanos = time.toNanos();
     }
 
     /** An insertion went a way of its own below this block, beginning with {@code first}. */
@@ -425,12 +441,12 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                 .orElse(OptionalLong.empty());
     }
 
-    /** Those that are worth a hold and were passed within {@code nanos}, in no order. */
-    public List<SharedPrefix> worthHolding(long nanos) {
+    /** Those that are worth a hold and were passed within what {@code nanos} gives for each, in no order. */
+    public List<SharedPrefix> worthHolding(ToLongFunction<SharedPrefix> nanos) {
         return entries.values().stream()
-                .filter(entry -> entry.passedNanos + nanos > nowNanos)
                 .map(Entry::seen)
                 .filter(SharedPrefix::worthHolding)
+                .filter(prefix -> lastPassed(prefix.lastBlock()) + nanos.applyAsLong(prefix) > nowNanos)
                 .toList();
     }
 

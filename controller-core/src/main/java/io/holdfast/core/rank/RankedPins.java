@@ -122,6 +122,11 @@ public final class RankedPins {
         }
     }
 
+    /** So many long prompts must fit beside pins from now on. */
+    void freePrompts(int count) {
+        prompts.atOnce(count);
+    }
+
     /** What running requests hold now. */
     public void running(int blocks, long nanos) {
         double seconds = nanos / NANOS;

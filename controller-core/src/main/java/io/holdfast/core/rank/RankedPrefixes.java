@@ -260,6 +260,11 @@ public final class RankedPrefixes {
         }
     }
 
+    /** So many long prompts must fit beside holds from now on; none where the engine evicts holds for them. */
+    public void freePrompts(int count) {
+        pins.freePrompts(count);
+    }
+
     /** The engine's cache was emptied, or what it has is not known any more. */
     public void emptied() {
         open.clear();

@@ -12,13 +12,18 @@ final class RecentPrompts {
     private static final int MOST = 500;
     private static final double LONG = 0.9;
 
-    private final int prompts;
+    private int prompts;
     private final int[][] paths = new int[MOST][];
     private long requests;
 
     /** Room means: for so many long prompts, where nine of ten are shorter. */
     RecentPrompts(int prompts) {
         this.prompts = prompts;
+    }
+
+    /** Room means: for so many from now on. */
+    void atOnce(int longPrompts) {
+        prompts = longPrompts;
     }
 
     /** One request more; the number by which it is known. */

@@ -3,6 +3,7 @@ package io.holdfast.core.reuse;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /** The last thousand durations of a kind. */
 final class RecentDurations {
@@ -43,6 +44,13 @@ final class RecentDurations {
         long[] last = new long[(int) Math.min(count, MOST)];
         Arrays.setAll(last, i -> nanos[(int) ((count - last.length + i) % MOST)]);
         return last;
+    }
+
+    /** Absent where there are none. */
+    OptionalDouble longerThan(long durationNanos) {
+        return Arrays.stream(last())
+                .mapToDouble(each -> each > durationNanos ? 1 : 0)
+                .average();
     }
 
     Durations seen() {

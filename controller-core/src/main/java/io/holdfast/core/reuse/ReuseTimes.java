@@ -7,6 +7,8 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 
 /**
  * Measures residence and reuse in one engine's cache.
@@ -178,6 +180,13 @@ public final class ReuseTimes {
     /** The times between two uses of a prefix. */
     public Durations gaps() {
         return gaps.seen();
+    }
+
+    /** Part of the gaps that were longer than half of the blocks survived; absent while either is unknown. */
+    public OptionalDouble laterThanResidence() {
+        OptionalLong median =
+                ages.seen().median().stream().mapToLong(Duration::toNanos).findFirst();
+        return median.isPresent() ? gaps.longerThan(median.getAsLong()) : OptionalDouble.empty();
     }
 
     /** How much time the events span, by the engine's clock. */

@@ -598,8 +598,8 @@ final class PlannerTest {
         candidates.add(prefix(2, 7));
         automatic = 31;
         assertWaits(
-                "no room for it among automatic holds: it takes 32 tokens, hotter prefixes take 0, requested holds 0,"
-                        + " and 31 may be held: arithmetic");
+                "automatic holds have no room for its 32 tokens: arithmetic; a larger share allows it, and a requested"
+                        + " hold is not bound by it");
         wish(1, 1, 2);
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.PIN);
     }
@@ -887,6 +887,7 @@ final class PlannerTest {
                 holds,
                 prefixes,
                 candidates,
+                Duration.ofHours(1),
                 ranking,
                 saving,
                 100,

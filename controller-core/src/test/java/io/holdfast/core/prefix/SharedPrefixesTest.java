@@ -67,10 +67,10 @@ final class SharedPrefixesTest {
         assertThat(seen())
                 .hasValueSatisfying(prefix -> assertThat(prefix.ways()).isEqualTo(2));
         user(20, 10);
-        assertThat(prefixes.worthHolding(HALF_LIFE)).isEmpty();
+        assertThat(prefixes.worthHolding(prefix -> HALF_LIFE)).isEmpty();
         loseAll();
         user(20, 10);
-        assertThat(prefixes.worthHolding(HALF_LIFE)).singleElement().satisfies(prefix -> {
+        assertThat(prefixes.worthHolding(prefix -> HALF_LIFE)).singleElement().satisfies(prefix -> {
             assertThat(prefix.lastBlock()).isEqualTo(SYSTEM_PROMPT);
             assertThat(prefix.blocks()).isEqualTo(20);
             assertThat(prefix.requests()).isEqualTo(4);
@@ -98,7 +98,7 @@ final class SharedPrefixesTest {
         }
         loseAll();
         user(20, 10);
-        assertThat(prefixes.worthHolding(HALF_LIFE)).isEmpty();
+        assertThat(prefixes.worthHolding(prefix -> HALF_LIFE)).isEmpty();
     }
 
     @Test
@@ -228,7 +228,7 @@ final class SharedPrefixesTest {
             assertThat(prefix.losses()).isEqualTo(1);
             assertThat(prefix.ways()).isEqualTo(2);
         });
-        assertThat(prefixes.worthHolding(HALF_LIFE)).isEmpty();
+        assertThat(prefixes.worthHolding(prefix -> HALF_LIFE)).isEmpty();
     }
 
     @Test
